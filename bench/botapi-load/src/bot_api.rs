@@ -78,7 +78,7 @@ fn send(harness: &Arc<Harness>, world: &mut World, message: i64, parameters: Par
     let text = parameters.text.unwrap_or_default();
     let chat = parameters.chat;
     let reply = Reply { chat, text: &text, has_keyboard: parameters.has_keyboard, message };
-    users::hear(harness, world, &reply);
+    users::receive(harness, world, &reply);
     let (date, text) = (unix_seconds(), Value::String(text));
     let chat = format_args!(r#"{{"id":{chat},"first_name":"U","type":"private"}}"#);
     success(format_args!(r#"{{"message_id":{message},"from":{BOT},"chat":{chat},"date":{date},"text":{text}}}"#))

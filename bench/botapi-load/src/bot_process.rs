@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use crate::harness::Harness;
 use crate::processes;
 
-/// The bot of `--bot-cmd`; without that option, a bot that someone else starts.
+/// The bot of `--bot-cmd`; without that option, a bot that is started elsewhere.
 #[derive(Debug)]
 pub struct BotProcess {
     harness: Arc<Harness>,
@@ -51,7 +51,7 @@ impl BotProcess {
         Ok(())
     }
 
-    /// How it ended, if it has.
+    /// The exit status, if the bot has ended.
     pub fn ended(&mut self) -> Option<ExitStatus> {
         self.child.as_mut()?.try_wait().ok().flatten()
     }

@@ -16,7 +16,7 @@ pub enum Step {
 impl Step {
     pub const COUNT: usize = 6;
 
-    /// The step that a reply belongs to, by its words.
+    /// The step of a reply, by its text.
     pub fn of_reply(text: &str) -> Option<Self> {
         let words = [
             ("selfie", Self::Selfie),
@@ -106,7 +106,7 @@ pub fn final_answer(user: usize, name: Tap, phone: Tap) -> String {
     format!("done {} {} {passport} {selfie}", name_of(user, name), phone_of(user, phone))
 }
 
-/// How right a final answer is.
+/// Whether a final answer is correct.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     Right,
@@ -115,7 +115,7 @@ pub enum Answer {
     Wrong,
 }
 
-/// Judges a final answer. `doubled` are the steps that the user has double-tapped.
+/// Checks a final answer. `doubled` are the steps that the user has double-tapped.
 pub fn judge(text: &str, user: usize, doubled: StepSet) -> Answer {
     if text == final_answer(user, Tap::First, Tap::First) {
         return Answer::Right;

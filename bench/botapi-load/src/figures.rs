@@ -18,7 +18,7 @@ pub struct Counts {
     pub stuck_users: u64,
     pub stuck_by_step: [u64; Step::COUNT],
     pub recovered_by_resend: u64,
-    /// Users who got no reply for good.
+    /// Users who never got a reply.
     pub dead: u64,
     pub repeated_replies: u64,
     pub users_with_repeats: u64,
@@ -37,7 +37,7 @@ pub struct Counts {
     pub replies: u64,
 }
 
-/// What came of steps that were sent twice.
+/// The replies to steps that were sent twice.
 #[derive(Debug, Default)]
 pub struct DoubleTaps {
     pub pairs: u64,
@@ -54,7 +54,7 @@ pub struct Kill {
     pub at: f64,
     /// Users who waited for a reply.
     pub awaiting: usize,
-    /// Those of them whose update the dead bot had confirmed already.
+    /// Those of them whose update the killed bot had confirmed already.
     pub confirmed_unanswered: usize,
     /// How long it took until the restarted bot polled.
     pub restart_ms: Option<u64>,

@@ -37,9 +37,9 @@ pub struct World {
     pub last_update: i64,
     pub last_message: i64,
     pub users: Vec<VirtualUser>,
-    /// The users whose dialogue is open, by their place in `users`.
+    /// The users whose dialogue is open, by their index in `users`.
     pub active: HashSet<usize>,
-    /// Active users who hold no place of --concurrency any more: a kill has hit them.
+    /// Active users who no longer count for --concurrency, because of a kill.
     pub without_place: usize,
     pub finished_users: usize,
     pub latencies_us: Vec<u32>,
@@ -47,7 +47,7 @@ pub struct World {
     pub window_begin: Option<Snapshot>,
     pub window_end: Option<Snapshot>,
     pub webhook: Option<String>,
-    /// Grows with every change of the webhook; workers of an older one end.
+    /// Rises with every change of the webhook; workers of an older one end.
     pub webhook_generation: u64,
     pub is_bot_ready: bool,
     pub random: Random,
@@ -95,7 +95,7 @@ impl Harness {
     }
 
     pub fn world(&self) -> MutexGuard<'_, World> {
-        // After a panic the figures are wrong, so the run must not go on to a result.
+        // After a panic the figures are wrong, so the run must not end with a result.
         self.world.lock().expect("no holder of the lock has panicked")
     }
 }

@@ -11,8 +11,8 @@ use crate::bot_api::{Answer, failure};
 use crate::harness::{Harness, World};
 use crate::parameters::Parameters;
 
-const LONGEST_POLL_S: f64 = 60.0;
-/// A poll that comes sooner after a kill was still in a socket buffer of the dead bot.
+const MAX_POLL_SECONDS: f64 = 60.0;
+/// A poll that arrives sooner after a kill was still in a socket buffer of the dead bot.
 const STALE_POLL_MS: u128 = 2;
 const WEBHOOK_IS_SET: &str = "Conflict: can't use getUpdates method while webhook is active";
 const OTHER_POLL: &str =
@@ -22,13 +22,13 @@ pub async fn get_updates(harness: &Arc<Harness>, parameters: &Parameters) -> Ans
     let poll = harness.latest_poll.fetch_add(1, Relaxed) + 1;
     // An older poll in flight gets 409, as from Telegram.
     harness.news.notify_waiters();
-    let until = Instant::now() + Duration::from_secs_f64(parameters.timeout_s.clamp(0.0, LONGEST_POLL_S));
+    let until = Instant::now() + Duration::from_secs_f64(parameters.timeout_s.clamp(0.0, MAX_POLL_SECONDS));
     let limit = usize::try_from(parameters.limit.clamp(1, 100)).unwrap_or(1);
     if !begin(harness, parameters.offset) {
         return failure(StatusCode::CONFLICT, WEBHOOK_IS_SET, None);
     }
     loop {
-        // Before the look, so that no news is missed between the look and the wait.
+        // Registered before the check, so that no update between check and wait is missed.
         let news = harness.news.notified();
         {
             let mut world = harness.world();
@@ -40,12 +40,12 @@ pub async fn get_updates(harness: &Arc<Harness>, parameters: &Parameters) -> Ans
                 return (StatusCode::OK, first_updates(&mut world, limit));
             }
         }
-        // Both ends of the wait lead to another look.
+        // After the wait, with or without a notification, the loop checks again.
         let _ = tokio::time::timeout_at(until, news).await;
     }
 }
 
-/// Notes a poll and drops what it confirms; false where a webhook is set.
+/// Counts a poll and drops the confirmed updates; false if a webhook is set.
 fn begin(harness: &Harness, offset: Option<i64>) -> bool {
     let mut world = harness.world();
     world.counts.polls += 1;
@@ -74,7 +74,7 @@ fn note_recovery(world: &mut World) {
     }
 }
 
-/// Drops updates before a positive offset; of a negative one, all but the last so many.
+/// Drops the updates before a positive offset. A negative offset keeps only that many last updates.
 fn confirm(world: &mut World, offset: i64) {
     let confirmed = match offset {
         1.. => world.queue.partition_point(|update| update.id < offset),

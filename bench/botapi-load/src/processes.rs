@@ -1,4 +1,4 @@
-//! CPU time and memory of processes, as `/proc` tells them, and the end of a process group.
+//! CPU time and memory of processes from `/proc`, and killing a process group.
 
 use std::fs;
 
@@ -44,7 +44,7 @@ pub fn group_cpu_s(group: i32) -> f64 {
     in_group(group).map(|process| process.cpu_s).sum()
 }
 
-/// The most memory that each process of a group has had, in sum.
+/// The sum of the peak memory of all processes of a group.
 pub fn group_peak_rss_kb(group: i32) -> u64 {
     in_group(group).filter_map(|process| peak_rss_kb(process.id)).sum()
 }

@@ -8,7 +8,7 @@ use crate::figures::{Kill, Snapshot};
 use crate::harness::World;
 use crate::options::Options;
 
-/// What is known of a run besides its figures.
+/// How a run went, besides its figures.
 #[derive(Clone, Copy, Debug)]
 pub struct Course {
     pub startup: Duration,
@@ -22,7 +22,7 @@ pub fn result(options: &Options, world: &World, course: Course) -> Value {
     parts.into_iter().filter_map(|part| part.as_object().cloned()).flatten().collect()
 }
 
-/// The result of a run that did not begin.
+/// The result of a run that did not start.
 pub fn failure(options: &Options, error: &str) -> Value {
     json!({"name": options.name, "error": error})
 }
@@ -68,7 +68,7 @@ fn outcome(world: &World) -> Value {
     })
 }
 
-/// The figures between the end of the warm-up and the moment from which no user starts.
+/// The figures between the end of the warm-up and the start of the last user.
 fn window(world: &World) -> Value {
     let Some(end) = world.window_end else { return Value::Null };
     let begin = world.window_begin.unwrap_or(end);

@@ -29,11 +29,11 @@ pub async fn serve(harness: Arc<Harness>, listener: TcpListener) {
 }
 
 async fn serve_connection(harness: Arc<Harness>, connection: TcpStream) {
-    // Without it answers only take longer.
+    // A failure only makes answers slower.
     let _ = connection.set_nodelay(true);
     let service = service_fn(move |request| answer(Arc::clone(&harness), request));
     let mut server = http1::Builder::new();
-    // A bot that ends cuts its connections: no failure of the run.
+    // A bot that ends closes its connections; that is no failure.
     let _ = server.pipeline_flush(true).serve_connection(TokioIo::new(connection), service).await;
 }
 

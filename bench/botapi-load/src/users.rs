@@ -1,4 +1,4 @@
-//! The virtual users: they start, send their steps, hear replies and finish.
+//! The virtual users: they start, send their steps, receive replies and finish.
 //!
 //! The loop is closed: a user sends its next step once the reply to the last one is there. Every function here runs
 //! under the lock of the [`World`].
@@ -11,7 +11,7 @@ use crate::figures::Snapshot;
 use crate::harness::{Harness, VirtualUser, World};
 use crate::updates::{FIRST_USER_ID, queue_update};
 
-/// So many wrong answers are shown in the result.
+/// How many wrong answers the result shows.
 const WRONG_SAMPLES: usize = 3;
 
 /// A message that the bot has sent or edited.
@@ -23,7 +23,7 @@ pub struct Reply<'a> {
     pub message: i64,
 }
 
-/// Starts users until all places are taken; ends the window when no more may start.
+/// Starts users until --concurrency is reached; ends the window when no more may start.
 pub fn fill_places(harness: &Arc<Harness>, world: &mut World) {
     while world.active.len() - world.without_place < harness.options.concurrency && may_start(harness, world) {
         let user = world.users.len();
@@ -49,7 +49,7 @@ fn may_start(harness: &Harness, world: &World) -> bool {
     }
 }
 
-/// Ends a user's dialogue, and gives its place to the next one.
+/// Ends a user's dialogue, and starts the next user.
 pub fn finish(harness: &Arc<Harness>, world: &mut World, user: usize) {
     let finished = &mut world.users[user];
     finished.is_finished = true;
@@ -66,7 +66,7 @@ pub fn finish(harness: &Arc<Harness>, world: &mut World, user: usize) {
     fill_places(harness, world);
 }
 
-/// Sends a user's message of its present step, twice where it is double-tapped.
+/// Sends a user's message of its current step, twice if it is double-tapped.
 fn send_step(harness: &Arc<Harness>, world: &mut World, user: usize) {
     let sender = &mut world.users[user];
     let step = sender.step;
@@ -93,8 +93,8 @@ fn send_second_tap(harness: &Arc<Harness>, world: &mut World, user: usize, step:
     });
 }
 
-/// Lets the user of a chat hear a reply.
-pub fn hear(harness: &Arc<Harness>, world: &mut World, reply: &Reply<'_>) {
+/// Passes a reply to the user of its chat.
+pub fn receive(harness: &Arc<Harness>, world: &mut World, reply: &Reply<'_>) {
     let user = usize::try_from(reply.chat - FIRST_USER_ID).ok().filter(|user| *user < world.users.len());
     let Some(user) = user else { return world.counts.unknown_text += 1 };
     if reply.text.starts_with("invalid") {
@@ -127,27 +127,27 @@ pub fn hear(harness: &Arc<Harness>, world: &mut World, reply: &Reply<'_>) {
 }
 
 fn note_repeat(world: &mut World, user: usize, step: Step) {
-    let hearer = &mut world.users[user];
+    let state = &mut world.users[user];
     world.counts.repeated_replies += 1;
-    if !hearer.saw_repeat {
-        hearer.saw_repeat = true;
+    if !state.saw_repeat {
+        state.saw_repeat = true;
         world.counts.users_with_repeats += 1;
     }
-    if hearer.double_tapped.contains(step) {
+    if state.double_tapped.contains(step) {
         world.counts.double_taps.asked_twice += 1;
     }
 }
 
 fn note_reply(world: &mut World, user: usize, step: Step) {
-    let hearer = &mut world.users[user];
-    hearer.seen.insert(step);
-    hearer.is_waiting = false;
+    let state = &mut world.users[user];
+    state.seen.insert(step);
+    state.is_waiting = false;
     world.counts.replies += 1;
-    if hearer.has_resent {
-        hearer.has_resent = false;
+    if state.has_resent {
+        state.has_resent = false;
         world.counts.recovered_by_resend += 1;
     } else if world.window_end.is_none() {
-        let latency_us = hearer.sent_at.elapsed().as_micros();
+        let latency_us = state.sent_at.elapsed().as_micros();
         world.latencies_us.push(u32::try_from(latency_us).unwrap_or(u32::MAX));
     }
 }
@@ -190,7 +190,7 @@ fn think(harness: &Arc<Harness>, world: &mut World, user: usize) {
     });
 }
 
-/// Lets users who have waited too long repeat their message, once, or give up.
+/// Users who have waited too long repeat their message once, or give up.
 pub fn resolve_stuck(harness: &Arc<Harness>, world: &mut World) {
     let limit_s = harness.options.timeout;
     let is_late = |user: &VirtualUser| user.is_waiting && user.sent_at.elapsed().as_secs_f64() > limit_s;

@@ -12,13 +12,13 @@ use crate::harness::{Harness, World};
 use crate::processes;
 use crate::users;
 
-/// So often the run is looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// Poll interval of the run.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// The same while kills are due: a fast bot does 1,000 updates in 20 ms.
-const LOOK_EVERY_BEFORE_KILLS: Duration = Duration::from_millis(1);
+const POLL_INTERVAL_BEFORE_KILLS: Duration = Duration::from_millis(1);
 const MEASURE_MEMORY_EVERY: Duration = Duration::from_millis(500);
-/// A bot that ends so often by itself is not started again.
-const MOST_DEATHS: u64 = 20;
+/// A bot that ends by itself this often is not started again.
+const MAX_DEATHS: u64 = 20;
 
 #[derive(Debug)]
 pub struct Watch {
@@ -45,11 +45,11 @@ impl Watch {
         Self { harness, bot, kill_plan, deaths: 0, began: Instant::now(), memory_measured: None }
     }
 
-    /// Watches until all users are done or the run is given up.
+    /// Watches until all users are done or the time is over.
     pub async fn run(&mut self) -> io::Result<End> {
         loop {
             let has_kills_left = !self.kill_plan.is_empty();
-            tokio::time::sleep(if has_kills_left { LOOK_EVERY_BEFORE_KILLS } else { LOOK_EVERY }).await;
+            tokio::time::sleep(if has_kills_left { POLL_INTERVAL_BEFORE_KILLS } else { POLL_INTERVAL }).await;
             let is_alive = self.restart_if_dead()?;
             let was_killed = {
                 let harness = Arc::clone(&self.harness);
@@ -76,14 +76,14 @@ impl Watch {
             self.deaths += 1;
         }
         self.bot.kill_group();
-        if self.deaths >= MOST_DEATHS {
+        if self.deaths >= MAX_DEATHS {
             return Ok(false);
         }
         self.bot.restart()?;
         Ok(true)
     }
 
-    /// Does what is due; says whether the bot was killed.
+    /// Does the work that is due; returns whether the bot was killed.
     fn look(&mut self, world: &mut World) -> bool {
         if self.memory_measured.is_none_or(|at| at.elapsed() > MEASURE_MEMORY_EVERY) {
             self.measure_memory(world);
@@ -106,7 +106,7 @@ impl Watch {
         self.memory_measured = Some(Instant::now());
     }
 
-    /// The part of the run that is over, from 0 to 1.
+    /// The progress of the run, from 0 to 1.
     fn progress(&self, world: &World) -> f64 {
         let options = &self.harness.options;
         match options.duration {

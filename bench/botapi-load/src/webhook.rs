@@ -18,7 +18,7 @@ use crate::parameters::Parameters;
 /// How long an update waits after it could not be delivered.
 const RETRY_AFTER: Duration = Duration::from_millis(100);
 /// Poll interval at which an idle worker checks that its webhook is still set.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Sets the webhook, or removes it, and starts its workers.
 pub fn set(harness: &Arc<Harness>, world: &mut World, url: Option<String>, parameters: &Parameters) {
@@ -45,7 +45,7 @@ struct Worker {
     generation: u64,
 }
 
-/// What there is to do for a worker.
+/// The next task of a worker.
 enum Task {
     Deliver(QueuedUpdate),
     Wait,
@@ -55,12 +55,12 @@ enum Task {
 impl Worker {
     async fn run(self) {
         loop {
-            // Before the look, so that no news is missed between the look and the wait.
+            // Registered before the check, so that no update between check and wait is missed.
             let news = self.harness.news.notified();
             match self.task() {
                 Task::End => return,
-                // Both ends of the wait lead to another look.
-                Task::Wait => _ = tokio::time::timeout(LOOK_EVERY, news).await,
+                // After the wait, with or without a notification, the loop checks again.
+                Task::Wait => _ = tokio::time::timeout(POLL_INTERVAL, news).await,
                 Task::Deliver(update) => self.deliver(update).await,
             }
         }
@@ -74,7 +74,7 @@ impl Worker {
         world.queue.pop_front().map_or(Task::Wait, Task::Deliver)
     }
 
-    /// Delivers an update, and carries out the method call that the answer may hold.
+    /// Delivers an update, and runs the method call in the answer, if there is one.
     async fn deliver(&self, update: QueuedUpdate) {
         let Some(answer) = self.post(update.json.clone()).await else { return self.put_back(update).await };
         let Ok(json) = serde_json::from_slice::<Value>(&answer) else { return };

@@ -1,5 +1,5 @@
-//! How many calls a second the emulator answers, as a ratio to a bare axum route that reads and writes the same bytes in
-//! the same run; and how much memory 100,000 chats of 20 messages take.
+//! How many calls a second the emulator answers, as a ratio to a bare axum route that reads and writes the same bytes
+//! in the same run; and how much memory 100,000 chats of 20 messages take.
 //!
 //! Server and load are two processes on one machine. The rounds alternate between the two servers, so that whatever
 //! else the machine does falls on both. Run it by `cargo xtask bench emulator`.
@@ -190,11 +190,11 @@ fn complete(answer: &[u8]) -> bool {
 /// Fills a world through the functions that every call uses; resident memory in MiB afterwards.
 fn fill() -> f64 {
     use opora_emulator::token::Token;
-    use opora_emulator::world::content::{Content, Words};
+    use opora_emulator::world::content::{Content, TextWithEntities};
     use opora_emulator::world::limit::Limits;
     use opora_emulator::world::update::UpdateKind;
     use opora_emulator::world::user::User;
-    use opora_emulator::world::{Draft, World};
+    use opora_emulator::world::{NewMessage, World};
     let mut world = World::new(Token::parse(TOKEN).unwrap(), Limits::Off);
     let me = world.me.id;
     for id in 1..=CHATS {
@@ -203,9 +203,9 @@ fn fill() -> f64 {
         world.put_user(user);
         for message in 0..MESSAGES {
             let text = format!("Message {message} of chat {id}: the shift is planned for tomorrow, 9:00").into();
-            let content = Content::Text(Words { text, entities: Box::default() });
+            let content = Content::Text(TextWithEntities { text, entities: Box::default() });
             let from = if message % 2 == 0 { id } else { me };
-            let said = world.post(id, Draft { from, content, markup: None, extra: None }).unwrap();
+            let said = world.post(id, NewMessage { from, content, markup: None, extra: None }).unwrap();
             if from == id {
                 world.queue_message(UpdateKind::Message, id, said);
             }

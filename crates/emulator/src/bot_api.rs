@@ -1,7 +1,7 @@
 //! The bot's side: `/bot<token>/<method>` and `/file/bot<token>/<path>`, answered as Telegram answers.
 //!
-//! A call is read from whatever shape it came in, struck by a fault if one was ordered, run under its world's lock, and
-//! noted for the inspector. Nothing here knows what a method does: see [`methods`].
+//! A call is read, given a fault if a test asked for one, run under the lock of its world, and logged for the
+//! inspector. Nothing here knows what a method does: see [`methods`].
 
 pub mod call;
 pub mod chats;
@@ -10,7 +10,7 @@ mod file_link;
 pub mod methods;
 pub mod not_emulated;
 pub mod parameters;
-pub mod speech;
+pub mod texts;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,14 +28,14 @@ use crate::clock::Stopwatch;
 use crate::delivery::{polling, webhook};
 use crate::emulator::{Bot, Emulator, WorldGuard};
 use crate::world::World;
-use crate::world::event::{CallRecord, Entry};
+use crate::world::event::{CallRecord, InspectorEntry};
 use crate::world::fault::{Cut, Fault};
 
 pub use file_link::download;
 pub(crate) use file_link::{bytes_of, served};
 
 /// The JSON of a successful answer's `result`, or Telegram's error.
-pub type Outcome = Result<Vec<u8>, ApiError>;
+pub type MethodResult = Result<Vec<u8>, ApiError>;
 
 const LOGGED_OUT: &str = "Logged out";
 
@@ -44,14 +44,14 @@ pub async fn answer(emulator: &Emulator, bot: Arc<Bot>, method: String, request:
     match Call::read(&method, request).await {
         Ok(call) => run(emulator, &bot, call).await,
         Err(error) => {
-            let noted = Noted { answer: error.body().into(), status: error.code, fault: None };
-            note(&mut bot.world(), Call::unread(&method), noted, Stopwatch::start());
+            let logged = LoggedAnswer { answer: error.body().into(), status: error.code, fault: None };
+            log_call(&mut bot.world(), Call::unread(&method), logged, Stopwatch::start());
             error.into_response()
         }
     }
 }
 
-/// Runs a call that arrived as the answer to a webhook; nobody waits for what it says.
+/// Runs a call that arrived as the answer to a webhook. Its result is dropped.
 pub async fn answer_webhook_reply(emulator: &Emulator, bot: &Arc<Bot>, call: Call) {
     drop(run(emulator, bot, call).await);
 }
@@ -65,41 +65,41 @@ async fn run(emulator: &Emulator, bot: &Arc<Bot>, mut call: Call) -> Response {
         let mut world = bot.world();
         let fault = match world.faults.active() {
             [] => None,
-            _ => chats::struck(&mut world, &call),
+            _ => chats::take_fault(&mut world, &call),
         };
         if fault.is_none() && !method.is_some_and(Method::waits) {
-            // The usual call takes the lock once.
+            // Most calls take the lock once.
             let outcome = effect(&mut world, method, &call);
-            return settle(emulator, bot, world, Settled { call, outcome, fault, watch });
+            return finish(emulator, bot, world, FinishedCall { call, outcome, fault, watch });
         }
         fault
     };
-    if let Some(delay_ms) = fault.as_ref().and_then(|fault| fault.order.delay_ms) {
+    if let Some(delay_ms) = fault.as_ref().and_then(|fault| fault.spec.delay_ms) {
         tokio::time::sleep(Duration::from_millis(delay_ms)).await;
     }
-    let early = match forced(fault.as_ref()) {
+    let early = match forced_error(fault.as_ref()) {
         Some(error) => Some(Err(error)),
         None => before_the_lock(emulator, bot, method, &mut call).await,
     };
     let mut world = bot.world();
     let outcome = early.unwrap_or_else(|| effect(&mut world, method, &call));
-    settle(emulator, bot, world, Settled { call, outcome, fault, watch })
+    finish(emulator, bot, world, FinishedCall { call, outcome, fault, watch })
 }
 
-/// A call that has had its effect.
-struct Settled {
+/// A call that was run, and its result.
+struct FinishedCall {
     call: Call,
-    outcome: Outcome,
+    outcome: MethodResult,
     fault: Option<Fault>,
     watch: Stopwatch,
 }
 
-/// Notes the call, sees to a webhook that it changed, and makes the answer.
-fn settle(emulator: &Emulator, bot: &Arc<Bot>, mut world: WorldGuard<'_>, settled: Settled) -> Response {
-    let Settled { call, outcome, fault, watch } = settled;
-    let noted = Noted::new(&outcome, fault.as_ref());
-    let (body, cut_short) = (noted.answer.clone(), fault.is_some_and(|fault| fault.order.cut.is_some()));
-    let oldest = note(&mut world, call, noted, watch);
+/// Logs the call, restarts the webhook if the call changed it, and builds the answer.
+fn finish(emulator: &Emulator, bot: &Arc<Bot>, mut world: WorldGuard<'_>, finished: FinishedCall) -> Response {
+    let FinishedCall { call, outcome, fault, watch } = finished;
+    let logged = LoggedAnswer::new(&outcome, fault.as_ref());
+    let (body, cut_short) = (logged.answer.clone(), fault.is_some_and(|fault| fault.spec.cut.is_some()));
+    let oldest = log_call(&mut world, call, logged, watch);
     let webhook_changed = std::mem::take(&mut world.webhook_changed);
     drop(world);
     drop(oldest);
@@ -113,62 +113,62 @@ fn settle(emulator: &Emulator, bot: &Arc<Bot>, mut world: WorldGuard<'_>, settle
     }
 }
 
-/// What must wait: long polling, which is all of its call, and links to fetch. None: the call goes on.
+/// Does what has to wait: long polling and fetching links. Returns none if the call still has to run under the lock.
 async fn before_the_lock(
     emulator: &Emulator,
     bot: &Arc<Bot>,
     method: Option<&'static Method>,
     call: &mut Call,
-) -> Option<Outcome> {
+) -> Option<MethodResult> {
     let method = method?;
     match method.run {
         Run::Poll => Some(poll(bot, method, call).await),
-        Run::Now(_) if method.links.is_empty() => None,
-        Run::Now(_) => call.fetch_links(emulator.links(), method).await.err().map(Err),
+        Run::Immediate(_) if method.links.is_empty() => None,
+        Run::Immediate(_) => call.fetch_links(emulator.links(), method).await.err().map(Err),
     }
 }
 
-async fn poll(bot: &Bot, method: &Method, call: &Call) -> Outcome {
-    admitted(&bot.world(), method)?;
+async fn poll(bot: &Bot, method: &Method, call: &Call) -> MethodResult {
+    check_logged_in(&bot.world(), method)?;
     polling::get_updates(bot, call.parameters.read()?).await
 }
 
-fn effect(world: &mut World, method: Option<&'static Method>, call: &Call) -> Outcome {
+fn effect(world: &mut World, method: Option<&'static Method>, call: &Call) -> MethodResult {
     let Some(method) = method else {
         return Err(not_emulated::explain(&call.method));
     };
-    admitted(world, method)?;
+    check_logged_in(world, method)?;
     if method.sends {
         chats::check_limits(world, call)?;
     }
     match method.run {
-        Run::Now(run) => run(world, call),
-        // Polling has answered before the lock was taken.
+        Run::Immediate(run) => run(world, call),
+        // `before_the_lock` answered the poll already.
         Run::Poll => Ok(b"[]".to_vec()),
     }
 }
 
-/// A bot that logged out can do nothing else for a while.
-fn admitted(world: &World, method: &Method) -> Result<(), ApiError> {
+/// Refuses all calls of a bot that logged out, for ten minutes.
+fn check_logged_in(world: &World, method: &Method) -> Result<(), ApiError> {
     let out = world.profile.logged_out_until > 0 && world.profile.logged_out_until > world.clock.now();
     if out && method.name != "logOut" { Err(ApiError::new(400, LOGGED_OUT)) } else { Ok(()) }
 }
 
-/// The error that a fault puts in place of the call's own effect.
-fn forced(fault: Option<&Fault>) -> Option<ApiError> {
-    let order = &fault?.order;
-    if let Some(seconds) = order.retry_after {
+/// The error that a fault returns instead of running the call.
+fn forced_error(fault: Option<&Fault>) -> Option<ApiError> {
+    let spec = &fault?.spec;
+    if let Some(seconds) = spec.retry_after {
         return Some(ApiError::too_many_requests(seconds));
     }
-    if order.status == Some(429) && order.description.is_none() {
+    if spec.status == Some(429) && spec.description.is_none() {
         return Some(ApiError::too_many_requests(1));
     }
-    if let Some(status) = order.status {
-        let description = order.description.clone().unwrap_or_else(|| default_description(status).to_owned());
+    if let Some(status) = spec.status {
+        let description = spec.description.clone().unwrap_or_else(|| default_description(status).to_owned());
         return Some(ApiError::new(status, description));
     }
-    // What is answered does not matter: the connection is cut.
-    (order.cut == Some(Cut::Before)).then(|| ApiError::new(500, "Internal Server Error: cut before the effect"))
+    // The bot does not see this error: the connection is cut.
+    (spec.cut == Some(Cut::Before)).then(|| ApiError::new(500, "Internal Server Error: cut before the effect"))
 }
 
 fn default_description(status: u16) -> &'static str {
@@ -184,7 +184,7 @@ fn default_description(status: u16) -> &'static str {
     }
 }
 
-/// What a strict server would have said about parameters that Telegram passes over.
+/// Complaints about parameters that Telegram ignores and a strict server would refuse.
 fn complaints(method: &Method, call: &Call) -> Vec<String> {
     let unknown = call.parameters.names().filter(|name| !method.knows(name));
     let mut complaints: Vec<String> = unknown.map(|name| format!("unknown parameter \"{name}\"")).collect();
@@ -193,7 +193,7 @@ fn complaints(method: &Method, call: &Call) -> Vec<String> {
     complaints
 }
 
-fn framed(result: &[u8]) -> Bytes {
+fn success_body(result: &[u8]) -> Bytes {
     let mut body = Vec::with_capacity(result.len() + 22);
     body.extend_from_slice(b"{\"ok\":true,\"result\":");
     body.extend_from_slice(result);
@@ -201,25 +201,25 @@ fn framed(result: &[u8]) -> Bytes {
     body.into()
 }
 
-/// What the inspector is shown of an answer.
-struct Noted {
+/// What the inspector shows of an answer.
+struct LoggedAnswer {
     answer: Bytes,
     status: u16,
     fault: Option<u64>,
 }
 
-impl Noted {
-    fn new(outcome: &Outcome, fault: Option<&Fault>) -> Self {
+impl LoggedAnswer {
+    fn new(outcome: &MethodResult, fault: Option<&Fault>) -> Self {
         let (status, answer) = match outcome {
-            Ok(result) => (200, framed(result)),
+            Ok(result) => (200, success_body(result)),
             Err(error) => (error.code, error.body().into()),
         };
         Self { answer, status, fault: fault.map(|fault| fault.id) }
     }
 }
 
-/// Gives back what fell out of the log, to be freed outside the lock.
-fn note(world: &mut World, mut call: Call, noted: Noted, watch: Stopwatch) -> Option<Arc<Entry>> {
+/// Logs a call. Returns the entry that fell out of the log, so that the caller frees it outside of the lock.
+fn log_call(world: &mut World, mut call: Call, logged: LoggedAnswer, watch: Stopwatch) -> Option<Arc<InspectorEntry>> {
     call.shorten();
     let record = CallRecord {
         id: world.log.next_id(),
@@ -228,20 +228,20 @@ fn note(world: &mut World, mut call: Call, noted: Noted, watch: Stopwatch) -> Op
         uploads: call.uploads.iter().map(|it| (it.field.clone(), it.name.clone(), it.bytes.len())).collect(),
         method: call.method.into(),
         parameters: call.parameters,
-        status: noted.status,
-        answer: noted.answer,
+        status: logged.status,
+        answer: logged.answer,
         complaints: call.complaints,
-        fault: noted.fault,
+        fault: logged.fault,
     };
-    world.events.tell("call", || record.shown());
-    let oldest = world.log.push(Entry::Call(record));
-    if noted.fault.is_some() {
-        world.events.tell("faults", || serde_json::json!({"faults": world.faults.active()}));
+    world.events.publish("call", || record.to_json());
+    let oldest = world.log.push(InspectorEntry::Call(record));
+    if logged.fault.is_some() {
+        world.events.publish("faults", || serde_json::json!({"faults": world.faults.active()}));
     }
     oldest
 }
 
-/// An answer whose connection breaks before its first byte of content.
+/// An answer whose connection breaks before the first byte of its body.
 fn cut() -> Response {
     let broken = futures_util::stream::once(async { Err::<Bytes, _>(std::io::Error::other("cut by a fault")) });
     let mut response = Response::new(Body::from_stream(broken));

@@ -1,12 +1,12 @@
 //! The only reader of the clock in this crate.
 //!
-//! Each bot has a clock of its own that can be moved forward, so that a test sees an update expire or a link die
-//! without waiting. Durations of calls are measured on the machine's own monotonic clock and never move.
+//! Each bot has its own clock, which a test can move forward to let an update or a link expire without waiting.
+//! Durations of calls are measured with the machine's monotonic clock, which does not move.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Wall time of one bot's world: the machine's, plus what was added through the people's side.
+/// The wall time of one world: the machine's time plus the seconds added through `/client`.
 #[derive(Debug, Default)]
 pub struct Clock {
     offset_ms: AtomicI64,
@@ -15,7 +15,7 @@ pub struct Clock {
 impl Clock {
     /// Milliseconds since the epoch, as this world sees them.
     pub fn now_ms(&self) -> i64 {
-        // A clock set before 1970 counts as 1970: nothing here needs more.
+        // A machine clock before 1970 counts as 1970.
         let machine = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
         i64::try_from(machine.as_millis()).unwrap_or(i64::MAX) + self.offset_ms.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! How updates reach a bot: it asks for them, or they are posted to it.
+//! How updates reach a bot: by long polling or by webhook.
 
 pub mod polling;
 pub mod webhook;

@@ -17,39 +17,39 @@ use crate::bot_api::call::Upload;
 use crate::bot_api::error::ApiError;
 use crate::clock::Clock;
 use crate::delivery::webhook;
+use crate::event_log::{self, EventLog};
 use crate::hosts::AllowedHosts;
-use crate::journal::{self, Journal};
 use crate::token::Token;
 use crate::world::World;
 use crate::world::limit::Limits;
 
-/// A test tool does not need more bots than this, and a stray client must not fill the memory.
+/// More than a test needs. Keeps a faulty client from filling the memory.
 const MAX_BOTS: usize = 10_000;
 
-/// Writing so many bytes takes less time than handing them to another thread.
+/// An upload up to this size is written faster than it is passed to another thread.
 const SMALL_UPLOAD: usize = 64 << 10;
 
-/// How long a link's server may take.
-const LINK_PATIENCE: Duration = Duration::from_secs(20);
+/// How long fetching a link may take.
+const LINK_TIMEOUT: Duration = Duration::from_secs(20);
 
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     pub limits: Limits,
-    /// Where worlds are kept over restarts; none: in memory only.
+    /// Directory for the event logs. None keeps all state in memory.
     pub data: Option<PathBuf>,
-    /// Host names that are served besides `localhost` and addresses.
+    /// Host names that are served besides `localhost` and IP addresses.
     pub allowed_hosts: AllowedHosts,
-    /// The language of the chat page, `ru` or `en`, until its reader chooses another; none: that of the browser.
+    /// The initial language of the chat page, `ru` or `en`. None uses the language of the browser.
     pub page_language: Option<&'static str>,
 }
 
-/// How many threads serve the emulator best: half of the cores. A bot's world lies behind one lock, so more threads mostly
-/// wait for each other, and the bot under test needs cores, too.
+/// The best number of server threads: half of the cores. More threads mostly wait for the lock of a world, and the bot
+/// under test needs cores too.
 pub fn worker_threads() -> usize {
     std::thread::available_parallelism().map_or(1, |cores| cores.get().div_ceil(2))
 }
 
-/// The emulator; clones share one.
+/// A handle to the emulator. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Emulator {
     shared: Arc<Shared>,
@@ -61,15 +61,15 @@ struct Shared {
     _lock: Option<File>,
     settings: Settings,
     bots: RwLock<HashMap<Token, Arc<Bot>>>,
-    /// Held while a bot is made: two first calls at once must not begin its journal twice.
-    making: Mutex<()>,
+    /// Held while a bot is created: two first calls at once must not create two event logs.
+    creating: Mutex<()>,
     /// For webhooks.
     http: reqwest::Client,
     /// For media that a bot names by a link.
     links: reqwest::Client,
 }
 
-/// One bot's world with what is needed around its lock.
+/// One bot: its world behind a lock, and what is used without the lock.
 #[derive(Debug)]
 pub struct Bot {
     pub token: Token,
@@ -79,27 +79,27 @@ pub struct Bot {
 }
 
 impl Emulator {
-    /// Opens what the data directory holds, if there is one. Must be called within a Tokio runtime, since kept webhooks
-    /// go on at once.
+    /// Creates the emulator and loads the data directory, if there is one. Must be called within a Tokio runtime,
+    /// because loaded webhooks start at once.
     pub fn new(settings: Settings) -> io::Result<Self> {
-        // Whoever embeds the emulator may have chosen a provider already; either one serves.
+        // A program that embeds the emulator may have installed a provider already; any provider works.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = || {
-            // A developer's webhook has a certificate of its own making.
+            // A developer's webhook often has a self-signed certificate.
             reqwest::Client::builder().tls_danger_accept_invalid_certs(true).no_proxy()
         };
         let shared = Shared {
-            _lock: settings.data.as_deref().map(journal::lock).transpose()?,
+            _lock: settings.data.as_deref().map(event_log::lock).transpose()?,
             settings,
             bots: RwLock::default(),
-            making: Mutex::default(),
+            creating: Mutex::default(),
             http: client().redirect(Policy::none()).build().map_err(io::Error::other)?,
-            links: client().redirect(Policy::limited(5)).timeout(LINK_PATIENCE).build().map_err(io::Error::other)?,
+            links: client().redirect(Policy::limited(5)).timeout(LINK_TIMEOUT).build().map_err(io::Error::other)?,
         };
         let emulator = Self { shared: Arc::new(shared) };
         if let Some(data) = &emulator.shared.settings.data {
-            for world in journal::open_all(data, emulator.limits())? {
-                let bot = emulator.adopt(world);
+            for world in event_log::open_all(data, emulator.limits())? {
+                let bot = emulator.register(world);
                 webhook::run(&emulator, &bot);
             }
         }
@@ -126,9 +126,9 @@ impl Emulator {
         &self.shared.links
     }
 
-    /// The bot of a token as it came on the wire, with Telegram's error for one that cannot be.
+    /// The bot of the token in a request, or Telegram's error for an invalid token.
     pub(crate) fn by_token(&self, token: &str) -> Result<Arc<Bot>, ApiError> {
-        // Most calls are of a known bot: no token needs to be made for them.
+        // Most calls are for an existing bot and need no parsed token.
         if let Some(bot) = self.shared.bots.read().get(token) {
             return Ok(bot.clone());
         }
@@ -136,13 +136,13 @@ impl Emulator {
         self.bot(&token).ok_or_else(|| ApiError::too_many_requests(60))
     }
 
-    /// The bot of a token, made if it is new; none if there are too many.
+    /// The bot of a token, created if it is new; none if there are too many bots.
     pub fn bot(&self, token: &Token) -> Option<Arc<Bot>> {
-        self.known(token).or_else(|| self.create(token))
+        self.existing(token).or_else(|| self.create(token))
     }
 
-    /// The bot of a token that has been used before.
-    pub fn known(&self, token: &Token) -> Option<Arc<Bot>> {
+    /// The bot of a token, if it exists.
+    pub fn existing(&self, token: &Token) -> Option<Arc<Bot>> {
         self.shared.bots.read().get(token).cloned()
     }
 
@@ -152,24 +152,24 @@ impl Emulator {
         bots
     }
 
-    /// Forgets a bot and everything of it.
+    /// Deletes a bot and everything of it.
     pub fn forget(&self, token: &Token) -> bool {
         let bot = self.shared.bots.write().remove(token);
         let Some(bot) = bot else { return false };
         let mut world = bot.world();
         world.webhook_generation += 1;
         world.profile.webhook = None;
-        world.events.tell("forgotten", || serde_json::json!({}));
-        if let Some(journal) = world.journal.take() {
-            journal.erase();
+        world.events.publish("forgotten", || serde_json::json!({}));
+        if let Some(event_log) = world.event_log.take() {
+            event_log.erase();
         }
         bot.updates_ready.notify_waiters();
         true
     }
 
     fn create(&self, token: &Token) -> Option<Arc<Bot>> {
-        let _making = self.shared.making.lock();
-        if let Some(bot) = self.known(token) {
+        let _making = self.shared.creating.lock();
+        if let Some(bot) = self.existing(token) {
             return Some(bot);
         }
         if self.shared.bots.read().len() >= MAX_BOTS {
@@ -177,16 +177,18 @@ impl Emulator {
         }
         let mut world = World::new(token.clone(), self.limits());
         if let Some(data) = &self.shared.settings.data {
-            match journal::create(data, &world) {
-                Ok(journal) => world.journal = Some(journal),
-                Err(error) => tracing::error!(bot = token.bot_id(), %error, "this bot will not be kept over restarts"),
+            match event_log::create(data, &world) {
+                Ok(event_log) => world.event_log = Some(event_log),
+                Err(error) => {
+                    tracing::error!(bot = token.bot_id(), %error, "cannot create the event log: the bot will be lost at the next restart")
+                }
             }
         }
-        tracing::info!(bot = token.bot_id(), "a new bot");
-        Some(self.adopt(world))
+        tracing::info!(bot = token.bot_id(), "bot created");
+        Some(self.register(world))
     }
 
-    fn adopt(&self, world: World) -> Arc<Bot> {
+    fn register(&self, world: World) -> Arc<Bot> {
         let bot = Arc::new(Bot {
             token: world.token.clone(),
             clock: world.clock.clone(),
@@ -198,34 +200,34 @@ impl Emulator {
     }
 }
 
-/// A world while it is locked. When it is released, everything that changed under the lock becomes one record, and
-/// the record is written, along with those of earlier holders that still wait.
+/// A locked world. When the guard is dropped, all changes become one record of the event log. The record is then
+/// written, together with earlier records that still wait.
 #[derive(Debug)]
 pub struct WorldGuard<'a> {
-    // Fields are dropped in this order: the lock is released before the write, so that no other call waits for it.
+    // Fields are dropped in this order: the lock is released first, so that no other call waits for the write.
     world: MutexGuard<'a, World>,
-    unwritten: Unwritten,
+    unwritten: WriteOnDrop,
 }
 
-/// Writes a journal's records when it is dropped.
+/// Writes the waiting records of an event log when it is dropped.
 #[derive(Debug)]
-struct Unwritten(Option<Arc<Journal>>);
+struct WriteOnDrop(Option<Arc<EventLog>>);
 
-impl Drop for Unwritten {
+impl Drop for WriteOnDrop {
     fn drop(&mut self) {
-        if let Some(journal) = &self.0 {
-            journal.write();
+        if let Some(event_log) = &self.0 {
+            event_log.write();
         }
     }
 }
 
 impl Drop for WorldGuard<'_> {
     fn drop(&mut self) {
-        // An answer may tell of changes that an earlier holder made and has not written yet, so those are written too.
-        if let Some(journal) = &self.world.journal
-            && journal.seal()
+        // An answer may contain changes of an earlier call that are not written yet, so those are written too.
+        if let Some(event_log) = &self.world.event_log
+            && event_log.seal()
         {
-            self.unwritten.0 = Some(journal.clone());
+            self.unwritten.0 = Some(event_log.clone());
         }
     }
 }
@@ -245,20 +247,20 @@ impl DerefMut for WorldGuard<'_> {
 }
 
 impl Bot {
-    /// The world, locked. Never held over an await, and short: the lock spins before it sleeps.
+    /// Locks the world. The lock must be short and never held over an await: it spins before it sleeps.
     pub fn world(&self) -> WorldGuard<'_> {
-        WorldGuard { world: self.world.lock(), unwritten: Unwritten(None) }
+        WorldGuard { world: self.world.lock(), unwritten: WriteOnDrop(None) }
     }
 
-    /// Stores large uploads before the world is locked, so that no other call waits for the disk. Small
-    /// uploads are stored with their record.
+    /// Stores large uploads before the world is locked, so that no other call waits for the disk. Small uploads are
+    /// stored with their record.
     pub(crate) async fn store_uploads(&self, uploads: &[Upload]) {
         let large: Vec<Bytes> =
             uploads.iter().map(|it| it.bytes.clone()).filter(|it| it.len() > SMALL_UPLOAD).collect();
-        let journal = if large.is_empty() { None } else { self.world().journal.clone() };
-        if let Some(journal) = journal {
-            // The journal logs what it cannot write, and tries again with the record.
-            let _ = tokio::task::spawn_blocking(move || large.iter().for_each(|it| journal.store(it))).await;
+        let event_log = if large.is_empty() { None } else { self.world().event_log.clone() };
+        if let Some(event_log) = event_log {
+            // A failure is logged there, and the record stores the upload again.
+            let _ = tokio::task::spawn_blocking(move || large.iter().for_each(|it| event_log.store(it))).await;
         }
     }
 }

@@ -1,9 +1,9 @@
-//! Which names the emulator answers to.
+//! Which host names the emulator answers to.
 //!
-//! A page of another site can reach a server on this machine by DNS rebinding: the site's own name is made to lead here,
-//! and the browser takes both for one site. Only the `Host` header shows it. So only names that lead here by right are
-//! served: `localhost`, names below it, those of [`AllowedHosts`], and every address. An address needs no list, because
-//! a browser that connects to an address never took it from a DNS answer.
+//! A page of another site can reach a server on this machine by DNS rebinding: the site's name is made to resolve to
+//! this machine, and the browser takes both for one site. Only the `Host` header shows it. So the emulator serves
+//! `localhost` and names below it, the names in [`AllowedHosts`], and every IP address. An address needs no list,
+//! because a browser that connects to an address did not get it from DNS.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -13,10 +13,10 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router, http::StatusCode};
 
-/// What a browser tells about the page that makes a request.
+/// The header in which a browser describes the page that makes a request.
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// Names that are served besides `localhost`.
+/// Host names that are served besides `localhost`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AllowedHosts(Vec<Box<str>>);
 
@@ -30,7 +30,7 @@ impl AllowedHosts {
         router.layer(middleware::from_fn_with_state(self.clone(), guarded))
     }
 
-    /// Why a request is refused, in words for the person who made it.
+    /// Why a request is refused, or none if it is served.
     pub fn refusal(&self, request: &Request) -> Option<String> {
         let named = [request.uri().authority().map(|authority| authority.as_str()), text(request, &header::HOST)];
         let mut named = named.into_iter().flatten().peekable();
@@ -71,7 +71,7 @@ async fn guarded(State(hosts): State<AllowedHosts>, request: Request, next: Next
     }
 }
 
-/// Whether a page of another site makes a request. A link to the chat page from elsewhere is none: it has no `Origin`.
+/// Whether a page of another site makes the request. Following a link to the chat page has no `Origin` and is allowed.
 fn is_foreign(request: &Request) -> bool {
     let Some(origin) = text(request, &header::ORIGIN) else { return false };
     let site = origin.split_once("://").map_or(origin, |(_, site)| site);
@@ -79,13 +79,13 @@ fn is_foreign(request: &Request) -> bool {
     Some(site) != host
 }
 
-/// Whether a browser makes a request for a page of another site, even one without `Origin`, such as a picture's.
+/// Whether a page of another site makes the request, also without `Origin`, such as for an image.
 pub(crate) fn is_cross_site(request: &Request) -> bool {
     matches!(text(request, &SEC_FETCH_SITE), Some("cross-site" | "same-site"))
 }
 
 fn text<'a>(request: &'a Request, name: &HeaderName) -> Option<&'a str> {
-    // A value that is no text is none that a list could hold.
+    // A header value that is not text is in no list.
     request.headers().get(name).map(|value| value.to_str().unwrap_or_default())
 }
 

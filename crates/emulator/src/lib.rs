@@ -1,4 +1,4 @@
-//! A Telegram Bot API emulator: bots of any language talk to it as to Telegram, people by a page or by JSON.
+//! A Telegram Bot API emulator. Bots in any language use it like Telegram; people use a web page or a JSON API.
 //!
 //! ```text
 //!  bot ── /bot<token>/<method> ──▶ bot_api ──▶ world ◀── people ◀── /client/<token>/… ── page, tests, scripts
@@ -9,10 +9,10 @@
 //! - [`text`]: parse modes and entities;
 //! - [`world`]: one bot's people, chats, messages, files and waiting updates, behind one lock;
 //! - [`delivery`]: long polling and webhooks;
-//! - [`people`]: the other side of the chat, for people and tests;
+//! - [`people`]: the JSON API of the other side of the chat, for the page, tests and scripts;
 //! - [`page`]: the chat page in the browser;
 //! - [`hosts`]: which host names are served;
-//! - [`journal`]: what keeps a world over restarts.
+//! - [`event_log`]: the file that brings a world back after a restart.
 //!
 //! The crate knows nothing of the bots it serves. Start one with [`Emulator`]:
 //!
@@ -28,8 +28,8 @@ pub mod bot_api;
 pub mod clock;
 pub mod delivery;
 mod emulator;
+pub mod event_log;
 pub mod hosts;
-pub mod journal;
 pub mod page;
 pub mod people;
 mod server;

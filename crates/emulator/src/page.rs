@@ -1,7 +1,7 @@
-//! The chat page: its files, built into the binary, and the headers they go out with.
+//! The chat page: its files, which are built into the binary, and their response headers.
 //!
-//! A file is served only if it is in the table, so no path can reach anything else. The page runs no script and loads
-//! no picture but its own and the emulator's: names and texts that people type must never become code.
+//! Only the files in the table are served. The content security policy allows only scripts of the page itself and
+//! pictures of the emulator: names and texts that people type must never become code.
 
 use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
@@ -16,7 +16,7 @@ const HTML: &str = "text/html; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 const STYLE: &str = "text/css; charset=utf-8";
 const PICTURE: &str = "image/svg+xml";
-/// How the page begins where no language is set.
+/// The beginning of the page, in which the language is replaced.
 const BEGINS: &str = "<html lang=\"en\">";
 
 /// Name, content type and text of a file.
@@ -40,7 +40,7 @@ const ASSETS: &[Asset] = assets! {
         "timeline.js" "welcome.js";
 };
 
-/// The page itself, wherever the server has put it.
+/// The page itself, at the path that the server chose.
 pub async fn index(State(emulator): State<Emulator>) -> Response {
     match emulator.page_language() {
         Some(language) => {
@@ -66,7 +66,7 @@ fn served(kind: &'static str, text: impl IntoResponse) -> Response {
         (header::CONTENT_SECURITY_POLICY, POLICY),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::REFERRER_POLICY, "no-referrer"),
-        // A new version of the program must not meet scripts of the old one.
+        // A new version of the program must not run with cached scripts of the old one.
         (header::CACHE_CONTROL, "no-cache"),
     ];
     for (name, value) in headers {

@@ -1,7 +1,6 @@
-//! The people's side, `/client/…`: the one API that the chat page, tests and scripts use.
+//! The people's side, `/client/…`: the API that the chat page, tests and scripts use.
 //!
-//! Answers are bare JSON; what cannot be done is a 4xx with `{"error": "…"}` in plain words. The page `openapi.json`
-//! describes all of it.
+//! Answers are plain JSON. Errors are a 4xx with `{"error": "…"}`. `openapi.json` describes all routes.
 
 mod bots;
 mod chats;
@@ -32,7 +31,7 @@ use crate::token::Token;
 /// Room for ten photos of the largest size in base64.
 const MAX_BODY: usize = 140 << 20;
 
-/// The table of routes, from which both the router and [`ROUTES`] are made.
+/// Builds the router and [`ROUTES`] from one table.
 macro_rules! routes {
     ($($method:ident $path:literal $handler:path,)*) => {
         /// Method and path of every route, for comparing with `openapi.json`.
@@ -66,7 +65,7 @@ routes! {
     post "/client/{token}/chats/{chat}/migrate" migrate::migrate,
     get "/client/{token}/files/{file}" read::file,
     get "/client/{token}/faults" faults::list,
-    post "/client/{token}/faults" faults::order,
+    post "/client/{token}/faults" faults::create,
     delete "/client/{token}/faults" faults::clear,
     delete "/client/{token}/faults/{id}" faults::remove,
     get "/client/{token}/clock" faults::clock,
@@ -80,14 +79,14 @@ pub fn router() -> Router<Emulator> {
     routes().layer(DefaultBodyLimit::max(MAX_BODY))
 }
 
-/// What is wrong with a request, in words for the person who made it.
+/// Why a request is refused: a status and a message for the caller.
 #[derive(Debug)]
-pub struct Refused {
+pub struct Refusal {
     status: StatusCode,
     message: String,
 }
 
-impl Refused {
+impl Refusal {
     pub fn bad(message: impl Into<String>) -> Self {
         Self { status: StatusCode::BAD_REQUEST, message: message.into() }
     }
@@ -97,69 +96,69 @@ impl Refused {
     }
 }
 
-impl IntoResponse for Refused {
+impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         (self.status, Json(json!({"error": self.message}))).into_response()
     }
 }
 
-impl From<ApiError> for Refused {
+impl From<ApiError> for Refusal {
     fn from(error: ApiError) -> Self {
         let status = StatusCode::from_u16(error.code).unwrap_or(StatusCode::BAD_REQUEST);
         Self { status, message: error.description.trim_start_matches("Bad Request: ").to_owned() }
     }
 }
 
-/// The bot and, where the path names one, the chat.
+/// The bot in the path of a request, and the chat if the path has one.
 #[derive(Debug)]
-pub struct At {
+pub struct BotPath {
     pub bot: Arc<Bot>,
     chat: Option<i64>,
     rest: HashMap<String, String>,
 }
 
-impl At {
+impl BotPath {
     /// The chat, which must exist.
-    pub fn chat(&self) -> Result<i64, Refused> {
-        let id = self.chat.ok_or_else(|| Refused::bad("a chat's id is a number"))?;
+    pub fn chat(&self) -> Result<i64, Refusal> {
+        let id = self.chat.ok_or_else(|| Refusal::bad("a chat's id is a number"))?;
         match self.bot.world().chat(id) {
             Some(_) => Ok(id),
-            None => Err(Refused::missing(format!("there is no chat {id}"))),
+            None => Err(Refusal::missing(format!("there is no chat {id}"))),
         }
     }
 
-    /// Some other part of the path.
+    /// Another part of the path, by name.
     pub fn part(&self, name: &str) -> &str {
         self.rest.get(name).map(String::as_str).unwrap_or_default()
     }
 }
 
-impl FromRequestParts<Emulator> for At {
-    type Rejection = Refused;
+impl FromRequestParts<Emulator> for BotPath {
+    type Rejection = Refusal;
 
-    async fn from_request_parts(parts: &mut Parts, emulator: &Emulator) -> Result<Self, Refused> {
+    async fn from_request_parts(parts: &mut Parts, emulator: &Emulator) -> Result<Self, Refusal> {
         let path = Path::<HashMap<String, String>>::from_request_parts(parts, emulator).await;
-        let Path(rest) = path.map_err(|error| Refused::bad(error.to_string()))?;
+        let Path(rest) = path.map_err(|error| Refusal::bad(error.to_string()))?;
         let token = rest.get("token").and_then(|token| Token::parse(token));
         let token =
-            token.ok_or_else(|| Refused::bad("a token looks like 123456789:AAE…, digits, a colon, a secret"))?;
-        let bot = emulator.bot(&token).ok_or_else(|| Refused::bad("too many bots"))?;
+            token.ok_or_else(|| Refusal::bad("a token looks like 123456789:AAE…, digits, a colon, a secret"))?;
+        let bot = emulator.bot(&token).ok_or_else(|| Refusal::bad("too many bots"))?;
         let chat = rest.get("chat").and_then(|chat| chat.parse().ok());
         Ok(Self { bot, chat, rest })
     }
 }
 
-/// A JSON body, whose faults are told in plain words.
+/// A JSON body. A malformed one is a [`Refusal`].
 #[derive(Debug)]
 pub struct Body<T>(pub T);
 
 impl<T: serde::de::DeserializeOwned> axum::extract::FromRequest<Emulator> for Body<T> {
-    type Rejection = Refused;
+    type Rejection = Refusal;
 
-    async fn from_request(request: Request, emulator: &Emulator) -> Result<Self, Refused> {
+    async fn from_request(request: Request, emulator: &Emulator) -> Result<Self, Refusal> {
         match Json::<T>::from_request(request, emulator).await {
             Ok(Json(body)) => Ok(Self(body)),
-            Err(rejection) => Err(Refused { status: rejection.status(), message: rejection.body_text() }),
+            Err(rejection) => Err(Refusal { status: rejection.status(), message: rejection.body_text() }),
         }
     }
 }

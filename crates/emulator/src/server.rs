@@ -1,4 +1,4 @@
-//! Which request goes where.
+//! The routes of the emulator.
 
 use std::borrow::Cow;
 
@@ -14,30 +14,30 @@ use crate::emulator::Emulator;
 use crate::{hosts, page, people};
 
 impl Emulator {
-    /// Everything: the bot's side, the people's side, and the chat page at `/`.
+    /// All routes: the Bot API, the people's side, and the chat page at `/`.
     pub fn router(&self) -> Router {
         self.router_with_page_at("/")
     }
 
-    /// The same with the page elsewhere, for a server that has a `/` of its own.
+    /// The same with the page at another path, for a server that uses `/` itself.
     pub fn router_with_page_at(&self, path: &str) -> Router {
         let people = self.allowed_hosts().guard(people::router().route(path, get(page::index)));
-        // The fallback comes after the people's layers: it makes the same checks without them, which is faster.
+        // The fallback comes after the layers of `/client`: it makes the same checks itself, which is faster.
         people.fallback(bot_side).with_state(self.clone())
     }
 }
 
-/// `/bot<token>/<method>` and `/file/bot<token>/<path>`, which no route pattern can tell from other words.
+/// `/bot<token>/<method>` and `/file/bot<token>/<path>`. Route patterns cannot express these paths.
 async fn bot_side(State(emulator): State<Emulator>, request: Request<Body>) -> Response {
     if let Some(refusal) = emulator.allowed_hosts().refusal(&request) {
         return ApiError::forbidden(&refusal).into_response();
     }
-    // Every method can be called by GET, which a page can do by naming it as a picture.
+    // Methods can be called by GET, so a foreign page could call one as the address of an image.
     if hosts::is_cross_site(&request) {
         return ApiError::forbidden("pages of other sites may not call a bot's methods").into_response();
     }
     let mut path = Cow::Borrowed(request.uri().path());
-    // Some clients write the token's colon so, or the slash in a file's path.
+    // Some clients encode the colon of the token, or the slash in the path of a file.
     if path.contains('%') {
         let plain = path.replace("%3A", ":").replace("%3a", ":");
         path = plain.replace("%2F", "/").replace("%2f", "/").into();

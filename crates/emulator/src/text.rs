@@ -1,11 +1,10 @@
 //! Message text with its formatting, as Telegram understands it.
 //!
-//! Reads the three markups a bot may write in, takes ready entities instead of a markup, finds what Telegram finds by
-//! itself (commands, mentions, tags, links), and trims. The usual way of a text is [`parse`] or [`with_entities`], then
-//! [`tidy`], then [`detect`]. Offsets count UTF-16 units everywhere, and the entities of a [`Formatted`] are sorted, lie
-//! inside its text and never cut a character.
+//! Parses the three markups of the Bot API or takes entities instead, detects commands, mentions, tags and links, and
+//! trims. The usual order is [`parse`] or [`with_entities`], then [`tidy`], then [`detect`]. Offsets count UTF-16
+//! units. The entities of a [`Formatted`] are sorted, lie inside its text and never cut a character.
 //!
-//! Nothing here knows who exists: a mention by id stays an id. Whether a text is too long is the caller's question.
+//! Nothing here knows users: a mention by id stays an id. The caller checks the length of a text.
 
 mod arrange;
 mod detect;
@@ -22,7 +21,7 @@ mod tidy;
 mod tests;
 
 pub use detect::detect;
-pub use entity::{Entity, EntityKind, Extra};
+pub use entity::{Entity, EntityExtra, EntityKind};
 pub use given::{GivenEntity, GivenUser, with_entities};
 pub use tidy::tidy;
 
@@ -44,7 +43,7 @@ pub enum ParseMode {
 impl ParseMode {
     /// Reads the value of `parse_mode`; case does not matter. The error is the text after `Bad Request: `.
     ///
-    /// An empty value and `none` mean that there is no markup; a caller asks only for what is left.
+    /// The caller handles an empty value and `none`, which mean that there is no markup.
     pub fn from_name(name: &str) -> Result<Self, &'static str> {
         match name.to_ascii_lowercase().as_str() {
             "html" => Ok(Self::Html),
@@ -66,6 +65,6 @@ pub fn parse(text: &str, mode: ParseMode) -> Result<Formatted, String> {
 
 /// The length of a text as Telegram counts it.
 pub fn utf16_len(text: &str) -> usize {
-    // Each character has one byte that is no continuation, and a second unit exactly if it takes four bytes.
+    // Each character has one byte that is not a continuation, and a second unit exactly if it takes four bytes.
     text.bytes().map(|byte| usize::from(byte & 0xC0 != 0x80) + usize::from(byte >= 0xF0)).sum()
 }

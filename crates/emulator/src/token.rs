@@ -1,13 +1,13 @@
 //! A bot's token: `<id>:<secret>`.
 //!
-//! Any token of that form is a bot; which ones exist is decided by use, not here.
+//! Any token of that form is valid. A bot exists from the first use of its token.
 
 use std::borrow::Borrow;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-/// Ids have up to 52 bits, so that they survive languages whose only number is a double.
+/// Ids have up to 52 bits, so that languages whose numbers are doubles can read them.
 pub const MAX_ID: i64 = (1 << 52) - 1;
 
 const MAX_SECRET: usize = 128;
@@ -38,7 +38,7 @@ impl Token {
     }
 }
 
-// Two tokens are equal if their texts are, so that a table of tokens can be asked with a text.
+// Tokens are compared by their text, so that a map of tokens can be searched with a `&str`.
 impl PartialEq for Token {
     fn eq(&self, other: &Self) -> bool {
         self.text == other.text

@@ -1,8 +1,8 @@
 //! One bot's world: its people, chats, messages, files, and the updates that wait for it.
 //!
-//! Everything of a bot lies behind one lock and every change goes through the few functions here, so that nothing can
-//! change without its readers being woken, its watchers told and its journal given a record of it. Nothing here waits or
-//! does I/O: the record is written when the lock is released.
+//! A world lies behind one lock. All changes go through the functions here, so that each one wakes waiting readers, is
+//! published to the inspector and is added to the event log. Nothing here waits or does I/O: the event log is written
+//! when the lock is released.
 
 pub mod callback;
 pub mod chat;
@@ -31,21 +31,21 @@ use serde_json::json;
 use tokio::sync::Notify;
 
 use self::callback::Presses;
-use self::chat::{Chat, ChatKind, Group, Standing};
+use self::chat::{Chat, ChatKind, Group, MemberStatus};
 use self::content::{Content, Service};
-use self::event::{Entry, Events, Log};
-use self::fault::{Delivery, Faults};
+use self::event::{Events, InspectorEntry, InspectorLog};
+use self::fault::{Faults, UpdateFault};
 use self::file::{FileNo, Files, StoredFile};
 use self::keyboard::Markup;
-use self::limit::{Gauge, Limits};
+use self::limit::{Limits, RateUsage};
 use self::message::{Extra, Message};
 use self::profile::Profile;
-use self::queue::{Lane, Queue, Queued};
+use self::queue::{Lane, Queue, QueuedUpdate};
 use self::render::{Audience, ChatView, MessageView};
 use self::update::UpdateKind;
 use self::user::{Abilities, User};
 use crate::clock::Clock;
-use crate::journal::Journal;
+use crate::event_log::EventLog;
 use crate::token::Token;
 
 #[derive(Debug)]
@@ -60,19 +60,19 @@ pub struct World {
     pub presses: Presses,
     pub faults: Faults,
     pub limits: Limits,
-    pub gauge: Gauge,
+    pub rate_usage: RateUsage,
     pub events: Events,
-    pub log: Log,
+    pub log: InspectorLog,
     /// Woken when an update is queued or something about delivery changes.
     pub updates_ready: Arc<Notify>,
-    /// The newest `getUpdates` call; an older one that still waits sees that it is not its own.
+    /// The number of the newest `getUpdates` call. An older call that still waits compares it with its own number.
     pub poller: u64,
-    /// Raised each time the webhook is set or deleted.
+    /// Rises each time the webhook is set or deleted.
     pub webhook_generation: u64,
-    /// The same, until somebody has begun to post for the new one.
+    /// Whether the webhook was set or deleted and posting has not been restarted yet.
     pub webhook_changed: bool,
     pub created_ms: i64,
-    pub journal: Option<Arc<Journal>>,
+    pub event_log: Option<Arc<EventLog>>,
     users: HashMap<i64, User>,
     chats: HashMap<i64, Chat>,
     /// Each user's profile photos, newest first, each in its sizes.
@@ -80,9 +80,9 @@ pub struct World {
     next_user: i64,
 }
 
-/// A message about to be said.
+/// A message to post.
 #[derive(Debug)]
-pub struct Draft {
+pub struct NewMessage {
     pub from: i64,
     pub content: Content,
     pub markup: Option<Markup>,
@@ -101,15 +101,15 @@ impl World {
             presses: Presses::default(),
             faults: Faults::default(),
             limits,
-            gauge: Gauge::default(),
+            rate_usage: RateUsage::default(),
             events: Events::default(),
-            log: Log::default(),
+            log: InspectorLog::default(),
             updates_ready: Arc::default(),
             poller: 0,
             webhook_generation: 0,
             webhook_changed: false,
             created_ms: clock.now_ms(),
-            journal: None,
+            event_log: None,
             users: HashMap::new(),
             chats: HashMap::new(),
             photos: HashMap::new(),
@@ -139,7 +139,7 @@ impl World {
         self.chats.get_mut(&id)
     }
 
-    /// An id for a user who brought none.
+    /// An unused id for a new user.
     pub fn free_user_id(&mut self) -> i64 {
         loop {
             self.next_user += 1;
@@ -149,11 +149,11 @@ impl World {
         }
     }
 
-    /// Adds or renames a user; its private chat is there at once.
+    /// Adds or changes a user, and creates the private chat if it is missing.
     pub fn put_user(&mut self, user: User) {
         let id = user.id;
         self.save("user", &user);
-        self.events.tell("user", || json!({ "user": user }));
+        self.events.publish("user", || json!({ "user": user }));
         self.users.insert(id, user);
         if !self.chats.contains_key(&id) {
             self.put_chat(Chat::private(id));
@@ -166,46 +166,52 @@ impl World {
         self.chat_changed(id);
     }
 
-    /// Says that something about a chat itself is different: members, title, pins.
+    /// Saves and publishes a change of the chat itself: members, title or pins.
     pub fn chat_changed(&mut self, id: i64) {
         let Some(chat) = self.chats.get(&id) else { return };
         self.save("chat", chat);
-        self.events.tell("chat", || json!({ "chat": self.chat_overview(chat) }));
+        self.events.publish("chat", || json!({ "chat": self.chat_overview(chat) }));
     }
 
-    /// Creates a group with the bot and these people in it, besides whom it names already. The first is its owner.
+    /// Creates a group and adds the bot and these people to its members. The first person is its owner.
     pub fn create_group(&mut self, id: i64, kind: ChatKind, mut group: Group, people: &[i64]) {
         for person in people.iter().chain([&self.me.id]) {
-            group.members.entry(*person).or_insert(Standing::Member);
+            group.members.entry(*person).or_insert(MemberStatus::Member);
         }
         let creator = people.first().copied().unwrap_or(self.me.id);
         if creator != self.me.id {
-            group.members.insert(creator, Standing::Creator);
+            group.members.insert(creator, MemberStatus::Creator);
         }
         let own = group.members[&self.me.id];
         self.put_chat(Chat::group(id, kind, group));
-        self.bot_standing_changed(id, creator, Standing::Left, own);
-        self.note(id, creator, Service::GroupCreated { supergroup: kind == ChatKind::Supergroup });
+        self.bot_status_changed(id, creator, MemberStatus::Left, own);
+        self.post_service_message(id, creator, Service::GroupCreated { supergroup: kind == ChatKind::Supergroup });
     }
 
-    /// Says something in a chat on behalf of Telegram; the bot hears of it.
-    pub fn note(&mut self, chat: i64, from: i64, service: Service) -> Option<i32> {
-        self.note_in(chat, from, service, None)
+    /// Posts a service message and queues it for the bot.
+    pub fn post_service_message(&mut self, chat: i64, from: i64, service: Service) -> Option<i32> {
+        self.post_service_message_in(chat, from, service, None)
     }
 
-    /// The same in a topic.
-    pub fn note_in(&mut self, chat: i64, from: i64, service: Service, extra: Option<Box<Extra>>) -> Option<i32> {
+    /// The same with additional data, such as a topic.
+    pub fn post_service_message_in(
+        &mut self,
+        chat: i64,
+        from: i64,
+        service: Service,
+        extra: Option<Box<Extra>>,
+    ) -> Option<i32> {
         let content = Content::Service(Box::new(service));
-        let id = self.post(chat, Draft { from, content, markup: None, extra })?;
+        let id = self.post(chat, NewMessage { from, content, markup: None, extra })?;
         self.queue_message(UpdateKind::Message, chat, id);
         Some(id)
     }
 
-    /// Says a message in a chat; none if there is no such chat. The bot's own messages make no update.
-    pub fn post(&mut self, chat_id: i64, draft: Draft) -> Option<i32> {
+    /// Posts a message and returns its id; none if there is no such chat. Queues no update.
+    pub fn post(&mut self, chat_id: i64, draft: NewMessage) -> Option<i32> {
         let date = self.clock.now();
         let chat = self.chats.get_mut(&chat_id)?;
-        let (id, revision) = chat.next_place();
+        let (id, revision) = chat.next_id_and_revision();
         chat.put(Message {
             id,
             from: draft.from,
@@ -221,7 +227,7 @@ impl World {
         Some(id)
     }
 
-    /// Changes a message in place. `dated` marks it as edited; a reaction or a vote does not.
+    /// Changes a message in place. `dated` marks it as edited, which reactions and votes do not do.
     pub fn change(&mut self, chat_id: i64, id: i32, dated: bool, change: impl FnOnce(&mut Message)) -> bool {
         let now = self.clock.now();
         let Some(chat) = self.chats.get_mut(&chat_id) else {
@@ -240,7 +246,7 @@ impl World {
         true
     }
 
-    /// Deletes messages; those that are not there are passed over.
+    /// Deletes messages, and returns how many of them existed.
     pub fn delete(&mut self, chat_id: i64, ids: &[i32]) -> usize {
         let Some(chat) = self.chats.get_mut(&chat_id) else {
             return 0;
@@ -249,20 +255,20 @@ impl World {
         chat.wake();
         if !gone.is_empty() {
             self.save("gone", &json!({"chat": chat_id, "ids": gone}));
-            self.events.tell("delete", || json!({"chat_id": chat_id, "message_ids": gone}));
+            self.events.publish("delete", || json!({"chat_id": chat_id, "message_ids": gone}));
         }
         gone.len()
     }
 
     pub fn add_file(&mut self, file: StoredFile) -> FileNo {
-        if let Some(journal) = &self.journal {
-            journal.save_upload(&file);
-            journal.save("file", &file);
+        if let Some(event_log) = &self.event_log {
+            event_log.save_upload(&file);
+            event_log.save("file", &file);
         }
         self.files.add(file)
     }
 
-    /// The path of a link to a file, which works for an hour from now.
+    /// The path of a download link, which works for an hour.
     pub fn open_link(&mut self, no: FileNo) -> Option<String> {
         let (path, until) = self.files.open_link(no, self.clock.now())?;
         self.save("link", &(no, until));
@@ -280,15 +286,15 @@ impl World {
 
     pub fn profile_changed(&mut self) {
         self.save("profile", &self.profile);
-        self.events.tell("profile", || self.profile_overview());
+        self.events.publish("profile", || self.profile_overview());
     }
 
     pub fn me_changed(&mut self) {
         self.save("me", &json!({"user": self.me, "abilities": self.abilities}));
-        self.events.tell("profile", || self.profile_overview());
+        self.events.publish("profile", || self.profile_overview());
     }
 
-    /// Queues a message for the bot as `message` or `edited_message`; privacy is the caller's to see to.
+    /// Queues a message for the bot as `message` or `edited_message`. The caller checks privacy mode.
     pub fn queue_message(&mut self, kind: UpdateKind, chat_id: i64, id: i32) {
         let Some(json) = self.rendered(chat_id, id, Audience::Bot) else {
             return;
@@ -296,23 +302,24 @@ impl World {
         self.queue_update(kind, Lane::Chat(chat_id), chat_id, &json);
     }
 
-    /// Queues an update whose object is `inner`. Of a chat that the bot is out of it hears only that it is.
+    /// Queues an update whose object is `inner`. From a chat without the bot, only changes of its membership are
+    /// queued.
     pub fn queue_update(&mut self, kind: UpdateKind, lane: Lane, chat_id: i64, inner: &[u8]) {
         let closed = kind != UpdateKind::MyChatMember && self.chat(chat_id).is_some_and(|chat| chat.closed_to_bot);
         if closed || !self.queue.allowed.allows(kind) || !self.queue.has_room() {
             return;
         }
         let held = self.queue.take_held(chat_id);
-        // What lets a held one go is not struck itself: it must be there for the other to come behind.
-        let fault = if held.is_empty() { self.faults.strike_update(chat_id) } else { None };
-        if fault.as_ref().is_some_and(|fault| fault.order.updates == Some(Delivery::RestartIds)) {
+        // An update that releases held ones gets no fault itself: it has to be delivered before them.
+        let fault = if held.is_empty() { self.faults.take_for_update(chat_id) } else { None };
+        if fault.as_ref().is_some_and(|fault| fault.spec.updates == Some(UpdateFault::RestartIds)) {
             self.queue.restart_ids();
         }
         let (id, now_ms) = (self.queue.take_id(), self.clock.now_ms());
-        let update = Queued::new(id, kind, lane, now_ms, update_json(id, kind, inner));
-        self.note_update(&update.json);
+        let update = QueuedUpdate::new(id, kind, lane, now_ms, update_json(id, kind, inner));
+        self.log_update(&update.json);
         match fault {
-            Some(fault) => self.queue_struck(update, &fault.order, now_ms),
+            Some(fault) => self.queue_with_fault(update, &fault.spec, now_ms),
             None => {
                 self.enqueue(update);
             }
@@ -323,18 +330,18 @@ impl World {
         }
     }
 
-    /// Puts an update behind all that wait; gives its number.
-    pub fn enqueue(&mut self, update: Queued) -> u64 {
+    /// Puts an update at the end of the queue; returns its number.
+    pub fn enqueue(&mut self, update: QueuedUpdate) -> u64 {
         let next_id = self.queue.next_id();
         let update = self.queue.push(update);
-        if let Some(journal) = &self.journal {
-            journal.save_update(update, next_id);
+        if let Some(event_log) = &self.event_log {
+            event_log.save_update(update, next_id);
         }
         self.updates_ready.notify_waiters();
         update.number
     }
 
-    /// Updates, by their numbers, that the bot has taken, or that have expired.
+    /// Records that the bot has taken these updates, or that they have expired.
     pub fn forget_updates(&self, numbers: &[u64]) {
         if !numbers.is_empty() {
             self.save("taken", &numbers);
@@ -348,26 +355,26 @@ impl World {
     /// A message as JSON.
     pub fn rendered(&self, chat_id: i64, id: i32, audience: Audience) -> Option<Vec<u8>> {
         let chat = self.chat(chat_id)?;
-        // Most messages fit, and need no second allocation.
+        // Most messages fit without a second allocation.
         let mut json = Vec::with_capacity(1024);
         serde_json::to_writer(&mut json, &self.message_view(chat, chat.message(id)?, audience)).ok()?;
         Some(json)
     }
 
     /// `my_chat_member`: the bot was added, removed, blocked or unblocked.
-    pub fn bot_standing_changed(&mut self, chat_id: i64, by: i64, old: Standing, new: Standing) {
-        self.standing_changed(UpdateKind::MyChatMember, chat_id, by, self.me.id, old, new);
+    pub fn bot_status_changed(&mut self, chat_id: i64, by: i64, old: MemberStatus, new: MemberStatus) {
+        self.member_status_changed(UpdateKind::MyChatMember, chat_id, by, self.me.id, old, new);
     }
 
     /// Queues a `ChatMemberUpdated`.
-    pub fn standing_changed(
+    pub fn member_status_changed(
         &mut self,
         kind: UpdateKind,
         chat_id: i64,
         by: i64,
         user: i64,
-        old: Standing,
-        new: Standing,
+        old: MemberStatus,
+        new: MemberStatus,
     ) {
         let Some(chat) = self.chat(chat_id) else { return };
         let inner = json!({
@@ -382,26 +389,26 @@ impl World {
     }
 
     pub(crate) fn save<T: Serialize>(&self, kind: &'static str, value: &T) {
-        if let Some(journal) = &self.journal {
-            journal.save(kind, value);
+        if let Some(event_log) = &self.event_log {
+            event_log.save(kind, value);
         }
     }
 
-    /// Puts a chat or user back as it was, telling nobody: the journal is being read.
+    /// Restores a user from the event log, without saving or publishing it.
     pub(crate) fn restore_user(&mut self, user: User) {
         self.users.insert(user.id, user);
     }
 
     pub(crate) fn restore_chat(&mut self, chat: Chat) {
         match self.chats.get_mut(&chat.id) {
-            Some(known) => known.take_over(chat),
+            Some(known) => known.update_keeping_messages(chat),
             None => drop(self.chats.insert(chat.id, chat)),
         }
     }
 
-    fn note_update(&mut self, json: &Bytes) {
-        let entry = Entry::Update { id: self.log.next_id(), at_ms: self.clock.now_ms(), json: json.clone() };
-        self.events.tell("update", || entry.shown());
+    fn log_update(&mut self, json: &Bytes) {
+        let entry = InspectorEntry::Update { id: self.log.next_id(), at_ms: self.clock.now_ms(), json: json.clone() };
+        self.events.publish("update", || entry.to_json());
         self.log.push(entry);
     }
 
@@ -409,11 +416,11 @@ impl World {
         let Some(chat) = self.chats.get(&chat_id) else { return };
         chat.wake();
         let Some(message) = chat.message(id) else { return };
-        if self.journal.is_some() {
+        if self.event_log.is_some() {
             self.save("message", &json!({"chat": chat_id, "message": message}));
         }
         let view = || json!({"chat_id": chat_id, "message": self.message_view(chat, message, Audience::People)});
-        self.events.tell(event, view);
+        self.events.publish(event, view);
     }
 }
 

@@ -1,81 +1,81 @@
-//! What `#[states(…)]` says.
+//! Reads `#[states(…)]` attributes.
 
 use syn::spanned::Spanned;
 use syn::{Attribute, Error, LitInt, LitStr, Result, Variant};
 
-/// What is said on the enum.
+/// The attributes of the enum.
 #[derive(Default)]
-pub struct OnEnum {
+pub struct EnumAttributes {
     pub dialogue: Option<LitStr>,
     pub version: Option<u32>,
 }
 
 /// Reads the attributes of the enum.
-pub fn on_enum(attributes: &[Attribute]) -> Result<OnEnum> {
-    let mut said = OnEnum::default();
+pub fn on_enum(attributes: &[Attribute]) -> Result<EnumAttributes> {
+    let mut read = EnumAttributes::default();
     for attribute in ours(attributes) {
         attribute.parse_nested_meta(|meta| {
             if meta.path.is_ident("dialogue") {
-                once(&meta, said.dialogue.is_some())?;
-                said.dialogue = Some(name(&meta)?);
+                once(&meta, read.dialogue.is_some())?;
+                read.dialogue = Some(name(&meta)?);
                 Ok(())
             } else if meta.path.is_ident("version") {
-                once(&meta, said.version.is_some())?;
+                once(&meta, read.version.is_some())?;
                 let number: LitInt = meta.value()?.parse()?;
                 let version = number.base10_parse::<u32>()?;
                 if version == 0 {
                     return Err(Error::new(number.span(), "versions count from 1"));
                 }
-                said.version = Some(version);
+                read.version = Some(version);
                 Ok(())
             } else {
                 Err(meta.error("the enum takes `dialogue = \"…\"` and `version = …`"))
             }
         })?;
     }
-    Ok(said)
+    Ok(read)
 }
 
-/// Reads the attributes of a variant: its name, if it has one of its own.
+/// Reads the name of a variant, if an attribute sets it.
 pub fn on_variant(variant: &Variant) -> Result<Option<LitStr>> {
     if let Some(misplaced) = variant.fields.iter().find_map(|field| ours(&field.attrs).next()) {
-        return Err(Error::new(misplaced.span(), "`states` says something of an enum or a variant, not of a field"));
+        return Err(Error::new(misplaced.span(), "`states` goes on an enum or a variant, not on a field"));
     }
-    let mut said = None;
+    let mut own_name = None;
     for attribute in ours(&variant.attrs) {
         attribute.parse_nested_meta(|meta| {
             if meta.path.is_ident("name") {
-                once(&meta, said.is_some())?;
-                said = Some(name(&meta)?);
+                once(&meta, own_name.is_some())?;
+                own_name = Some(name(&meta)?);
                 Ok(())
             } else {
                 Err(meta.error("a variant takes `name = \"…\"`"))
             }
         })?;
     }
-    Ok(said)
+    Ok(own_name)
 }
 
 fn ours(attributes: &[Attribute]) -> impl Iterator<Item = &Attribute> {
     attributes.iter().filter(|attribute| attribute.path().is_ident("states"))
 }
 
-/// Refuses what was said before: one of the two would be passed over.
-fn once(meta: &syn::meta::ParseNestedMeta<'_>, is_said: bool) -> Result<()> {
-    if is_said { Err(meta.error("this is said twice")) } else { Ok(()) }
+/// Rejects an attribute that is set twice.
+fn once(meta: &syn::meta::ParseNestedMeta<'_>, is_set: bool) -> Result<()> {
+    if is_set { Err(meta.error("this is set twice")) } else { Ok(()) }
 }
 
 fn name(meta: &syn::meta::ParseNestedMeta<'_>) -> Result<LitStr> {
     let literal: LitStr = meta.value()?.parse()?;
     let text = literal.value();
-    // Names go into logs, metrics and keys as `dialogue:state`.
+    // Logs, metrics and keys contain names as `dialogue:state`.
     if text.is_empty() || text.contains(|letter: char| letter == ':' || letter.is_whitespace() || letter.is_control()) {
         return Err(Error::new(literal.span(), "a name is not empty and holds no colon and no space"));
     }
     Ok(literal)
 }
 
-/// Refuses what cannot be the states of a dialogue.
+/// Rejects types that cannot be the states of a dialogue.
 pub fn check_shape(input: &syn::DeriveInput) -> Result<&syn::DataEnum> {
     if !input.generics.params.is_empty() {
         let message = "the states of a dialogue are one type: they take no generics and no lifetimes";

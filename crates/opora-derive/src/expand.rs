@@ -1,4 +1,4 @@
-//! The code that the derive writes.
+//! Generates the code of the derive.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,7 +8,7 @@ use syn::{DeriveInput, Error, Field, Fields, LitStr, Result, Variant};
 
 use crate::{attributes, names};
 
-/// More fields than this no handler takes one by one.
+/// The most fields that a handler takes as separate arguments.
 const FIELDS_MAX: usize = 3;
 
 struct State<'a> {
@@ -20,15 +20,15 @@ struct State<'a> {
 /// The implementation of `States`, and a constant for each state.
 pub fn states(input: &DeriveInput) -> Result<TokenStream> {
     let data = attributes::check_shape(input)?;
-    let said = attributes::on_enum(&input.attrs)?;
+    let enum_attributes = attributes::on_enum(&input.attrs)?;
     let states = data.variants.iter().map(state).collect::<Result<Vec<_>>>()?;
-    refuse_twins(&states)?;
+    reject_duplicates(&states)?;
 
     let ident = &input.ident;
     let vis = &input.vis;
     let default_dialogue = || LitStr::new(&names::snake(&ident.to_string()), ident.span());
-    let dialogue = said.dialogue.unwrap_or_else(default_dialogue);
-    let version = said.version.unwrap_or(1);
+    let dialogue = enum_attributes.dialogue.unwrap_or_else(default_dialogue);
+    let version = enum_attributes.version.unwrap_or(1);
     let (all_names, patterns): (Vec<_>, Vec<_>) =
         states.iter().map(|State { name, variant, .. }| (name, whole_pattern(variant))).unzip();
     let constants = states.iter().map(|state| constant(state, ident, vis));
@@ -63,7 +63,7 @@ fn state(variant: &Variant) -> Result<State<'_>> {
     Ok(State { variant, name, constant: Ident::new(&capitals, variant.ident.span()) })
 }
 
-/// Refuses fields that a handler could not take one by one, or could swap unnoticed.
+/// Rejects too many fields, and fields that a handler could swap unnoticed.
 fn check_fields(variant: &Variant) -> Result<()> {
     let ident = &variant.ident;
     if variant.fields.len() > FIELDS_MAX {
@@ -92,7 +92,7 @@ fn suggest(written: &str) -> String {
     letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
 }
 
-fn refuse_twins(states: &[State<'_>]) -> Result<()> {
+fn reject_duplicates(states: &[State<'_>]) -> Result<()> {
     let mut seen = HashMap::new();
     let mut errors: Option<Error> = None;
     for State { name, variant, constant } in states {
@@ -113,7 +113,7 @@ fn refuse_twins(states: &[State<'_>]) -> Result<()> {
     errors.map_or(Ok(()), Err)
 }
 
-/// A pattern for the variant, whatever its fields are.
+/// A pattern that matches the variant with any fields.
 fn whole_pattern(variant: &Variant) -> TokenStream {
     let ident = &variant.ident;
     match &variant.fields {

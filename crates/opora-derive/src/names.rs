@@ -1,4 +1,4 @@
-//! Names in snake case and in capitals, from names in Rust's camel case.
+//! Converts camel case to snake case and to capitals.
 
 /// `EnterHours` becomes `enter_hours`, `HTTPProxy` becomes `http_proxy`, `Step2` becomes `step2`.
 pub fn snake(name: &str) -> String {
@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_parted_where_a_reader_would_part_them() {
+    fn words_are_split_like_a_reader_would() {
         for (name, expected) in [
             ("Age", "age"),
             ("EnterHours", "enter_hours"),

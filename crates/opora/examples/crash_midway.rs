@@ -1,9 +1,9 @@
-//! The promise, shown: a bot is killed four times within one dialogue, and nobody in the chat notices.
+//! A bot is killed four times within one dialogue, and the person in the chat does not notice.
 //!
 //! `cargo run -p opora --example crash_midway`
 //!
-//! This program plays two parts. Without arguments it is the world: it starts the Bot API emulator, lets Anna talk, and
-//! kills the bot with SIGKILL at a named place of each turn. With `bot <api> <store> <failpoint>` it is that bot.
+//! Without arguments this program starts the Bot API emulator, lets Anna talk, and kills the bot with SIGKILL at a
+//! failpoint of each turn. With `bot <api> <store> <failpoint>` it is that bot.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -19,14 +19,14 @@ use tokio::process::{Child, ChildStdout, Command as Program};
 
 const TOKEN: &str = "123456789:AAany-token-of-this-form-will-do-00000";
 
-/// What Anna sends, and where the bot dies on it.
-const STORY: [(&str, &str, &str); 4] = [
+/// What Anna sends, and the failpoint at which the bot is killed.
+const STEPS: [(&str, &str, &str); 4] = [
     ("/start", "intake.after_receive", "her message is stored, Telegram does not know yet"),
     ("Anna", "turn.after_handler", "the handler has answered, nothing is committed"),
     ("Moscow", "turn.after_commit", "the turn is committed, nothing is sent"),
     ("/cancel", "outbox.before_send", "the message is about to be sent"),
 ];
-/// What she must see, each once and in this order; at the end nothing is open.
+/// The answers that she must see, each once and in this order. At the end no dialogue is open.
 const ANSWERS: [&str; 4] = ["Your name?", "Where do you live?", "Anna from Moscow.", "There is nothing to cancel."];
 
 /// The bot: two questions.
@@ -64,7 +64,7 @@ async fn bot(api: &str, store: &str, failpoint: &str) -> Result<(), BoxError> {
     Ok(Bot::new(TOKEN).api_url(api).store(store).dialogue(form).run().await?)
 }
 
-/// The world around it.
+/// Runs the emulator, Anna, and the bots.
 async fn world() -> Result<(), BoxError> {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
     let api = format!("http://{}", listener.local_addr()?);
@@ -79,8 +79,8 @@ async fn world() -> Result<(), BoxError> {
     };
     anna.post("users", json!({"id": 1, "first_name": "Anna"})).await?;
 
-    for (life, (words, place, meaning)) in STORY.into_iter().enumerate() {
-        // From the second life on the bot first makes good what the one before left, and so passes the place once more.
+    for (life, (words, place, meaning)) in STEPS.into_iter().enumerate() {
+        // After a restart the bot first finishes the interrupted work, and so hits the failpoint once more.
         let (mut process, mut output) = run_bot(&api, &store, &format!("{place}=pause@{}", life.min(1) + 1))?;
         anna.is_answered(life).await?;
         anna.post("chats/1/send", json!({"from": 1, "text": words})).await?;
@@ -89,7 +89,7 @@ async fn world() -> Result<(), BoxError> {
         println!("{words:>8}  † SIGKILL at {place}: {meaning}");
     }
     let (mut process, _output) = run_bot(&api, &store, "")?;
-    let chat = anna.is_answered(STORY.len()).await?;
+    let chat = anna.is_answered(STEPS.len()).await?;
     process.kill().await?;
 
     println!("\nThe chat, as Anna sees it:\n");
@@ -110,7 +110,7 @@ fn run_bot(api: &str, store: &Path, failpoint: &str) -> Result<(Child, Lines<Buf
     Ok((process, output.lines()))
 }
 
-/// Anna in the emulator; and a look into the bot's store, as an operator has it.
+/// Anna in the emulator, and the bot's store, as an operator reads it.
 struct Anna {
     people: String,
     http: reqwest::Client,
@@ -122,8 +122,8 @@ impl Anna {
         self.http.post(format!("{}/{path}", self.people)).json(&body).send().await?.error_for_status().map(drop)
     }
 
-    /// Waits until the bot has said so many things and knows that they are sent; gives the whole chat. Only a kill in
-    /// the very act of sending may show a message twice, and that is not the place of any of these.
+    /// Waits until the bot has sent so many messages and settled them. Returns the whole chat. Only a kill between a
+    /// send and its record may repeat a message, and no failpoint here is there.
     async fn is_answered(&self, times: usize) -> Result<Vec<Value>, BoxError> {
         let messages = format!("{}/chats/1/messages?after=0", self.people);
         let waiting = async {

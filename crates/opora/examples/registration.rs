@@ -1,11 +1,10 @@
 //! A registration in five steps: language, name, phone, passport, selfie.
 //!
-//! It is the dialogue that `bench/` measures on several frameworks. Settings come from the environment: `BOT_TOKEN`;
-//! `BOT_API_URL` for another server than Telegram's; `STATE_URL`, `memory:`, `sqlite:<path>`, `postgres://…` or
-//! `redis://…`; `DATA_DIR` or `RUN_DIR`, the folder where a bot on a server keeps what it has to know over its own
-//! restarts, if `STATE_URL` names none by `data=`; `SEND_LIMITS`, `telegram` or `off`. With `WEBHOOK_URL`, an address
-//! that ends in `/telegram`, updates come by webhook: with `WEBHOOK_SECRET`, to `WEBHOOK_LISTEN`, where a balancer may
-//! stand before several instances.
+//! It is the dialogue that `bench/` measures on several frameworks. Settings are environment variables: `BOT_TOKEN`;
+//! `BOT_API_URL` for another server than Telegram's; `STATE_URL`: `memory:`, `sqlite:<path>`, `postgres://…` or
+//! `redis://…`; `DATA_DIR` or `RUN_DIR`: the folder for the bot's local files, unless `STATE_URL` has `data=`;
+//! `SEND_LIMITS`: `telegram` or `off`. With `WEBHOOK_URL`, an address that ends in `/telegram`, updates come by
+//! webhook, with `WEBHOOK_SECRET`, to `WEBHOOK_LISTEN`. A balancer may stand before several instances.
 
 use std::env;
 use std::error::Error;
@@ -94,7 +93,7 @@ fn registration() -> Dialogue<Registration> {
         .on(Registration::PHONE, text(), phone)
         .on(Registration::PASSPORT, photo(), passport)
         .on(Registration::SELFIE, photo(), selfie)
-        .otherwise(something_else)
+        .fallback(something_else)
 }
 
 #[tokio::main]
@@ -110,7 +109,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let folder = env::var("DATA_DIR").or_else(|_| env::var("RUN_DIR")).ok();
     let mut address = setting("STATE_URL", "sqlite:registration.db");
     if let Some(folder) = folder.filter(|folder| !folder.is_empty()) {
-        address = opora::store::with_data(&address, &folder);
+        address = opora::store::with_data_folder(&address, &folder);
     }
     let store = opora::store::open(&address).await?;
     let bot = Bot::new(env::var("BOT_TOKEN").map_err(|_| "BOT_TOKEN is not set")?)
@@ -128,7 +127,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     });
     let server = tokio::spawn(server.into_future());
     bot.run().await?;
-    // The last calls are answered; connections that nobody uses are not waited for.
+    // The last calls are answered; idle connections are not waited for.
     drop(running);
     let _ = tokio::time::timeout(Duration::from_secs(1), server).await;
     Ok(())

@@ -1,4 +1,4 @@
-//! The smallest bot: two questions, and nothing is ever forgotten.
+//! The smallest bot: two questions, with durable state.
 //!
 //! `BOT_TOKEN=… cargo run -p opora --example smallest`
 

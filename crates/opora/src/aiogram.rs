@@ -1,27 +1,26 @@
-//! Conversations of bots written with aiogram 3: its layout in Redis, read and written without loss.
+//! Conversations of bots written with aiogram 3, read from and written to Redis without loss.
 //!
-//! [`KeyBuilder`] and [`Strategy`] name the keys, [`Data`] carries what Python's `json` wrote, a [`Mapping`] says what
-//! aiogram's states mean in a dialogue, and [`import`] brings them into a store; the source is only read then. An
-//! [`AiogramStore`] works on aiogram's own keys instead, beside an aiogram bot: see the
+//! [`KeyBuilder`] and [`Strategy`] build and parse the keys. [`Data`] holds the JSON of Python. A [`Mapping`]
+//! translates aiogram's states into states of a dialogue. [`import`] copies conversations into a store and only reads
+//! the source. An [`AiogramStore`] works on aiogram's own keys instead, beside an aiogram bot: see the
 //! [guide](crate::guide::from_aiogram).
 //!
-//! Bots that keep their own classes in the data, by a `json_dumps` of their own, need a closure that reads what that
-//! wrote.
+//! Bots that store their own classes in the data, with a custom `json_dumps`, need a closure that reads them.
 
-pub use self::import::{ImportError, ImportOptions, ImportReport, LeftOut, import};
+pub use self::import::{ImportError, ImportOptions, ImportReport, SkippedKey, import};
 pub use self::keys::{DEFAULT_DESTINY, KeyBuilder, KeyError, Part, StorageKey};
 pub use self::layout::AiogramLayout;
-pub use self::mapping::{Mapping, Record, Translate, Untranslated};
-pub use self::python_json::{Data, NotPythonJson, Number, Text, Unfit, Value};
-pub use self::storage::{Found, Layout, Scan, Storage, Unreadable};
-pub use self::strategy::{NoConversation, NotAStrategy, Strategy};
+pub use self::mapping::{Mapping, Record, Translate, TranslateError};
+pub use self::python_json::{Data, DataError, Number, PythonJsonError, Text, Value};
+pub use self::storage::{Layout, Scan, ScannedKey, Storage, UnreadableKey};
+pub use self::strategy::{Strategy, StrategyParseError, UnsupportedKey};
 pub use crate::store::AiogramStore;
 
+pub(crate) mod conversion;
 mod import;
 mod keys;
 mod layout;
 mod mapping;
 mod python_json;
-pub(crate) mod shape;
 mod storage;
 mod strategy;

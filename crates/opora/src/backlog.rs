@@ -1,33 +1,33 @@
-//! Rows of which the store has all and memory a part: messages to send, effects to carry out.
+//! Tracks which stored rows are in memory: messages to send, or effects to run.
 //!
-//! No row is taken up twice: not if it is settled while its page is read, and not if it is read before its own turn
-//! brings it. How many rows memory holds, and in which order, is left to the caller.
+//! The store has all rows and memory has a part. No row is taken up twice, even if it is settled while its page is
+//! read, or read before its turn hands it over. The caller decides how many rows memory holds, and in which order.
 
 use std::collections::HashSet;
 use std::hash::Hash;
 
-/// Which rows are known, by their ids.
+/// The ids of the rows in memory.
 #[derive(Debug)]
 pub(crate) struct Backlog<Id> {
-    /// Rows that wait, are under way, or are not settled yet.
+    /// Rows that wait, are being worked on, or are not settled yet.
     held: HashSet<Id>,
-    /// Rows settled since the page under way was asked for.
-    settled_meanwhile: Option<HashSet<Id>>,
-    /// Rows of this epoch that were read before they were brought, in two generations.
-    ahead: [HashSet<Id>; 2],
-    /// The size of a generation.
-    ahead_most: usize,
-    /// Rows before this are of earlier epochs: no turn of this process brings them.
+    /// Rows settled while a page is being read.
+    settled_during_read: Option<HashSet<Id>>,
+    /// Rows of this epoch that were read before their turn handed them over, in two generations.
+    read_early: [HashSet<Id>; 2],
+    /// The maximum size of a generation.
+    read_early_max: usize,
+    /// Rows before this one belong to earlier epochs. No turn of this process hands them over.
     first_of_epoch: Id,
 }
 
 impl<Id: Copy + Ord + Hash> Backlog<Id> {
-    pub fn new(ahead_most: usize, first_of_epoch: Id) -> Self {
+    pub fn new(read_early_max: usize, first_of_epoch: Id) -> Self {
         Self {
             held: HashSet::new(),
-            settled_meanwhile: None,
-            ahead: [HashSet::new(), HashSet::new()],
-            ahead_most,
+            settled_during_read: None,
+            read_early: [HashSet::new(), HashSet::new()],
+            read_early_max,
             first_of_epoch,
         }
     }
@@ -37,47 +37,47 @@ impl<Id: Copy + Ord + Hash> Backlog<Id> {
         self.held.len()
     }
 
-    /// Whether a row that a turn brings was read from the store before.
+    /// Whether a row that a turn hands over was read from the store before.
     pub fn was_read(&mut self, id: Id) -> bool {
-        self.ahead.iter_mut().any(|ids| !ids.is_empty() && ids.remove(&id))
+        self.read_early.iter_mut().any(|ids| !ids.is_empty() && ids.remove(&id))
     }
 
-    /// Whether a row that was just read has to be taken up: it is not held, and was not settled meanwhile.
+    /// Whether a row that was just read is neither held nor settled during the read.
     pub fn is_missing(&self, id: Id) -> bool {
-        !self.held.contains(&id) && !self.settled_meanwhile.as_ref().is_some_and(|ids| ids.contains(&id))
+        !self.held.contains(&id) && !self.settled_during_read.as_ref().is_some_and(|ids| ids.contains(&id))
     }
 
-    /// Holds a row; false if it was held.
+    /// Holds a row. False if it was held already.
     pub fn hold(&mut self, id: Id) -> bool {
         self.held.insert(id)
     }
 
-    /// Takes note that a row that is held now was read, so that it is known when its turn brings it.
+    /// Notes that a held row was read, so that it is recognised when its turn hands it over.
     pub fn note_read(&mut self, id: Id) {
         if id >= self.first_of_epoch {
-            if self.ahead[0].len() >= self.ahead_most {
-                self.ahead.swap(0, 1);
-                self.ahead[0].clear();
+            if self.read_early[0].len() >= self.read_early_max {
+                self.read_early.swap(0, 1);
+                self.read_early[0].clear();
             }
-            self.ahead[0].insert(id);
+            self.read_early[0].insert(id);
         }
     }
 
-    /// Takes note that a row is settled; false if it was not held.
+    /// Notes that a row is settled. False if it was not held.
     pub fn settled(&mut self, id: Id) -> bool {
-        if let Some(meanwhile) = &mut self.settled_meanwhile {
-            meanwhile.insert(id);
+        if let Some(settled) = &mut self.settled_during_read {
+            settled.insert(id);
         }
         self.held.remove(&id)
     }
 
-    /// A page is asked for.
+    /// Starts to read a page.
     pub fn begin_page(&mut self) {
-        self.settled_meanwhile = Some(HashSet::new());
+        self.settled_during_read = Some(HashSet::new());
     }
 
-    /// The page was read, or could not be.
+    /// The page was read, or the read failed.
     pub fn end_page(&mut self) {
-        self.settled_meanwhile = None;
+        self.settled_during_read = None;
     }
 }

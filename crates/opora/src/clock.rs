@@ -1,8 +1,8 @@
-//! The only reader of the clock in this crate.
+//! The only module of this crate that reads the time.
 //!
-//! Wall time is believed once, when a clock is made; from then on the machine's monotonic clock counts, and the time
-//! for which the machine sleeps. So a jump of the wall clock ends no dialogue early and makes no second leader; one
-//! that stays is told. A test sets the clock by hand instead.
+//! A clock reads the wall time once, when it is created. From then on it adds the monotonic time and the time that the
+//! machine was suspended. So a jump of the wall clock ends no dialogue early and makes no second leader. A lasting
+//! difference is logged. Tests use a manual clock.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -18,33 +18,33 @@ mod machine;
 pub struct Millis(pub i64);
 
 impl Millis {
-    /// This time and `duration` more.
+    /// The time `duration` later.
     #[must_use]
     pub fn plus(self, duration: Duration) -> Self {
         Self(self.0.saturating_add(i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)))
     }
 
-    /// This time less `duration`.
+    /// The time `duration` earlier.
     #[must_use]
     pub fn minus(self, duration: Duration) -> Self {
         Self(self.0.saturating_sub(i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)))
     }
 
-    /// How long after `earlier` this is; zero if it is not.
+    /// The duration since `earlier`. Zero if `earlier` is later.
     #[must_use]
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
 }
 
-/// What time it is for a bot. Clones share one clock.
+/// A bot's clock. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Clock(Arc<Source>);
 
 #[derive(Debug)]
 enum Source {
     Machine { started: Instant, machine: Machine, ahead: Duration },
-    ByHand(AtomicI64),
+    Manual(AtomicI64),
 }
 
 impl Clock {
@@ -54,8 +54,8 @@ impl Clock {
         Self::machine_ahead(Duration::ZERO)
     }
 
-    /// The machine's clock, always so much ahead of it: for a test that starts a process now and has it be later there.
-    /// Those who share a store should go by clocks that never step back from one process to the next.
+    /// The machine's clock, ahead by a fixed duration: for tests whose processes run at a later time. Processes that
+    /// share a store must not go back in time from one process to the next.
     #[must_use]
     pub fn machine_ahead(ahead: Duration) -> Self {
         let machine = Machine::start(wall(), uptime());
@@ -64,8 +64,8 @@ impl Clock {
 
     /// A clock that stands still until [`Clock::advance`] moves it.
     #[must_use]
-    pub fn set_by_hand(at: Millis) -> Self {
-        Self(Arc::new(Source::ByHand(AtomicI64::new(at.0))))
+    pub fn manual(at: Millis) -> Self {
+        Self(Arc::new(Source::Manual(AtomicI64::new(at.0))))
     }
 
     /// The time now.
@@ -75,13 +75,13 @@ impl Clock {
             Source::Machine { started, machine, ahead } => {
                 machine.now(Readings { steady: started.elapsed(), wall: wall() }, uptime).plus(*ahead)
             }
-            Source::ByHand(at) => Millis(at.load(Ordering::SeqCst)),
+            Source::Manual(at) => Millis(at.load(Ordering::SeqCst)),
         }
     }
 
-    /// Moves a clock that is set by hand; the machine's cannot be moved.
+    /// Moves a manual clock. Does nothing to a machine's clock.
     pub fn advance(&self, duration: Duration) {
-        if let Source::ByHand(at) = &*self.0 {
+        if let Source::Manual(at) = &*self.0 {
             at.fetch_add(Millis(0).plus(duration).0, Ordering::SeqCst);
         }
     }
@@ -94,28 +94,29 @@ impl Default for Clock {
 }
 
 fn wall() -> Millis {
-    // A clock set before 1970 counts as 1970: nothing here needs more.
+    // A time before 1970 counts as 1970.
     Millis(0).plus(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO))
 }
 
-/// For how long the system runs, sleep included. Elsewhere than on Linux nobody is asked, and sleep does not count.
+/// The time since boot, including suspended time. None on systems other than Linux; there suspended time does not
+/// count.
 fn uptime() -> Option<Duration> {
     let text = std::fs::read_to_string("/proc/uptime").ok()?;
     Duration::try_from_secs_f64(text.split_whitespace().next()?.parse().ok()?).ok()
 }
 
-/// The runtime's timer, for what is to happen later in this process; a test pauses it.
+/// The time of tokio's timer, for delays in this process. Tests can pause it.
 #[must_use]
 pub(crate) fn timer_now() -> tokio::time::Instant {
     tokio::time::Instant::now()
 }
 
-/// How long something took; always by the machine's monotonic clock.
+/// Measures durations with the machine's monotonic clock.
 #[derive(Clone, Copy, Debug)]
 pub struct Stopwatch(Instant);
 
 impl Stopwatch {
-    /// Starts now.
+    /// Starts a stopwatch.
     #[must_use]
     pub fn start() -> Self {
         Self(Instant::now())
@@ -133,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_clock_that_is_ahead_stays_so_and_goes_on() {
+    fn a_clock_that_is_ahead_stays_ahead() {
         let ahead = Duration::from_secs(3600);
         let second = Duration::from_secs(1);
         let machine = Clock::machine();
@@ -141,10 +142,10 @@ mod tests {
         let before = machine.now();
         let now = later.now();
         let after = machine.now();
-        // Each has believed the wall clock at a moment of its own.
+        // The two clocks read the wall clock at slightly different times.
         assert!(before.plus(ahead).minus(second) <= now && now <= after.plus(ahead + second));
         assert!(later.now() >= now);
         later.advance(ahead);
-        assert!(later.now() <= machine.now().plus(ahead + second), "only a clock that is set by hand is moved");
+        assert!(later.now() <= machine.now().plus(ahead + second), "only a manual clock can be moved");
     }
 }

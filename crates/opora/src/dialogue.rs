@@ -1,9 +1,9 @@
-//! Dialogues: an enum of states, and plain functions that handle what is heard in them.
+//! Dialogues: an enum of states, and plain functions that handle inputs in them.
 //!
-//! Who hears an input: of the handlers that take it, the one for the narrowest kind; of equally narrow ones the state's
-//! own, then one for [anywhere](Dialogue::anywhere) in the dialogue, then the [entries](Dialogue::start) of all
-//! dialogues. So `/start` works in a state that takes [`any`](crate::input::any), and a caption of the menu is never
-//! taken for a name; but a state that handles `/start` itself does.
+//! Of all handlers that match an input, the one with the narrowest kind runs. Of equally narrow ones, the state's own
+//! handler wins, then a handler for [any state](Dialogue::on_any_state) of the dialogue, then the
+//! [entries](Dialogue::start) of all dialogues. So `/start` works in a state that takes [`any`](crate::input::any), and
+//! the text of a menu button is never taken for a name; but a state can handle `/start` itself.
 //!
 //! ```
 //! use opora::prelude::*;
@@ -44,7 +44,7 @@
 //! # assert_eq!(Script::from(greeting()).check(), Ok(()));
 //! ```
 //!
-//! Nothing here stores or sends: [`Script`] turns an input into what should be committed, and the runtime commits it.
+//! Nothing here stores or sends: [`Script`] turns an input into a result that the runtime commits.
 
 use std::any::{TypeId, type_name};
 use std::fmt;
@@ -58,9 +58,9 @@ use crate::input::{Failure, Input, Kind, Outcome, Returned, returned};
 use crate::store::BoxError;
 use crate::turn::Turn;
 
-use self::flow::Flow;
+use self::definition::DialogueDefinition;
 use self::handler::repeated_type;
-use self::route::{Route, act, ask_act};
+use self::route::{Route, erase, erase_question};
 
 pub use self::handler::{Fields, Handler, Question};
 pub use self::hooks::Guard;
@@ -70,69 +70,68 @@ pub use self::states::{At, States};
 pub use self::stored::WrittenState;
 pub use self::texts::{BuiltInTexts, Text, Texts};
 
-pub(crate) use self::conversation::{Conversation, Frame, SLOTS_MAX};
+pub(crate) use self::conversation::{Conversation, Frame, TRACKS_MAX};
 #[cfg(test)]
 mod tests;
 
-mod asked;
 mod check;
 mod conversation;
+mod definition;
 mod finish;
-mod flow;
 mod handler;
 mod hooks;
+mod interruptions;
 mod next;
-mod play;
 mod press;
+mod requested_inputs;
 mod route;
+mod run;
 mod script;
-mod shift;
 mod states;
 mod stored;
 mod texts;
-mod trouble;
+mod transition;
 
-/// A dialogue over the states `S`, and who handles what in them.
+/// A dialogue over the states `S`, with its handlers.
 ///
-/// Handlers are `async fn(&mut Turn, <what the state carries>, <the input>) -> Step<S>`.
+/// Handlers are `async fn(&mut Turn, <the values of the state>, <the input>) -> Step<S>`.
 pub struct Dialogue<S: States> {
-    flow: Flow,
+    definition: DialogueDefinition,
     states: PhantomData<fn() -> S>,
 }
 
-/// What becomes of a dialogue when a turn of it has failed for good.
+/// What happens to a dialogue when one of its turns has failed for good.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnError {
-    /// Its step is cleared, so that nobody is stuck; the draft is kept for the dialogue's life, and the person gets
-    /// "Try again" and "Cancel".
+    /// Its state becomes a draft, kept until the dialogue expires. The person gets "Try again" and "Cancel".
     #[default]
     KeepDraft,
-    /// It stays where it is, and the person is asked to answer once more.
+    /// It stays in its state, and the person is asked to answer again.
     Stay,
     /// It ends, and the person is told.
     End,
 }
 
 impl<S: States> Dialogue<S> {
-    /// A dialogue that handles nothing yet.
+    /// A dialogue without handlers.
     #[must_use]
     pub fn new() -> Self {
-        Self { flow: Flow::of::<S>(), states: PhantomData }
+        Self { definition: DialogueDefinition::new::<S>(), states: PhantomData }
     }
 
-    /// A way into the dialogue, such as `/start`: it works in every state of every dialogue, and when nothing is open.
-    /// [`Next::Go`] begins this dialogue in place of what is open in the foreground; [`Next::Stay`] disturbs nothing.
+    /// Adds an entry, such as `/start`. It works in every state of every dialogue, and when nothing is open.
+    /// [`Next::Go`] begins this dialogue in place of what is open in the foreground; [`Next::Stay`] changes nothing.
     #[must_use]
     pub fn start<I, H>(mut self, kind: Kind<I>, handler: H) -> Self
     where
         I: Send + 'static,
         H: for<'t> Handler<'t, (), I, S> + 'static,
     {
-        self.flow.entries.push(Route::new(kind, handler, route::no_state));
+        self.definition.entries.push(Route::new(kind, handler, route::no_state));
         self
     }
 
-    /// Handles a kind of input in one state. The handler gets what the state carries.
+    /// Handles a kind of input in one state. The handler gets the values of the state.
     #[must_use]
     pub fn on<F, I, H>(mut self, at: At<S, F>, kind: Kind<I>, handler: H) -> Self
     where
@@ -143,26 +142,26 @@ impl<S: States> Dialogue<S> {
         let take = at.take;
         let mut types = F::types();
         types.push((TypeId::of::<I>(), type_name::<I>()));
-        if let Some(index) = self.checked_index(at.name, &format!("the handler of {}", kind.what), &types) {
+        if let Some(index) = self.checked_index(at.name, &format!("the handler of {}", kind.pattern), &types) {
             let fields = move |turn: &Turn, depth| Ok(take(route::state(turn, depth)?));
-            self.flow.at[index].push(Route::new(kind, handler, fields));
+            self.definition.at[index].push(Route::new(kind, handler, fields));
         }
         self
     }
 
     /// Handles a kind of input in every state of this dialogue, such as a button for Back. The handler gets the state.
     #[must_use]
-    pub fn anywhere<I, H>(mut self, kind: Kind<I>, handler: H) -> Self
+    pub fn on_any_state<I, H>(mut self, kind: Kind<I>, handler: H) -> Self
     where
         I: Send + 'static,
         H: for<'t> Handler<'t, (S,), I, S> + 'static,
     {
-        self.flow.anywhere.push(Route::new(kind, handler, route::whole_state));
+        self.definition.any_state.push(Route::new(kind, handler, route::whole_state));
         self
     }
 
-    /// What a state asks, whichever way it is entered: by [`Next::Go`], by Back, after a failure, or as a child.
-    /// It is `async fn(&mut Turn, <what the state carries>) -> Result<(), BoxError>`.
+    /// Sets the question of a state. It is asked whenever the state is entered: by [`Next::Go`], by Back, after a
+    /// failure, or as a child. It is `async fn(&mut Turn, <the values of the state>) -> Result<(), BoxError>`.
     #[must_use]
     pub fn ask<F, Q>(mut self, at: At<S, F>, question: Q) -> Self
     where
@@ -170,14 +169,14 @@ impl<S: States> Dialogue<S> {
         Q: for<'t> Question<'t, F> + 'static,
     {
         if let Some(index) = self.checked_index(at.name, "the question", &F::types()) {
-            self.flow.asks[index] = Some(ask_act(at.take, question));
+            self.definition.asks[index] = Some(erase_question(at.take, question));
         }
         self
     }
 
-    /// Handles the end of a child dialogue in the state that waited for it.
+    /// Handles the end of a child dialogue, in the state that waited for it.
     #[must_use]
-    pub fn returned<F, H>(self, at: At<S, F>, handler: H) -> Self
+    pub fn on_returned<F, H>(self, at: At<S, F>, handler: H) -> Self
     where
         F: Fields,
         H: for<'t> Handler<'t, F, Returned, S> + 'static,
@@ -185,57 +184,57 @@ impl<S: States> Dialogue<S> {
         self.on(at, returned(), handler)
     }
 
-    /// Handles whatever a person does that nobody else handles. Without this, a state with a question says that it was
-    /// not understood and asks again.
+    /// Handles a person's input that no other handler takes. Without this, the bot says that the input does not fit,
+    /// and asks the state's question again.
     #[must_use]
-    pub fn otherwise<H>(mut self, handler: H) -> Self
+    pub fn fallback<H>(mut self, handler: H) -> Self
     where
         H: for<'t> Handler<'t, (S,), Input, S> + 'static,
     {
-        self.flow.otherwise = Some(act(handler, route::whole_state, |input| Some(input.clone())));
+        self.definition.fallback = Some(erase(handler, route::whole_state, |input| Some(input.clone())));
         self
     }
 
-    /// How long the dialogue lives after the person's last input. By default a day.
+    /// Sets how long after the person's last input the dialogue expires. One day by default.
     #[must_use]
-    pub fn life(mut self, life: Duration) -> Self {
-        self.flow.life = Some(life);
+    pub fn expires_after(mut self, idle: Duration) -> Self {
+        self.definition.expires_after = Some(idle);
         self
     }
 
-    /// The dialogue waits for ever. Its states pile up in the store when people leave.
+    /// The dialogue never expires. States of people who left stay in the store for ever.
     #[must_use]
-    pub fn without_end(mut self) -> Self {
-        self.flow.life = None;
+    pub fn never_expires(mut self) -> Self {
+        self.definition.expires_after = None;
         self
     }
 
-    /// Handles the end of the dialogue's life: `async fn(&mut Turn, S) -> Step<S>`. [`Next::Stay`] and [`Next::End`]
-    /// end it; [`Next::Go`] gives it another life. Without this, the person is told. Of a child, its parent hears that
-    /// it has [returned](Self::returned), and lives on for as long as it would have.
+    /// Handles the expiry of the dialogue: `async fn(&mut Turn, S) -> Step<S>`. [`Next::Stay`] and [`Next::End`] end
+    /// it; [`Next::Go`] prolongs it. Without this, the person is told. If a child expires, its parent gets
+    /// [`Returned`](Self::on_returned) and keeps its own expiry.
     #[must_use]
-    pub fn timeout<H>(mut self, handler: H) -> Self
+    pub fn on_expiry<H>(mut self, handler: H) -> Self
     where
         H: for<'t> Handler<'t, (), S, S> + 'static,
     {
-        self.flow.timeout = Some(route::boxed(move |turn, depth, _| {
+        self.definition.expiry = Some(route::boxed(move |turn, depth, _| {
             let state = route::state(turn, depth)?;
             Ok(route::run(handler.call(turn, (), state)))
         }));
         self
     }
 
-    /// What becomes of the dialogue when a turn of it has failed for good.
+    /// Sets what happens when a turn of the dialogue has failed for good.
     #[must_use]
     pub fn on_error(mut self, policy: OnError) -> Self {
-        self.flow.on_error = policy;
+        self.definition.on_error = policy;
         self
     }
 
     /// Handles a turn that has failed for good, in a turn of its own and in place of [`Dialogue::on_error`]. The
     /// handler gets the state that the failed turn started from.
     #[must_use]
-    pub fn failed<H>(mut self, handler: H) -> Self
+    pub fn on_failed_turn<H>(mut self, handler: H) -> Self
     where
         H: for<'t> Handler<'t, (S,), Failure, S> + 'static,
     {
@@ -243,14 +242,14 @@ impl<S: States> Dialogue<S> {
             Input::Failed(failure) => Some(failure.clone()),
             _ => None,
         };
-        self.flow.failed = Some(act(handler, route::whole_state, failure));
+        self.definition.failed = Some(erase(handler, route::whole_state, failure));
         self
     }
 
-    /// Handles outcomes of this dialogue's effects whose state has ended or does not hear them, so that what they
-    /// brought can be cleared away. An entry for the outcome goes first. [`Next::Stay`] is the answer to give.
+    /// Handles outcomes of this dialogue's effects whose state has ended or has no handler for them, for instance to
+    /// delete what they produced. An entry for the outcome takes precedence. Return [`Next::Stay`].
     #[must_use]
-    pub fn late<H>(mut self, handler: H) -> Self
+    pub fn on_late_outcome<H>(mut self, handler: H) -> Self
     where
         H: for<'t> Handler<'t, (), Outcome, S> + 'static,
     {
@@ -258,62 +257,63 @@ impl<S: States> Dialogue<S> {
             Input::Outcome(outcome) => Some(outcome.clone()),
             _ => None,
         };
-        self.flow.late = Some(act(handler, route::no_state, outcome));
+        self.definition.late_outcome = Some(erase(handler, route::no_state, outcome));
         self
     }
 
-    /// Is asked when nothing is open and nobody handles what a person does: perhaps the application's database knows
-    /// where the two were. [`Next::Go`] restores that state, which then hears the input; [`Next::Stay`] knows nothing.
+    /// Sets a hook for a person's input when nothing is open and no entry handles it: the application's database may
+    /// know the state. [`Next::Go`] restores that state, which then gets the input; [`Next::Stay`] restores nothing.
     #[must_use]
     pub fn restore<H>(mut self, hook: H) -> Self
     where
         H: for<'t> Handler<'t, (), Input, S> + 'static,
     {
-        self.flow.restore = Some(act(hook, route::no_state, |input| Some(input.clone())));
+        self.definition.restore = Some(erase(hook, route::no_state, |input| Some(input.clone())));
         self
     }
 
-    /// Brings a stored state from this version of its shape to the next one.
+    /// Upgrades a stored state from this version to the next one.
     #[must_use]
     pub fn upcast(
         mut self,
         from_version: u32,
         upcast: impl Fn(Value) -> Result<Value, BoxError> + Send + Sync + 'static,
     ) -> Self {
-        self.flow.upcasts.insert(from_version, Box::new(upcast));
+        self.definition.upcasts.insert(from_version, Box::new(upcast));
         self
     }
 
-    /// How many states Back remembers. By default 16; 0 turns Back off.
+    /// Sets how many states Back remembers. 16 by default; 0 turns Back off.
     #[must_use]
     pub fn history(mut self, states_max: usize) -> Self {
-        self.flow.history_max = states_max;
+        self.definition.history_max = states_max;
         self
     }
 
-    /// Says that this dialogue calls another as its child, so that it is checked at the start that the other is there.
+    /// Declares that this dialogue calls another as its child. The start checks that the other is registered.
     #[must_use]
     pub fn calls<C: States>(mut self) -> Self {
-        self.flow.calls.push(C::DIALOGUE);
+        self.definition.calls.push(C::DIALOGUE);
         self
     }
 
-    /// Loads what was stored in this version of the shape, for golden files.
+    /// Loads a state that was stored in this version, for golden files.
     pub(crate) fn load(&self, stored: &RawValue, schema: u32) -> Result<(), BoxError> {
-        self.flow.load(stored, schema).map(drop)
+        self.definition.load(stored, schema).map(drop)
     }
 
-    /// The place of a state whose handler takes values of these types. What is wrong with the handler is noted.
+    /// The index of a state. Records a mistake if the state is unknown or its handler takes two values of one type.
     fn checked_index(&mut self, state: &str, handler: &str, types: &[(TypeId, &'static str)]) -> Option<usize> {
         let dialogue = S::DIALOGUE;
-        let index = self.flow.index(state);
+        let index = self.definition.index(state);
         if index.is_none() {
-            self.flow.mistakes.push(format!("dialogue `{dialogue}` has no state `{state}`, but a handler for it"));
+            let mistake = format!("dialogue `{dialogue}` has no state `{state}`, but a handler for it");
+            self.definition.mistakes.push(mistake);
         }
         if let Some(repeated) = repeated_type(types) {
-            self.flow.mistakes.push(format!(
+            self.definition.mistakes.push(format!(
                 "state `{state}` of dialogue `{dialogue}`: {handler} takes two values of the type `{repeated}`, which \
-                 could be swapped unnoticed; put the fields of the state into a struct"
+                 could be swapped by mistake; put the fields of the state into a struct"
             ));
         }
         index

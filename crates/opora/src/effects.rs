@@ -1,8 +1,8 @@
-//! Work outside that turns ask for.
+//! Effects: work outside of turns.
 //!
-//! A turn records its wish in its commit; the work is done afterwards, at least once, under a key that stays the same
-//! over retries and restarts; its outcome enters the conversation as an input like any other. So no handler waits on
-//! the network, and a crash in between loses nothing.
+//! A turn stores an effect in its commit. The effect runs afterwards, at least once, with a key that stays the same
+//! over retries and restarts. Its outcome becomes an input of the conversation. So no handler waits for the network,
+//! and a crash loses nothing.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -20,54 +20,53 @@ use tokio_util::task::TaskTracker;
 
 use crate::clock::Clock;
 use crate::failpoints;
-use crate::key::DialogueKey;
-use crate::mailbox::Letter;
+use crate::key::ConversationKey;
+use crate::mailbox::QueuedInput;
 use crate::store::{BoxError, EffectId, EffectRow, Epoch, InboxRow, Incoming, Origin, Receipt, Seq, Store};
 
-use self::held::Held;
+use self::held_effects::HeldEffects;
 
 pub use self::download::{DownloadSettings, Downloaded};
 
+mod attempts;
 mod download;
-mod held;
+mod held_effects;
 #[cfg(test)]
 mod tests;
-mod tries;
 
-pub(crate) use self::download::{DOWNLOAD, DownloadWish, Downloads};
+pub(crate) use self::download::{DOWNLOAD, DownloadRequest, Downloads};
 
-/// A wish that is being carried out.
+/// One attempt of an effect, for the function that runs it.
 #[derive(Clone, Debug)]
-pub struct Asked {
-    /// The same for every try of this wish, also after a restart, and that of no other wish: pass it on where the other
-    /// side can recognise it.
+pub struct EffectRequest {
+    /// The idempotency key. It is unique to this effect and the same for every attempt, also after a restart. Pass it
+    /// to the other side.
     pub key: String,
-    /// The conversation that asked.
-    pub dialogue: DialogueKey,
-    /// What it asked for, as JSON.
+    /// The conversation that requested the effect.
+    pub conversation: ConversationKey,
+    /// The request, as JSON.
     pub body: Box<str>,
-    /// Which try this is, from 1. It is 1 again after a try in which a broadcast got further: such a try is not
-    /// counted.
+    /// The number of this attempt, from 1. An attempt in which a broadcast advanced is not counted, so the next one is
+    /// 1 again.
     pub attempt: u32,
-    /// No other try follows if this one fails and gets no further: what it would have gone on from is not needed any
-    /// more.
+    /// Whether no other attempt follows if this one fails without progress. Then partial results can be removed.
     pub is_last: bool,
 }
 
-impl Asked {
-    /// What it asked for.
+impl EffectRequest {
+    /// Reads the request.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, EffectError> {
         serde_json::from_str(&self.body)
-            .map_err(|error| EffectError::Final(format!("the wish cannot be read: {error}")))
+            .map_err(|error| EffectError::Final(format!("the request cannot be read: {error}")))
     }
 }
 
-/// Why work outside has not been done.
+/// Why an attempt of an effect failed.
 #[derive(Debug)]
 pub enum EffectError {
-    /// It may work later: try again.
+    /// It may succeed later: try again.
     Retry(BoxError),
-    /// It will never work: tell the dialogue.
+    /// It will never succeed: the outcome is a failure.
     Final(String),
 }
 
@@ -77,23 +76,23 @@ impl<E: std::error::Error + Send + Sync + 'static> From<E> for EffectError {
     }
 }
 
-type Runner = Arc<dyn Fn(Asked) -> BoxFuture<'static, Result<Value, EffectError>> + Send + Sync>;
+type Runner = Arc<dyn Fn(EffectRequest) -> BoxFuture<'static, Result<Value, EffectError>> + Send + Sync>;
 
-/// The kinds of work that can be asked for.
+/// The kinds of effects and the functions that run them.
 #[derive(Clone, Default)]
-pub(crate) struct Register {
+pub(crate) struct EffectRegistry {
     runners: HashMap<Box<str>, Runner>,
-    /// Of kinds that are not tried as often as others.
+    /// Numbers of attempts for kinds that differ from the default.
     attempts: HashMap<Box<str>, u32>,
 }
 
-impl Register {
+impl EffectRegistry {
     pub(crate) fn add<F, R>(&mut self, kind: &str, run: F)
     where
-        F: Fn(Asked) -> R + Send + Sync + 'static,
+        F: Fn(EffectRequest) -> R + Send + Sync + 'static,
         R: Future<Output = Result<Value, EffectError>> + Send + 'static,
     {
-        self.runners.insert(kind.into(), Arc::new(move |asked| Box::pin(run(asked))));
+        self.runners.insert(kind.into(), Arc::new(move |request| Box::pin(run(request))));
     }
 
     pub(crate) fn set_attempts(&mut self, kind: &str, attempts: u32) {
@@ -101,33 +100,32 @@ impl Register {
     }
 }
 
-impl fmt::Debug for Register {
+impl fmt::Debug for EffectRegistry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.runners.keys()).finish()
     }
 }
 
-/// How work outside is tried.
+/// Settings of effects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EffectSettings {
-    /// How much of each kind is under way at once: work that hangs holds up its own kind alone.
-    pub at_once: usize,
-    /// How often one wish is tried before its failure is final, unless its kind says; see
-    /// [`Bot::attempts`](crate::bot::Bot::attempts). A restart counts anew.
+    /// How many effects of each kind run at once. Effects that hang delay only their own kind.
+    pub concurrency: usize,
+    /// How many attempts an effect has before it fails for good. A restart starts from 1 again. See also
+    /// [`Bot::effect_attempts`](crate::bot::Bot::effect_attempts).
     pub attempts: u32,
-    /// The wait before the second try; it doubles with each.
+    /// The pause before the second attempt. It doubles with each attempt.
     pub backoff: Duration,
-    /// The longest wait.
+    /// The longest pause.
     pub longest_backoff: Duration,
-    /// How long one try may take. A broadcast inside of it may take longer: for it, this is the longest time without a
-    /// sign of life.
+    /// How long an attempt may take. For a broadcast inside of it, this is the longest time without progress.
     pub deadline: Duration,
 }
 
 impl Default for EffectSettings {
     fn default() -> Self {
         Self {
-            at_once: 16,
+            concurrency: 16,
             attempts: 8,
             backoff: Duration::from_millis(500),
             longest_backoff: Duration::from_secs(60),
@@ -136,49 +134,49 @@ impl Default for EffectSettings {
     }
 }
 
-/// Carries out what turns have asked for. Clones share it.
+/// Runs effects. Clones share it.
 #[derive(Clone)]
 pub(crate) struct Effects(Arc<Shared>);
 
 struct Shared {
     bot: i64,
     epoch: Epoch,
-    register: Register,
+    registry: EffectRegistry,
     store: Arc<dyn Store>,
     clock: Clock,
     settings: EffectSettings,
-    outcomes: mpsc::UnboundedSender<(DialogueKey, Letter)>,
-    held: Mutex<Held>,
-    /// Of each kind.
-    places: HashMap<Box<str>, Semaphore>,
+    outcomes: mpsc::UnboundedSender<(ConversationKey, QueuedInput)>,
+    held: Mutex<HeldEffects>,
+    /// Limits the concurrency of each kind.
+    permits: HashMap<Box<str>, Semaphore>,
     tasks: TaskTracker,
     stop: CancellationToken,
 }
 
-/// How many wishes are read from the store at once.
+/// How many effects are read from the store at once.
 const PAGE: usize = 500;
-/// How many wishes of a kind are held in memory, most of which wait for a place or for their next try; the rest waits
-/// in the store.
-const HELD_MOST: usize = 1000;
+/// How many effects of a kind are in memory. Most of them wait for a permit or for their next attempt. More stay in the
+/// store.
+const MAX_HELD: usize = 1000;
 
 impl Effects {
     pub(crate) fn new(
         (bot, epoch): (i64, Epoch),
-        register: Register,
+        registry: EffectRegistry,
         store: Arc<dyn Store>,
         clock: Clock,
         settings: EffectSettings,
-        outcomes: mpsc::UnboundedSender<(DialogueKey, Letter)>,
+        outcomes: mpsc::UnboundedSender<(ConversationKey, QueuedInput)>,
     ) -> Self {
-        let places = register.runners.keys().map(|kind| (kind.clone(), Semaphore::new(settings.at_once)));
+        let permits = registry.runners.keys().map(|kind| (kind.clone(), Semaphore::new(settings.concurrency)));
         Self(Arc::new(Shared {
             bot,
             epoch,
-            places: places.collect(),
-            register,
+            permits: permits.collect(),
+            registry,
             store,
             clock,
-            held: Mutex::new(Held::new(HELD_MOST.max(settings.at_once), EffectId(epoch.first_number()))),
+            held: Mutex::new(HeldEffects::new(MAX_HELD.max(settings.concurrency), EffectId(epoch.first_number()))),
             settings,
             outcomes,
             tasks: TaskTracker::new(),
@@ -186,36 +184,36 @@ impl Effects {
         }))
     }
 
-    /// Starts on wishes that were just committed.
+    /// Starts effects that were just committed.
     pub(crate) fn enqueue(&self, rows: Vec<EffectRow>) {
         for row in rows {
-            if self.0.held.lock().bring(row.id, &row.effect.kind) {
-                self.0.tasks.spawn(Arc::clone(&self.0).carry_out(row));
+            if self.0.held.lock().add_committed(row.id, &row.effect.kind) {
+                self.0.tasks.spawn(Arc::clone(&self.0).run_effect(row));
             }
         }
     }
 
-    /// Starts on what the store holds and nobody works on: after a start, or after a commit whose answer was lost.
+    /// Starts stored effects that do not run yet: after a start, or after a commit whose answer was lost.
     pub(crate) fn reload(&self) {
-        self.0.held.lock().want();
-        self.0.load_if_wanted();
+        self.0.held.lock().request_load();
+        self.0.load_if_requested();
     }
 
-    /// Ends what is under way, without waiting for its end.
-    pub(crate) fn let_go(&self) {
+    /// Aborts the running effects without waiting.
+    pub(crate) fn abort(&self) {
         self.0.stop.cancel();
     }
 
-    /// Ends what is under way; it will be done after the next start.
+    /// Aborts the running effects and waits for their end. They run again after the next start.
     pub(crate) async fn close(&self) {
-        self.let_go();
+        self.abort();
         self.0.tasks.close();
         self.0.tasks.wait().await;
     }
 }
 
 impl Shared {
-    fn load_if_wanted(self: &Arc<Self>) {
+    fn load_if_requested(self: &Arc<Self>) {
         if self.held.lock().begin_loading() {
             let shared = Arc::clone(self);
             let stop = self.stop.clone();
@@ -223,7 +221,7 @@ impl Shared {
         }
     }
 
-    /// Reads wishes from the store, and takes up those for whose kind there is room, until none of these is missing.
+    /// Reads effects from the store and starts those whose kind has room. Repeats that while another load is requested.
     async fn load(self: Arc<Self>) {
         while self.held.lock().begin_pass() {
             let mut after = EffectId::default();
@@ -233,8 +231,8 @@ impl Shared {
                     Ok(rows) => {
                         let last = rows.last().map(|row| row.id);
                         for row in rows {
-                            if self.held.lock().read(row.id, &row.effect.kind) {
-                                self.tasks.spawn(Arc::clone(&self).carry_out(row));
+                            if self.held.lock().add_stored(row.id, &row.effect.kind) {
+                                self.tasks.spawn(Arc::clone(&self).run_effect(row));
                             }
                         }
                         self.held.lock().end_page();
@@ -243,7 +241,7 @@ impl Shared {
                     }
                     Err(error) => {
                         self.held.lock().end_page();
-                        tracing::warn!(%error, "cannot read which effects wait; trying again");
+                        tracing::warn!(%error, "cannot read the stored effects; trying again");
                         tokio::time::sleep(Duration::from_secs(1)).await;
                     }
                 }
@@ -251,22 +249,22 @@ impl Shared {
         }
     }
 
-    async fn carry_out(self: Arc<Self>, row: EffectRow) {
+    async fn run_effect(self: Arc<Self>, row: EffectRow) {
         tokio::select! {
             () = self.stop.cancelled() => {}
-            () = self.to_the_end(&row) => {}
+            () = self.run_and_store_outcome(&row) => {}
         }
         self.held.lock().finished(row.id, &row.effect.kind);
-        self.load_if_wanted();
+        self.load_if_requested();
     }
 
-    async fn to_the_end(&self, row: &EffectRow) {
+    async fn run_and_store_outcome(&self, row: &EffectRow) {
         let outcome = self.outcome(row).await;
         failpoints::hit(failpoints::EFFECT_AFTER_RUN).await;
-        let asked = RawValue::from_string(row.effect.body.clone().into()).ok();
+        let request = RawValue::from_string(row.effect.body.clone().into()).ok();
         let body = serde_json::json!({
             "kind": row.effect.kind,
-            "asked": asked,
+            "asked": request,
             "ok": outcome.as_ref().ok(),
             "failed": outcome.as_ref().err(),
         });
@@ -280,15 +278,15 @@ impl Shared {
         loop {
             match self.store.finish_effect(self.epoch, row.id, incoming.clone()).await {
                 Ok(Receipt::New(seq)) => {
-                    let letter = Letter::Inbox(InboxRow { seq, incoming });
-                    // Nobody listens only when the bot stops; then the inbox has it.
-                    let _ = self.outcomes.send((row.key.clone(), letter));
+                    let input = QueuedInput::Inbox(InboxRow { seq, incoming });
+                    // An error means that the bot stops. Then the outcome stays in the inbox.
+                    let _ = self.outcomes.send((row.key.clone(), input));
                     return;
                 }
-                // An earlier try was carried out, and its answer was lost: nobody has been told.
-                Ok(Receipt::Known) if is_unsure => return self.pass_on_stored(row).await,
+                // An earlier write succeeded although its answer was lost, so the outcome was not delivered yet.
+                Ok(Receipt::Known) if is_unsure => return self.deliver_stored_outcome(row).await,
                 Ok(Receipt::Known) => return,
-                Err(error) if error.ends_the_lease() => return,
+                Err(error) if error.ends_lease() => return,
                 Err(error) => {
                     is_unsure = true;
                     tracing::warn!(effect = row.id.0, %error, "cannot store an outcome; trying again");
@@ -298,17 +296,17 @@ impl Shared {
         }
     }
 
-    /// Passes on an outcome that lies in the inbox already.
-    async fn pass_on_stored(&self, row: &EffectRow) {
+    /// Delivers an outcome that is in the inbox already.
+    async fn deliver_stored_outcome(&self, row: &EffectRow) {
         let mut after = Seq(i64::MIN);
         loop {
             match self.store.waiting_for(&row.key, after, PAGE).await {
                 Ok(rows) => {
                     let Some(last) = rows.last() else { return };
                     after = last.seq;
-                    let found = rows.into_iter().find(|waits| waits.incoming.origin == Origin::Outcome(row.id));
+                    let found = rows.into_iter().find(|stored| stored.incoming.origin == Origin::Outcome(row.id));
                     if let Some(found) = found {
-                        let _ = self.outcomes.send((row.key.clone(), Letter::Inbox(found)));
+                        let _ = self.outcomes.send((row.key.clone(), QueuedInput::Inbox(found)));
                         return;
                     }
                 }

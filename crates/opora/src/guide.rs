@@ -1,17 +1,17 @@
 //! How to write, test and run a bot.
 //!
 //! 1. [First bot](first_bot): from an empty folder to a chat that survives `kill -9`.
-//! 2. [States](states): names, versions, where a dialogue goes, buttons, Back, children, time, failures.
+//! 2. [States](states): names, versions, where a dialogue goes, buttons, Back, child dialogues, timers, failures.
 //! 3. [Sending](sending): messages, edits, media, limits, broadcasts, and what "unsure" means.
 //! 4. [Work outside](work_outside): effects, downloads, and the application's own tables.
-//! 5. [Groups and other updates](groups): topics, whose a button is, channels, payments, edits, inline queries.
-//! 6. [Testing](testing): a scripted chat, a clock set by hand, faults, crashes, golden files, a store of your own.
-//! 7. [Stores](stores): which one when, what each promises, moving, how its server is set, TLS.
-//! 8. [Going to production](production): the lease, webhooks, stopping, logs, metrics, the operator's tool.
+//! 5. [Groups and other updates](groups): topics, who may press a button, channels, payments, edits, inline queries.
+//! 6. [Testing](testing): a scripted chat, a manual clock, faults, crashes, golden files, a store of your own.
+//! 7. [Stores](stores): which one to choose, what each promises, moving, server settings, TLS.
+//! 8. [Going to production](production): the lease, webhooks, stopping, logs, metrics, operator commands.
 //! 9. [Coming from aiogram](from_aiogram).
 //! 10. [Coming from teloxide](from_teloxide).
 //!
-//! The code on these pages is compiled and, where it can be, run with the tests. There is nothing to call here.
+//! The code on these pages is compiled and, where possible, run as tests. The modules contain only documentation.
 
 #[doc = include_str!("guide/first_bot.md")]
 pub mod first_bot {}

@@ -1,7 +1,7 @@
-//! What a dialogue hears, parsed: texts, commands, presses, photos, and what comes from time and from outside.
+//! Parsed inputs of a dialogue: texts, commands, presses, photos, timers, outcomes.
 //!
 //! An input is one thing: a caption belongs to its photo, an album is one input, and a text that begins with a command
-//! is a command and never a text. Nothing here decides who hears an input; [`Kind`]s only say what they would take.
+//! is a command and never a text. A [`Kind`] says which inputs a handler takes; the script chooses the handler.
 
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
@@ -9,8 +9,8 @@ use serde_json::value::RawValue;
 use crate::store::BoxError;
 
 pub use self::kind::{
-    Kind, What, alarm, album, any, any_command, button, command, contact, document, exactly, image, location, media,
-    other, outcome, photo, press, returned, text, timer,
+    InputPattern, Kind, alarm, album, any, any_button, any_command, button, command, contact, document, exactly, image,
+    location, media, other, outcome, photo, returned, text, timer,
 };
 pub use self::media::{Album, Contact, Document, Image, Item, Location, Media, Photo};
 
@@ -45,70 +45,70 @@ pub enum Input {
     Timer(Timer),
     /// An alarm of the conversation.
     Alarm(Alarm),
-    /// What became of work that the dialogue has asked for.
+    /// The outcome of an effect that the dialogue has asked for.
     Outcome(Outcome),
     /// A child dialogue has ended.
     Returned(Returned),
-    /// The dialogue's life is over.
-    Timeout,
+    /// The dialogue has expired.
+    Expired,
     /// A turn of the dialogue has failed for good.
     Failed(Failure),
-    /// Anything else: another kind of update, or of message. [`Turn::update`](crate::turn::Turn::update) has it whole.
+    /// Another kind of update or message. [`Turn::update`](crate::turn::Turn::update) has all of it.
     Other(Other),
 }
 
 /// A command such as `/start@my_bot anna`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Command {
-    /// The name without the slash, in small letters.
+    /// The name without the slash, in lower case.
     pub name: String,
-    /// What follows it, trimmed; empty if nothing does.
+    /// The text after the name, trimmed.
     pub argument: String,
-    /// The bot that it is for, where it says so.
+    /// The bot that is named after an `@`.
     pub mention: Option<String>,
 }
 
 /// A press of an inline button.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Press {
-    /// The button's data, without the tag that says which turn offered it.
+    /// The button's data, without its tag.
     pub data: String,
-    /// What follows the prefix that [`button`] was made with; otherwise the whole data.
+    /// The data after the prefix of [`button`]; otherwise the whole data.
     pub rest: String,
-    /// The message under which the button is.
+    /// The message that the button belongs to.
     pub message_id: Option<i64>,
-    /// The callback query's id. It is answered for you.
+    /// The id of the callback query. The library answers it.
     pub id: String,
 }
 
 /// A timer that fired.
 #[derive(Clone, Debug)]
 pub struct Timer {
-    /// The name that it was set under.
+    /// Its name.
     pub name: Box<str>,
-    /// What it was given, as JSON.
+    /// Its body, as JSON.
     pub body: Box<RawValue>,
 }
 
 /// An alarm that went off.
 #[derive(Clone, Debug)]
 pub struct Alarm {
-    /// The name that it was set under.
+    /// Its name.
     pub name: Box<str>,
-    /// What follows the prefix that [`alarm`] was made with; otherwise the whole name.
+    /// The name after the prefix of [`alarm`]; otherwise the whole name.
     pub rest: String,
-    /// What it was given, as JSON.
+    /// Its body, as JSON.
     pub body: Box<RawValue>,
 }
 
-/// What became of an effect.
+/// The outcome of an effect.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// Which work it was.
+    /// The kind of effect.
     pub kind: Box<str>,
-    /// What was asked for, as JSON: which of several wishes it is that failed.
-    pub asked: Box<RawValue>,
-    /// What it brought, as JSON; or why it failed for good.
+    /// The body of the effect that was asked for, as JSON.
+    pub request: Box<RawValue>,
+    /// Its result, as JSON; or why it failed for good.
     pub result: Result<Box<RawValue>, String>,
 }
 
@@ -117,48 +117,48 @@ pub struct Outcome {
 pub struct Returned {
     /// The child's name.
     pub dialogue: Box<str>,
-    /// What it gave back, as JSON; none if it gave nothing, as when it was left by Back.
+    /// Its return value, as JSON. None if it set none, or if it was left by Back.
     pub value: Option<Box<RawValue>>,
 }
 
-/// A turn of a dialogue has failed for good; for [`Dialogue::failed`](crate::dialogue::Dialogue::failed).
+/// A turn that has failed for good, for [`Dialogue::on_failed_turn`](crate::dialogue::Dialogue::on_failed_turn).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// What the handler said, or how it ended. It is for logs: people should not read it.
+    /// The error of the handler. It is for logs: do not show it to people.
     pub reason: String,
 }
 
-/// Anything that has no kind of its own here.
+/// An update or message that has no variant of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Other {
-    /// The update's kind, as `edited_message`; or the message's, as `dice`. `service` for messages of Telegram's own.
+    /// The kind of update, such as `edited_message`, or of message, such as `dice`. `service` for service messages.
     pub kind: Box<str>,
-    /// The person sent it as a message.
-    pub said: bool,
+    /// Whether a person sent it as a message.
+    pub is_by_person: bool,
 }
 
 impl Timer {
-    /// What the timer was given.
+    /// The timer's body.
     pub fn body<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         serde_json::from_str(self.body.get())
     }
 }
 
 impl Alarm {
-    /// What the alarm was given.
+    /// The alarm's body.
     pub fn body<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         serde_json::from_str(self.body.get())
     }
 }
 
 impl Outcome {
-    /// What was asked for.
-    pub fn asked<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
-        serde_json::from_str(self.asked.get())
+    /// The body of the effect that was asked for.
+    pub fn request<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        serde_json::from_str(self.request.get())
     }
 
-    /// What the effect brought; an error if it failed or brought something else.
-    pub fn read<T: DeserializeOwned>(&self) -> Result<T, BoxError> {
+    /// The result of the effect. An error if it failed, or if the result has another type.
+    pub fn result<T: DeserializeOwned>(&self) -> Result<T, BoxError> {
         match &self.result {
             Ok(value) => Ok(serde_json::from_str(value.get())?),
             Err(reason) => Err(reason.as_str().into()),
@@ -167,7 +167,7 @@ impl Outcome {
 }
 
 impl Returned {
-    /// What the child gave back; none if it gave nothing.
+    /// The child's return value. None if it set none.
     pub fn value<T: DeserializeOwned>(&self) -> Result<Option<T>, serde_json::Error> {
         self.value.as_deref().map(|value| serde_json::from_str(value.get())).transpose()
     }
@@ -191,13 +191,13 @@ impl Input {
             Self::Alarm(_) => "alarm",
             Self::Outcome(_) => "outcome",
             Self::Returned(_) => "returned",
-            Self::Timeout => "timeout",
+            Self::Expired => "timeout",
             Self::Failed(_) => "failed",
             Self::Other(_) => "other",
         }
     }
 
-    /// A person did this just now: not time, not an effect, not Telegram.
+    /// Whether a person did this, and not a timer, an effect or Telegram itself.
     #[must_use]
     pub fn is_by_person(&self) -> bool {
         match self {
@@ -205,9 +205,9 @@ impl Input {
             | Self::Alarm(_)
             | Self::Outcome(_)
             | Self::Returned(_)
-            | Self::Timeout
+            | Self::Expired
             | Self::Failed(_) => false,
-            Self::Other(other) => other.said,
+            Self::Other(other) => other.is_by_person,
             _ => true,
         }
     }

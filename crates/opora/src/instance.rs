@@ -1,10 +1,10 @@
-//! One instance works; others stand by.
+//! The lease: one instance leads, others stand by.
 //!
-//! An instance polls and writes only while it holds the lease. It renews at half of the lease's time; when it cannot,
-//! it stops by itself before the time is over. A standby takes over when it has seen no renewal for the lease's whole
-//! time, or at once when it can see that the holder's process is gone.
+//! An instance runs turns only while it holds the lease. It renews the lease after half of its time; if it cannot, it
+//! stops before the time is over. A standby takes over when it has seen no renewal for the whole time of the lease, or
+//! at once when it sees that the leader's process is gone.
 //!
-//! The fence itself is in the store: a write with an old epoch is refused whatever this module believes.
+//! The fence is in the store: it refuses a write with an old epoch, whatever this module believes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -18,80 +18,80 @@ use crate::clock::{Clock, Millis};
 use crate::failpoints;
 use crate::store::{Epoch, Holder, Lease, LeaseAnswer, Store, StoreError};
 
-pub use self::process::{Sighting, look_for};
+pub use self::process::{ProcessStatus, process_status};
 
 mod process;
 
 /// How long a lease lasts without a renewal.
 pub const LEASE_TTL: Duration = Duration::from_secs(30);
 
-/// After which part of the lease's time the store is asked again for a renewal that it has not answered.
+/// An unanswered renewal is repeated after this fraction of the lease's time.
 const RENEWAL_PARTS: u32 = 4;
 /// The shortest pause between renewals.
-const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
+const MIN_PAUSE: Duration = Duration::from_millis(10);
 
-/// How an instance gets and keeps its lease.
+/// Settings of the lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeaseSettings {
-    /// How long a lease lasts without a renewal; it is renewed twice in that time.
+    /// How long the lease lasts without a renewal. The leader renews it twice in that time.
     pub ttl: Duration,
-    /// How often a standby looks.
-    pub look_every: Duration,
-    /// What to do when somebody else holds the lease.
+    /// How often a standby reads the lease.
+    pub poll_interval: Duration,
+    /// What to do while another instance holds the lease.
     pub if_held: IfHeld,
 }
 
-/// What to do when somebody else holds the lease.
+/// What to do while another instance holds the lease.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum IfHeld {
-    /// Wait as a standby and take over when the holder is gone.
+    /// Stand by, and take over when the leader is gone.
     #[default]
     StandBy,
-    /// Say who holds it, and end.
+    /// Return an error that names the leader.
     Exit,
 }
 
 impl Default for LeaseSettings {
     fn default() -> Self {
-        Self { ttl: LEASE_TTL, look_every: Duration::from_secs(1), if_held: IfHeld::default() }
+        Self { ttl: LEASE_TTL, poll_interval: Duration::from_secs(1), if_held: IfHeld::default() }
     }
 }
 
 /// Why an instance does not lead.
 #[derive(Debug, thiserror::Error)]
 pub enum NotLeading {
-    /// Somebody else holds the lease, and standing by was not wanted.
+    /// Another instance holds the lease, and [`IfHeld::Exit`] is set.
     #[error("another instance holds the lease: {0}")]
     Held(String),
-    /// It was told to stop while it stood by.
+    /// It was stopped while standing by.
     #[error("stopped while standing by")]
     Stopped,
-    /// The store cannot keep a lease.
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// The right to work, as long as it lasts.
+/// A lease that this instance holds, renewed in the background.
 #[derive(Debug)]
 pub struct Leadership {
     /// The epoch that every write carries.
     pub epoch: Epoch,
-    /// Ends when the lease is lost.
+    /// Cancelled when the lease is lost.
     pub lost: CancellationToken,
-    remaining: Arc<Remaining>,
+    deadline: Arc<LeaseDeadline>,
     renewing: tokio::task::JoinHandle<()>,
     store: Arc<dyn Store>,
     bot: i64,
 }
 
-/// When the lease is over, unless it is renewed.
+/// The time at which the lease expires, unless it is renewed.
 #[derive(Debug)]
-struct Remaining {
-    until: AtomicI64,
+struct LeaseDeadline {
+    at: AtomicI64,
     clock: Clock,
 }
 
-/// Asks for the lease of a bot until it is granted, or until `stop`.
+/// Claims the lease of a bot. Stands by until it is granted, or until `stop`.
 pub async fn lead(
     store: &Arc<dyn Store>,
     bot: i64,
@@ -101,79 +101,79 @@ pub async fn lead(
 ) -> Result<Leadership, NotLeading> {
     let mut watch = Watch::default();
     loop {
-        let holder = process::this(clock.now(), settings.ttl);
-        let mut asked = clock.now();
-        let over = watch.over.take();
-        match store.claim(bot, &holder, over.as_ref()).await {
+        let holder = process::this_holder(clock.now(), settings.ttl);
+        let mut claimed_at = clock.now();
+        let expired = watch.expired.take();
+        match store.claim(bot, &holder, expired.as_ref()).await {
             Ok(LeaseAnswer::Granted(epoch)) => {
-                if let Some(lease) = over {
+                if let Some(lease) = expired {
                     tracing::warn!(bot, epoch = epoch.0, from = %describe(&lease.holder), "took over the lease");
                 } else {
                     tracing::info!(bot, epoch = epoch.0, "holds the lease");
                 }
-                // What had to be done first may have taken most of it: nothing is sent under a lease that is about to
-                // run out.
-                let took_over_at = clock.now();
-                if took_over_at.since(asked) > settings.ttl / 4 && store.renew(bot, epoch).await.is_ok() {
-                    asked = took_over_at;
+                // A slow claim, such as a replay of the journal, may have used up most of the lease's time.
+                let granted_at = clock.now();
+                if granted_at.since(claimed_at) > settings.ttl / 4 && store.renew(bot, epoch).await.is_ok() {
+                    claimed_at = granted_at;
                 }
-                return Ok(Leadership::new(store, bot, epoch, settings, clock, asked));
+                return Ok(Leadership::new(store, bot, epoch, settings, clock, claimed_at));
             }
             Ok(LeaseAnswer::Held(lease)) => {
-                let is_new_holder = watch.saw(*lease, clock.now());
-                if watch.over.is_some() {
+                let is_new_holder = watch.observe(*lease, clock.now());
+                if watch.expired.is_some() {
                     continue;
                 }
                 if settings.if_held == IfHeld::Exit {
                     return Err(NotLeading::Held(watch.holder()));
                 }
                 if is_new_holder {
-                    tracing::info!(bot, holder = %watch.holder(), "stands by: another instance holds the lease");
+                    tracing::info!(bot, holder = %watch.holder(), "standing by: another instance holds the lease");
                 }
             }
             Err(error @ StoreError::Unavailable(_)) => {
-                tracing::warn!(bot, %error, "cannot ask for the lease; trying again")
+                tracing::warn!(bot, %error, "cannot claim the lease; trying again")
             }
             Err(error) => return Err(error.into()),
         }
         tokio::select! {
             () = stop.cancelled() => return Err(NotLeading::Stopped),
-            () = tokio::time::sleep(settings.look_every) => {}
+            () = tokio::time::sleep(settings.poll_interval) => {}
         }
     }
 }
 
-/// Who holds a lease, in words.
+/// The holder of a lease, as text.
 #[must_use]
 pub fn describe(holder: &Holder) -> String {
-    let gone = if process::is_gone(holder) { ", which is gone" } else { "" };
-    format!("process {} on {}{gone}, since {}", holder.pid, holder.host, utc(holder.since))
+    let suffix = if process::is_gone(holder) { ", which is gone" } else { "" };
+    format!("process {} on {}{suffix}, since {}", holder.pid, holder.host, utc(holder.since))
 }
 
-/// A time as people read it.
+/// A time as text, in UTC.
 #[must_use]
 pub fn utc(at: Millis) -> String {
     let time = chrono::DateTime::from_timestamp_millis(at.0);
     time.map_or_else(|| format!("{} ms", at.0), |time| time.format("%Y-%m-%d %H:%M:%S UTC").to_string())
 }
 
-/// What a standby has seen of another's lease.
+/// What a standby has seen of the leader's lease.
 #[derive(Default)]
 struct Watch {
+    /// The lease, and when it was first seen in this form.
     seen: Option<(Lease, Millis)>,
-    /// A lease that is over.
-    over: Option<Lease>,
+    /// The lease, if it can be taken over.
+    expired: Option<Lease>,
 }
 
 impl Watch {
-    /// Takes note of a lease as it is now; true if another than before holds it.
-    fn saw(&mut self, lease: Lease, now: Millis) -> bool {
-        let known = self.seen.as_ref().filter(|(seen, _)| *seen == lease).map(|(_, since)| *since);
+    /// Notes the present lease. True if it has a new holder.
+    fn observe(&mut self, lease: Lease, now: Millis) -> bool {
+        let seen_since = self.seen.as_ref().filter(|(seen, _)| *seen == lease).map(|(_, since)| *since);
         let is_new_holder = self.seen.as_ref().is_none_or(|(seen, _)| seen.epoch != lease.epoch);
-        let since = known.unwrap_or(now);
+        let since = seen_since.unwrap_or(now);
         let ttl = Duration::from_millis(u64::try_from(lease.holder.ttl_ms).unwrap_or(0));
         if now.since(since) >= ttl || process::is_gone(&lease.holder) {
-            self.over = Some(lease.clone());
+            self.expired = Some(lease.clone());
         }
         self.seen = Some((lease, since));
         is_new_holder
@@ -191,36 +191,36 @@ impl Leadership {
         epoch: Epoch,
         settings: &LeaseSettings,
         clock: &Clock,
-        asked: Millis,
+        claimed_at: Millis,
     ) -> Self {
-        let remaining = Remaining { until: AtomicI64::new(asked.plus(settings.ttl).0), clock: clock.clone() };
-        let remaining = Arc::new(remaining);
+        let expires_at = AtomicI64::new(claimed_at.plus(settings.ttl).0);
+        let deadline = Arc::new(LeaseDeadline { at: expires_at, clock: clock.clone() });
         let lost = CancellationToken::new();
         let renewal = Renewal {
             store: Arc::clone(store),
             bot,
             epoch,
             ttl: settings.ttl,
-            remaining: Arc::clone(&remaining),
+            deadline: Arc::clone(&deadline),
             lost: lost.clone(),
         };
         let renewing = tokio::spawn(renewal.run());
-        Self { epoch, lost, remaining, renewing, store: Arc::clone(store), bot }
+        Self { epoch, lost, deadline, renewing, store: Arc::clone(store), bot }
     }
 
-    /// How long the lease lasts for sure; for the courier, because Telegram cannot be fenced.
+    /// A function that returns how long the lease still lasts. The courier needs it, because Telegram cannot be fenced.
     pub fn remaining(&self) -> impl Fn() -> Duration + Send + Sync + 'static {
-        let remaining = Arc::clone(&self.remaining);
-        move || remaining.left()
+        let deadline = Arc::clone(&self.deadline);
+        move || deadline.remaining()
     }
 
-    /// Stops renewing and gives the lease back at once, so that another instance need not wait.
+    /// Stops renewing and releases the lease, so that another instance need not wait.
     pub async fn release(self) {
         self.renewing.abort();
         match self.store.release(self.bot, self.epoch).await {
             Ok(()) => tracing::info!(bot = self.bot, "released the lease"),
-            Err(error) if error.ends_the_lease() => {}
-            Err(error) => tracing::warn!(bot = self.bot, %error, "could not release the lease; it will run out"),
+            Err(error) if error.ends_lease() => {}
+            Err(error) => tracing::warn!(bot = self.bot, %error, "could not release the lease; it will expire"),
         }
     }
 }
@@ -231,9 +231,9 @@ impl Drop for Leadership {
     }
 }
 
-impl Remaining {
-    fn left(&self) -> Duration {
-        Millis(self.until.load(Ordering::Acquire)).since(self.clock.now())
+impl LeaseDeadline {
+    fn remaining(&self) -> Duration {
+        Millis(self.at.load(Ordering::Acquire)).since(self.clock.now())
     }
 }
 
@@ -242,37 +242,37 @@ struct Renewal {
     bot: i64,
     epoch: Epoch,
     ttl: Duration,
-    remaining: Arc<Remaining>,
+    deadline: Arc<LeaseDeadline>,
     lost: CancellationToken,
 }
 
 impl Renewal {
-    /// Renews within this time. A store that is slow may take all of it; in case it hangs, or the answer was lost, it
-    /// is asked again beside. Answers when it was asked for what it has granted.
-    async fn renew(&self, patience: Duration) -> Result<Millis, StoreError> {
-        let over = tokio::time::sleep(patience);
-        tokio::pin!(over);
-        let mut asked = FuturesUnordered::new();
+    /// Renews the lease within `timeout`. If the store does not answer soon, the request is repeated in parallel,
+    /// because the answer may be lost. Returns the time at which the successful request was made.
+    async fn renew(&self, timeout: Duration) -> Result<Millis, StoreError> {
+        let timed_out = tokio::time::sleep(timeout);
+        tokio::pin!(timed_out);
+        let mut requests = FuturesUnordered::new();
         loop {
-            let at = self.remaining.clock.now();
+            let at = self.deadline.clock.now();
             let renewed = self.store.renew(self.bot, self.epoch);
-            asked.push(renewed.map_ok(move |()| at));
+            requests.push(renewed.map_ok(move |()| at));
             tokio::select! {
                 biased;
-                Some(answer) = asked.next() => return answer,
-                () = &mut over => {
-                    return Err(StoreError::Unavailable(format!("no answer within {patience:?}").into()));
+                Some(answer) = requests.next() => return answer,
+                () = &mut timed_out => {
+                    return Err(StoreError::Unavailable(format!("no answer within {timeout:?}").into()));
                 }
                 () = tokio::time::sleep(self.ttl / RENEWAL_PARTS) => {}
             }
         }
     }
 
-    /// How long a renewal may take: as long as the lease. If no time is left, this process was paused, and gets a last
-    /// try: whether the lease is over the store knows.
-    fn patience(&self) -> Duration {
-        let left = self.remaining.left();
-        if left.is_zero() { self.ttl } else { left }
+    /// How long a renewal may take: until the lease expires. If no time is left, the process was paused. Then it tries
+    /// once more, because only the store knows whether the lease was taken over.
+    fn timeout(&self) -> Duration {
+        let remaining = self.deadline.remaining();
+        if remaining.is_zero() { self.ttl } else { remaining }
     }
 
     async fn run(self) {
@@ -280,34 +280,34 @@ impl Renewal {
         loop {
             tokio::time::sleep(pause).await;
             failpoints::hit(failpoints::INSTANCE_BEFORE_RENEW).await;
-            let began = self.remaining.clock.now();
-            let patience = self.patience();
-            match self.renew(patience).await {
-                Ok(asked) => {
-                    self.remaining.until.store(asked.plus(self.ttl).0, Ordering::Release);
+            let began = self.deadline.clock.now();
+            let timeout = self.timeout();
+            match self.renew(timeout).await {
+                Ok(requested_at) => {
+                    self.deadline.at.store(requested_at.plus(self.ttl).0, Ordering::Release);
                     pause = self.ttl / 2;
                 }
                 Err(StoreError::Fenced { holder, .. }) => {
                     tracing::error!(bot = self.bot, %holder, "lost the lease: another instance has taken over");
                     break;
                 }
-                // Why is told by whoever asks for the lease next.
+                // The next claim logs the reason.
                 Err(StoreError::Lost { .. }) => break,
                 Err(error) => {
-                    let left = self.remaining.left();
-                    // One that takes far longer than it may was begun before a pause of this process.
-                    let was_paused = self.remaining.clock.now().since(began) > patience * 2;
-                    if left.is_zero() && !was_paused {
+                    let remaining = self.deadline.remaining();
+                    // A renewal that exceeds its timeout by far means that the process was paused.
+                    let was_paused = self.deadline.clock.now().since(began) > timeout * 2;
+                    if remaining.is_zero() && !was_paused {
                         tracing::error!(bot = self.bot, %error, "lost the lease: it could not be renewed in time");
                         break;
                     }
-                    tracing::warn!(bot = self.bot, %error, left_ms = left.as_millis(), "cannot renew the lease yet");
-                    pause = (self.ttl / 30).max(SHORTEST_PAUSE);
+                    tracing::warn!(bot = self.bot, %error, left_ms = remaining.as_millis(), "cannot renew the lease yet");
+                    pause = (self.ttl / 30).max(MIN_PAUSE);
                 }
             }
-            metrics::gauge!("opora_lease_remaining_seconds").set(self.remaining.left().as_secs_f64());
+            metrics::gauge!("opora_lease_remaining_seconds").set(self.deadline.remaining().as_secs_f64());
         }
-        self.remaining.until.store(0, Ordering::Release);
+        self.deadline.at.store(0, Ordering::Release);
         self.lost.cancel();
     }
 }

@@ -1,9 +1,9 @@
-//! From Telegram into the inbox.
+//! Receives updates and makes them durable.
 //!
-//! A batch is acknowledged once it is durable: by the next `getUpdates`, or by the answer 200. Turns of idle
-//! conversations begin at once, and their commits make their updates durable; the rest is stored in the inbox in one
-//! step. Each update is read alone, so one that nobody understands holds up no other. While too much waits, polling
-//! pauses and a webhook is answered 503.
+//! A batch is acknowledged after it is durable: by the next `getUpdates`, or by the answer 200. Turns of idle
+//! conversations start at once, and their commits make their updates durable. The other updates are stored in the inbox
+//! in one write. An update that cannot be read delays no other. While too many inputs wait, polling pauses and a
+//! webhook answers 503.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -13,36 +13,36 @@ use parking_lot::Mutex;
 
 use crate::clock::{Clock, Millis};
 use crate::failpoints;
-use crate::mailbox::{Arrivals, Fresh, Letter, Mailboxes};
+use crate::mailbox::{DirectUpdate, DurabilityLatch, Mailboxes, QueuedInput};
 use crate::store::{Epoch, InboxRow, Incoming, Mark, Origin, Receipt, Seq, Store, StoreResult};
 use crate::update::{self, Route};
 
-pub(crate) use self::arriving::Arriving;
-use self::arriving::OnTheirWay;
-pub(crate) use self::door::Door;
-pub(crate) use self::fleet::{Fleet, Hearing};
-pub(crate) use self::haste::Haste;
-pub(crate) use self::peeking::Peeking;
+use self::inbox_writes::InboxWriteGuard;
+pub(crate) use self::inbox_writes::InboxWrites;
+pub(crate) use self::outage_notifier::OutageNotifier;
 pub use self::polling::PollingSettings;
+pub(crate) use self::shared_intake::{InboxListener, SharedIntake};
+pub(crate) use self::start_early::StartEarly;
 pub use self::webhook::{Instances, Webhook, WebhookSettings};
+pub(crate) use self::webhook_queue::WebhookQueue;
 
-mod arriving;
-mod door;
-mod fleet;
-mod haste;
-mod peeking;
+mod inbox_writes;
+mod outage_notifier;
 pub(crate) mod polling;
+mod shared_intake;
+mod start_early;
 mod webhook;
+mod webhook_queue;
 
-/// How long the turns of fresh updates may take before they are stored: then Telegram waits no longer.
-const PATIENCE: Duration = Duration::from_millis(25);
-/// How long whatever a handler is at is waited for before it is looked at, and then again. Two such looks at the same
-/// handler, and its update is stored: it may hang, and nobody else is to wait for it.
-const A_LOOK: Duration = Duration::from_millis(1);
-/// How many inputs of a conversation are looked through at once.
+/// How long direct updates may wait for their commits. Those that have not committed are then stored in the inbox.
+const COMMIT_TIMEOUT: Duration = Duration::from_millis(25);
+/// Poll interval for a running handler. After two polls its update is stored in the inbox, so that a handler that hangs
+/// does not delay the batch.
+const HANDLER_POLL_INTERVAL: Duration = Duration::from_millis(1);
+/// How many stored inputs of a conversation are read at once.
 const PAGE: usize = 500;
 
-/// The way of an update into the inbox and the mailboxes.
+/// Brings updates into the inbox and the mailboxes.
 #[derive(Clone)]
 pub(crate) struct Intake {
     pub(crate) bot: i64,
@@ -50,190 +50,191 @@ pub(crate) struct Intake {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: Clock,
     pub(crate) mailboxes: Mailboxes,
-    /// Updates that may be in the inbox although the store has not said so.
+    /// Updates that may be in the inbox, because a write failed without a clear result.
     pub(crate) unsure: Arc<Mutex<HashSet<Mark>>>,
-    /// Whether turns are begun before the inbox.
-    pub(crate) haste: Arc<Haste>,
-    /// What is being stored now.
-    pub(crate) arriving: Arriving,
+    /// Decides whether turns start before their updates are stored.
+    pub(crate) start_early: Arc<StartEarly>,
+    /// Conversations whose updates are being stored now.
+    pub(crate) inbox_writes: InboxWrites,
 }
 
-/// Updates that were handed over before they were stored.
+/// The direct updates of a batch.
 #[derive(Default)]
-struct FreshBatch {
-    all: Vec<Fresh>,
-    arrivals: Arc<Arrivals>,
+struct DirectBatch {
+    updates: Vec<DirectUpdate>,
+    latch: Arc<DurabilityLatch>,
 }
 
-/// Updates that are stored, or whose turns have begun.
-struct TakenIn {
-    highest: Option<i64>,
-    fresh: FreshBatch,
+/// A batch whose updates are stored, or whose turns have started.
+struct StartedBatch {
+    highest_id: Option<i64>,
+    direct: DirectBatch,
 }
 
 /// An update that has to be stored.
 enum Pending {
     New(Incoming),
-    /// Its turn has begun.
-    Begun(Fresh),
+    /// Its turn has started.
+    Started(DirectUpdate),
 }
 
 impl Pending {
     fn incoming(&self) -> &Incoming {
         match self {
             Self::New(incoming) => incoming,
-            Self::Begun(fresh) => &fresh.incoming,
+            Self::Started(direct) => &direct.incoming,
         }
     }
 
-    fn not_begun(self) -> Option<Incoming> {
+    fn not_started(&self) -> Option<&Incoming> {
         match self {
             Self::New(incoming) => Some(incoming),
-            Self::Begun(_) => None,
+            Self::Started(_) => None,
         }
     }
 }
 
 impl Intake {
-    /// Stores updates; when this answers, they are durable. Gives the highest `update_id` among them.
+    /// Makes updates durable. Returns the highest `update_id` among them.
     pub(crate) async fn receive<'a>(&self, updates: impl Iterator<Item = &'a str>) -> StoreResult<Option<i64>> {
-        let taken = self.take_in(updates).await?;
-        self.see_durable(taken).await
+        let batch = self.start_or_store(updates).await?;
+        self.wait_until_durable(batch).await
     }
 
-    /// Begins the turns of updates that can begin and stores the others. Whoever waits for this with one batch before
-    /// the next keeps their order.
-    async fn take_in<'a>(&self, updates: impl Iterator<Item = &'a str>) -> StoreResult<TakenIn> {
+    /// Starts the turns of idle conversations and stores the other updates. To keep the order of updates, call it for
+    /// one batch after the other.
+    async fn start_or_store<'a>(&self, updates: impl Iterator<Item = &'a str>) -> StoreResult<StartedBatch> {
         let at = self.clock.now();
         let mut batch = Vec::new();
-        let mut highest = None;
+        let mut highest_id = None;
         for raw in updates {
             if let Some(incoming) = read(raw, self.bot, &*self.store, at) {
-                if let Origin::Update(mark) = &incoming.origin {
-                    highest = highest.max(Some(mark.update_id));
-                }
+                highest_id = highest_id.max(incoming.mark().map(|mark| mark.update_id));
                 batch.push(incoming);
             }
         }
         if batch.is_empty() {
-            return Ok(TakenIn { highest, fresh: FreshBatch::default() });
+            return Ok(StartedBatch { highest_id, direct: DirectBatch::default() });
         }
         metrics::counter!("opora_updates_total").increment(batch.len() as u64);
         failpoints::hit(failpoints::INTAKE_BEFORE_RECEIVE).await;
-        let (fresh, rest, on_their_way) = self.hand_over(batch);
+        let (direct, rest, guard) = self.start_direct_turns(batch);
         if !rest.is_empty() {
             self.store_all(rest).await?;
         }
-        drop(on_their_way);
-        Ok(TakenIn { highest, fresh })
+        drop(guard);
+        Ok(StartedBatch { highest_id, direct })
     }
 
-    /// Sees to it that all of it is durable. Gives the highest `update_id`.
-    async fn see_durable(&self, TakenIn { highest, fresh }: TakenIn) -> StoreResult<Option<i64>> {
-        self.wait_for(fresh).await?;
-        if highest.is_some() {
+    /// Waits until the whole batch is durable. Returns its highest `update_id`.
+    async fn wait_until_durable(&self, StartedBatch { highest_id, direct }: StartedBatch) -> StoreResult<Option<i64>> {
+        self.wait_or_store(direct).await?;
+        if highest_id.is_some() {
             failpoints::hit(failpoints::INTAKE_AFTER_RECEIVE).await;
         }
-        Ok(highest)
+        Ok(highest_id)
     }
 
-    /// Starts the turns of conversations that are idle. The rest has to be stored first, behind what it waits for.
-    fn hand_over(&self, batch: Vec<Incoming>) -> (FreshBatch, Vec<Pending>, OnTheirWay) {
-        let mut handed = FreshBatch::default();
+    /// Starts the turns of idle conversations. Returns the updates that have to be stored, each behind the update that
+    /// it waits for.
+    fn start_direct_turns(&self, batch: Vec<Incoming>) -> (DirectBatch, Vec<Pending>, InboxWriteGuard) {
+        let mut direct = DirectBatch::default();
         let mut rest = Vec::new();
-        let mut arriving = self.arriving.look();
-        let at_once = self.haste.is_on();
+        let mut writes = self.inbox_writes.lock();
+        let start_early = self.start_early.next_batch();
         for incoming in batch {
-            let arrivals = &handed.arrivals;
-            // Items of an album wait for each other; and what stands behind another goes behind it.
-            if !at_once || arriving.has(&incoming.key) || update::media_group(&incoming.body).is_some() {
-                arriving.add(&incoming.key);
+            let latch = &direct.latch;
+            // Album items wait for each other, and an update waits for an earlier one that is being stored.
+            if !start_early || writes.contains(&incoming.key) || update::media_group(&incoming.body).is_some() {
+                writes.add(&incoming.key);
                 rest.push(Pending::New(incoming));
                 continue;
             }
-            match self.mailboxes.deliver_fresh(&incoming.key, || Fresh::new(incoming.clone(), arrivals)) {
-                Ok(fresh) => handed.all.push(fresh),
-                Err(before) => {
-                    rest.extend(before.map(Pending::Begun));
-                    arriving.add(&incoming.key);
+            match self.mailboxes.deliver_direct(&incoming.key, || DirectUpdate::new(incoming.clone(), latch)) {
+                Ok(started) => direct.updates.push(started),
+                Err(earlier) => {
+                    rest.extend(earlier.map(Pending::Started));
+                    writes.add(&incoming.key);
                     rest.push(Pending::New(incoming));
                 }
             }
         }
-        let on_their_way = arriving.done();
-        (handed, rest, on_their_way)
+        (direct, rest, writes.finish())
     }
 
-    /// Waits a moment for the turns of fresh updates, and stores those that have not committed by then.
-    async fn wait_for(&self, handed: FreshBatch) -> StoreResult<()> {
-        if handed.all.is_empty() {
+    /// Waits a short time for the commits of direct updates, and stores the updates that have not committed.
+    async fn wait_or_store(&self, direct: DirectBatch) -> StoreResult<()> {
+        if direct.updates.is_empty() {
             return Ok(());
         }
-        if handed.arrivals.all_durable(A_LOOK).await {
-            self.haste.learn(true);
+        if direct.latch.wait(HANDLER_POLL_INTERVAL).await {
+            self.start_early.record(true);
             return Ok(());
         }
-        let hanging = self.store_what_hangs(&handed).await?;
-        let in_time = handed.arrivals.all_durable(PATIENCE).await;
-        if hanging.is_empty() || !in_time {
-            self.haste.learn(in_time);
+        let slow = self.store_slow_handlers(&direct).await?;
+        let in_time = direct.latch.wait(COMMIT_TIMEOUT).await;
+        if slow.is_empty() || !in_time {
+            self.start_early.record(in_time);
         } else {
-            self.haste.watch(hanging);
+            self.start_early.watch(slow);
         }
         if in_time {
             return Ok(());
         }
-        let slow = handed.all.into_iter().filter(|fresh| !fresh.is_durable());
-        self.store_all(slow.map(Pending::Begun).collect()).await
+        let uncommitted = direct.updates.into_iter().filter(|update| !update.is_durable());
+        self.store_all(uncommitted.map(Pending::Started).collect()).await
     }
 
-    /// Stores what handlers are at for longer than between two looks; answers what that is.
-    async fn store_what_hangs(&self, handed: &FreshBatch) -> StoreResult<Vec<Fresh>> {
-        let mut hanging: Vec<Fresh> = handed.all.iter().filter(|fresh| fresh.is_in_hand()).cloned().collect();
-        if hanging.is_empty() || handed.arrivals.all_durable(A_LOOK).await {
+    /// Stores the updates whose handlers are still running at a second poll, and returns these updates.
+    async fn store_slow_handlers(&self, direct: &DirectBatch) -> StoreResult<Vec<DirectUpdate>> {
+        let running = direct.updates.iter().filter(|update| update.is_handler_running());
+        let mut slow: Vec<DirectUpdate> = running.cloned().collect();
+        if slow.is_empty() || direct.latch.wait(HANDLER_POLL_INTERVAL).await {
             return Ok(Vec::new());
         }
-        hanging.retain(Fresh::is_in_hand);
-        if !hanging.is_empty() {
-            self.store_all(hanging.iter().cloned().map(Pending::Begun).collect()).await?;
+        slow.retain(DirectUpdate::is_handler_running);
+        if !slow.is_empty() {
+            self.store_all(slow.iter().cloned().map(Pending::Started).collect()).await?;
         }
-        Ok(hanging)
+        Ok(slow)
     }
 
-    /// Stores updates in their order, and delivers those whose turns have not begun.
-    async fn store_all(&self, all: Vec<Pending>) -> StoreResult<()> {
-        let batch = all.iter().map(|pending| pending.incoming().clone()).collect();
+    /// Stores updates in their order, and delivers those whose turns have not started.
+    async fn store_all(&self, updates: Vec<Pending>) -> StoreResult<()> {
+        let batch = updates.iter().map(|pending| pending.incoming().clone()).collect();
         let receipts = match self.store.receive(self.epoch, batch).await {
             Ok(receipts) => receipts,
             Err(error) => {
-                self.unsure.lock().extend(all.into_iter().filter_map(Pending::not_begun).filter_map(mark));
+                let marks = updates.iter().filter_map(Pending::not_started).filter_map(Incoming::mark);
+                self.unsure.lock().extend(marks.cloned());
                 return Err(error);
             }
         };
-        for (pending, receipt) in all.into_iter().zip(receipts) {
+        for (pending, receipt) in updates.into_iter().zip(receipts) {
             match (pending, receipt) {
-                (Pending::Begun(fresh), _) => fresh.durable(),
+                (Pending::Started(direct), _) => direct.mark_durable(),
                 (Pending::New(incoming), Receipt::New(seq)) => {
-                    self.sure(&incoming);
-                    self.mailboxes.deliver(incoming.key.clone(), Letter::Inbox(InboxRow { seq, incoming }));
+                    self.clear_unsure(&incoming);
+                    self.mailboxes.deliver(incoming.key.clone(), QueuedInput::Inbox(InboxRow { seq, incoming }));
                 }
-                (Pending::New(incoming), Receipt::Known) => self.known(incoming).await?,
+                (Pending::New(incoming), Receipt::Known) => self.deliver_if_unsure(&incoming).await?,
             }
         }
         Ok(())
     }
 
-    /// The store has said what became of an update; true if it was not sure before.
-    fn sure(&self, incoming: &Incoming) -> bool {
+    /// Notes that the store has an update. True if that was unclear before.
+    fn clear_unsure(&self, incoming: &Incoming) -> bool {
         let mut unsure = self.unsure.lock();
-        // Nearly always there are none: then nothing is hashed.
-        !unsure.is_empty() && matches!(&incoming.origin, Origin::Update(mark) if unsure.remove(mark))
+        // The set is nearly always empty. Then nothing is hashed.
+        !unsure.is_empty() && incoming.mark().is_some_and(|mark| unsure.remove(mark))
     }
 
-    /// An update that was received before. If that was by a call whose answer was lost, nobody has begun its turn.
-    async fn known(&self, incoming: Incoming) -> StoreResult<()> {
+    /// Handles an update that the store has already. If the first write had no clear result, the update was never
+    /// delivered to its mailbox, so it is delivered now.
+    async fn deliver_if_unsure(&self, incoming: &Incoming) -> StoreResult<()> {
         metrics::counter!("opora_updates_known_total").increment(1);
-        if !self.sure(&incoming) {
+        if !self.clear_unsure(incoming) {
             return Ok(());
         }
         let mut after = Seq(i64::MIN);
@@ -241,39 +242,42 @@ impl Intake {
             let rows = match self.store.waiting_for(&incoming.key, after, PAGE).await {
                 Ok(rows) => rows,
                 Err(error) => {
-                    self.unsure.lock().extend(mark(incoming));
+                    self.unsure.lock().extend(incoming.mark().cloned());
                     return Err(error);
                 }
             };
             let Some(last) = rows.last() else { return Ok(()) };
             after = last.seq;
             if let Some(row) = rows.into_iter().find(|row| row.incoming.origin == incoming.origin) {
-                self.mailboxes.deliver(incoming.key.clone(), Letter::Inbox(row));
+                self.mailboxes.deliver(incoming.key.clone(), QueuedInput::Inbox(row));
                 return Ok(());
             }
         }
     }
 }
 
-/// An update on its way into the inbox; what is none is told.
+/// Reads the route of an update. Anything else is logged.
 fn read(raw: &str, bot: i64, store: &dyn Store, at: Millis) -> Option<Incoming> {
-    match Route::of(raw, bot) {
+    match Route::parse(raw, bot) {
         Ok(Route { key, mark }) => {
             Some(Incoming { key: store.conversation_of(key), origin: Origin::Update(mark), body: raw.into(), at })
         }
-        // Without an id it can be neither stored nor acknowledged.
+        // Without an `update_id` it can be neither stored nor acknowledged.
         Err(error) => {
             metrics::counter!("opora_updates_unreadable_total").increment(1);
-            tracing::error!(%error, "something that is not an update was received and is ignored");
+            tracing::error!(%error, "received something that is not an update; it is ignored");
             None
         }
     }
 }
 
-fn mark(incoming: Incoming) -> Option<Mark> {
-    match incoming.origin {
-        Origin::Update(mark) => Some(mark),
-        Origin::Outcome(_) => None,
+impl Incoming {
+    /// The mark of an update. None for an outcome.
+    pub(crate) fn mark(&self) -> Option<&Mark> {
+        match &self.origin {
+            Origin::Update(mark) => Some(mark),
+            Origin::Outcome(_) => None,
+        }
     }
 }
 

@@ -1,22 +1,21 @@
-//! Who talks where: the key under which a conversation is kept.
+//! The key of a conversation.
 //!
-//! People in a group do not share a conversation, and one person's chats are apart. Dialogues that run side by side in
-//! one place are kept under one key, because which of them hears a text is decided in the same order as everything
-//! else.
+//! Every person in a group has an own conversation, and so has a person in every chat. Dialogues that run side by side
+//! in one chat share a key, so that their inputs have one order.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// Bot, chat, user, thread and business connection: one conversation, one order.
+/// Bot, chat, user, thread and business connection. They identify a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct DialogueKey {
+pub struct ConversationKey {
     /// The bot's own user id.
     pub bot: i64,
-    /// The chat; of a private one the user's id.
+    /// The chat. The id of a private chat is the user's id.
     pub chat: i64,
-    /// The person; 0 where there is none, as for posts of a channel.
+    /// The person. 0 if there is none, as for posts of a channel.
     pub user: i64,
     /// The topic of a forum; 0 outside of topics.
     pub thread: i64,
@@ -24,23 +23,22 @@ pub struct DialogueKey {
     pub business: Box<str>,
 }
 
-impl DialogueKey {
+impl ConversationKey {
     /// The key of a person in a private chat.
     #[must_use]
     pub fn private(bot: i64, user: i64) -> Self {
         Self { bot, chat: user, user, thread: 0, business: Box::default() }
     }
 
-    /// Whether a person talks to the bot alone. In a group others read along; in a chat of a business account its owner
-    /// does.
+    /// Whether only the person and the bot see the chat. The owner of a business account reads its chats too.
     #[must_use]
     pub fn is_private(&self) -> bool {
         self.chat == self.user && self.business.is_empty()
     }
 }
 
-/// `bot:chat:user`, then `:thread` and `:business` where there is one.
-impl fmt::Display for DialogueKey {
+/// `bot:chat:user`, followed by `:thread` and `:business` if they are set.
+impl fmt::Display for ConversationKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}", self.bot, self.chat, self.user)?;
         if self.thread != 0 || !self.business.is_empty() {
@@ -53,19 +51,19 @@ impl fmt::Display for DialogueKey {
     }
 }
 
-/// Why a text is not a key.
+/// A text that is not a conversation key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a dialogue's key: bot:chat:user[:thread[:business]] was expected")]
-pub struct NotAKey(pub String);
+#[error("`{0}` is not a conversation key: bot:chat:user[:thread[:business]] was expected")]
+pub struct KeyParseError(pub String);
 
-impl FromStr for DialogueKey {
-    type Err = NotAKey;
+impl FromStr for ConversationKey {
+    type Err = KeyParseError;
 
-    fn from_str(text: &str) -> Result<Self, NotAKey> {
+    fn from_str(text: &str) -> Result<Self, KeyParseError> {
         let mut parts = text.splitn(5, ':');
         let mut number = |default: Option<i64>| match parts.next() {
-            Some(part) => part.parse::<i64>().map_err(|_| NotAKey(text.to_owned())),
-            None => default.ok_or_else(|| NotAKey(text.to_owned())),
+            Some(part) => part.parse::<i64>().map_err(|_| KeyParseError(text.to_owned())),
+            None => default.ok_or_else(|| KeyParseError(text.to_owned())),
         };
         let bot = number(None)?;
         let chat = number(None)?;
@@ -75,13 +73,13 @@ impl FromStr for DialogueKey {
     }
 }
 
-impl Serialize for DialogueKey {
+impl Serialize for ConversationKey {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
 }
 
-impl<'de> Deserialize<'de> for DialogueKey {
+impl<'de> Deserialize<'de> for ConversationKey {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
         text.parse().map_err(serde::de::Error::custom)
@@ -94,14 +92,14 @@ mod tests {
 
     #[test]
     fn a_key_reads_back_from_its_text() {
-        let private = DialogueKey::private(1, 2);
-        let topic = DialogueKey { thread: 9, ..private.clone() };
-        let business = DialogueKey { business: "a:b".into(), ..private.clone() };
+        let private = ConversationKey::private(1, 2);
+        let topic = ConversationKey { thread: 9, ..private.clone() };
+        let business = ConversationKey { business: "a:b".into(), ..private.clone() };
         for (key, text) in [(private, "1:2:2"), (topic, "1:2:2:9"), (business, "1:2:2:0:a:b")] {
             assert_eq!(key.to_string(), text);
             assert_eq!(text.parse(), Ok(key));
         }
-        assert_eq!("1:x:2".parse::<DialogueKey>(), Err(NotAKey("1:x:2".into())));
-        assert_eq!("1:2".parse::<DialogueKey>(), Err(NotAKey("1:2".into())));
+        assert_eq!("1:x:2".parse::<ConversationKey>(), Err(KeyParseError("1:x:2".into())));
+        assert_eq!("1:2".parse::<ConversationKey>(), Err(KeyParseError("1:2".into())));
     }
 }

@@ -1,8 +1,8 @@
 //! Telegram bots that never forget.
 //!
-//! A dialogue is an enum of states and plain functions that handle what is heard in them. Every turn of it is a
-//! transaction: what a person sent, where the dialogue goes, what the bot says and what the application writes become
-//! durable together or not at all. Whenever the process dies, the next one goes on from there.
+//! A dialogue is an enum of states and plain functions that handle inputs. Every turn is a transaction: the person's
+//! message, the new state, the bot's messages and the application's writes become durable together or not at all. If
+//! the process dies, the next one continues from there.
 //!
 //! ```text
 //!             one durable write,        one conversation,         one durable step:          in order per chat,
@@ -10,10 +10,10 @@
 //!                    │                         │                         │                          │
 //! Telegram ──▶ intake ──▶ inbox ──▶ mailbox ──▶ turn ──▶ handler ──▶ commit ──▶ outbox ──▶ courier ──▶ Telegram
 //!          polling or                  ▲        state in,      │
-//!          webhook                     │        wishes out     ├──▶ timers ──▶ schedule ──┐
-//!                                      │                       └──▶ effects ─▶ work ──────┤
+//!          webhook                     │        output out     ├──▶ timers ──▶ schedule ──┐
+//!                                      │                       └──▶ effects ─▶ workers ───┤
 //!                                      └──────────────────────────────────────────────────┘
-//!                                        what becomes of them is an input like any other
+//!                                        their results are inputs like any other
 //! ```
 //!
 //! # The smallest bot
@@ -62,7 +62,7 @@
 //! #     anna.sees("What is your name?");
 //! #     anna.sends("Anna").await;
 //! #     anna.sees("How old are you?");
-//! #     let anna = anna.on(&stage.restarts().await);
+//! #     let anna = anna.on(&stage.restart().await);
 //! #     anna.sends("30").await;
 //! #     anna.sees("Anna is 30.");
 //! #     assert_eq!(anna.state().await, None);
@@ -72,72 +72,71 @@
 //! # async fn main() { run(String::new()).await.unwrap() }
 //! ```
 //!
-//! The [guide] goes on from here.
+//! Continue with the [guide].
 //!
 //! # What is promised
 //!
-//! - **Nothing is lost.** Telegram is told that an update arrived only when it is on the disk: because its turn has
-//!   committed, or because it waits in the inbox.
-//! - **Nothing happens twice.** An update is recognised when it comes again and is applied once. A button of a step
-//!   that is over, or a second tap on one, is answered politely and does nothing.
-//! - **A turn is whole.** The new state, the messages, timers and effects, the record of the transition, the
-//!   application's own SQL and the mark that the update was taken commit together or not at all.
-//! - **One at a time.** Turns of one conversation run in order. A slow one delays nobody else.
-//! - **What was said is sent.** Messages leave after the commit, in order within a chat, below Telegram's limits, and
-//!   survive restarts. A chat that Telegram slows down waits alone.
-//! - **What was stored can be read.** States carry the version of their shape and are brought up by code; what cannot
-//!   be read is set aside and shown, never dropped.
-//! - **A failure is its own.** A handler that fails, panics or hangs is tried again and then parked, where an operator
-//!   sees it; its person is told and keeps what was entered.
-//! - **One instance works.** Others stand by; every write is refused once another has taken over.
+//! - **Nothing is lost.** An update is acknowledged to Telegram only when it is durable: its turn has committed, or it
+//!   is in the inbox.
+//! - **Nothing happens twice.** An update that Telegram delivers again is recognised. A press on an outdated button, or
+//!   a second tap, is answered politely and changes nothing.
+//! - **A turn is atomic.** The new state, messages, timers, effects, the record of the transition, the application's
+//!   SQL and the mark of the update commit together or not at all.
+//! - **One turn at a time.** Turns of one conversation run in order. A slow conversation does not delay others.
+//! - **Messages are sent.** They leave after the commit, in order within a chat, below Telegram's limits, and survive
+//!   restarts. A chat that Telegram slows down delays no other chat.
+//! - **Old states can be read.** A state carries the version of its shape, and code upgrades it. A state that cannot be
+//!   read is parked and shown to the operator, never dropped.
+//! - **Failures are isolated.** A handler that fails, panics or hangs is retried, and then its turn is parked for the
+//!   operator. The person is told and keeps their answers.
+//! - **One instance leads.** Others stand by. The writes of a former leader are refused.
 //!
-//! # What is not
+//! # What is not promised
 //!
-//! - Telegram has no transactions. A message whose answer was lost, because the process died or the connection broke in
-//!   the act of sending, is sent again; [`Say::drop_if_unsure`](telegram::Say::drop_if_unsure) chooses the other way.
-//!   The same holds for effects: they run at least once, under a key that stays the same.
-//! - A handler may run more than once for one input. Whatever it does past its [`Turn`](turn::Turn), such as a call
-//!   over the network, is not undone and not remembered: that is what [effects] are for.
-//! - The memory store is for tests and for trying out: when the process ends, everything is gone. It has no database
-//!   for the application's SQL.
-//! - Chats have no order among one another.
-//! - There is no second copy: a disk that dies takes the SQLite file along. Make backups.
+//! - Telegram has no transactions. If the process dies or the connection breaks during a send, the message is sent
+//!   again. [`Say::drop_if_unsure`](telegram::Say::drop_if_unsure) drops it instead. Effects, too, run at least once,
+//!   with the same key each time.
+//! - A handler may run more than once for one input. What it does outside of its [`Turn`](turn::Turn), such as a
+//!   network call, is neither undone nor recorded. Use [effects] for that.
+//! - The memory store is for tests and experiments: it loses everything when the process ends, and it has no SQL.
+//! - There is no order between chats.
+//! - There is no second copy: if the disk fails, the SQLite file is lost. Make backups.
 //!
 //! # Features
 //!
-//! Memory and SQLite are always there. None of these is on by default:
+//! The memory and SQLite stores are always there. No feature is on by default:
 //!
 //! | feature | what it brings |
 //! |---|---|
 //! | `postgres` | the store on PostgreSQL, with TLS |
-//! | `redis` | the store on Redis, with TLS; its journal; Redis beside an SQL database |
+//! | `redis` | the store on Redis, with TLS; its journal; Redis with an SQL database |
 //! | `aiogram` | the module `aiogram` and the store on aiogram's keys; implies `redis` |
 //!
-//! # Contents, in the order of the data
+//! # Modules, in the order of the data flow
 //!
 //! | module | what is there |
 //! |---|---|
 //! | [`guide`] | how to write, test and run a bot; coming from aiogram and teloxide |
-//! | [`prelude`] | what a bot's author writes with |
-//! | [`bot`] | a bot, its settings, its life and its stop; posting from outside of turns; the webhook |
-//! | [`update`], [`key`] | an update as Telegram sends it, and whose conversation it belongs to |
-//! | [`input`] | what a dialogue hears, and the kinds by which handlers are registered |
-//! | [`dialogue`] | states, handlers, where a dialogue goes next; the script of all dialogues |
-//! | [`turn`] | what a handler sees and wants |
-//! | [`store`] | where a turn becomes durable: memory, SQLite, PostgreSQL, Redis, and the face of your own |
-//! | [`outbox`] | limits and events of sending, broadcasts |
-//! | [`telegram`] | messages, buttons, edits, files, escaping; the Bot API's client |
-//! | [`effects`] | work outside that turns ask for; downloads |
-//! | [`aiogram`] | conversations of aiogram bots, brought along |
-//! | [`instance`] | the lease: who works, who stands by |
-//! | [`clock`] | the only reader of the time |
+//! | [`prelude`] | the names that most bots need |
+//! | [`bot`] | a bot and its settings; starting and stopping; posting outside of turns; the webhook |
+//! | [`update`], [`key`] | an update as Telegram sends it, and the key of its conversation |
+//! | [`input`] | the inputs of a dialogue, and the kinds by which handlers are registered |
+//! | [`dialogue`] | states, handlers, the next state; the script of all dialogues |
+//! | [`turn`] | what a handler reads, and the output of its turn |
+//! | [`store`] | where a turn becomes durable: memory, SQLite, PostgreSQL, Redis, or a store of your own |
+//! | [`outbox`] | send limits, send events, broadcasts |
+//! | [`telegram`] | messages, buttons, edits, files, escaping; the Bot API client |
+//! | [`effects`] | work outside of turns; downloads |
+//! | [`aiogram`] | import of conversations from aiogram bots |
+//! | [`instance`] | the lease: leader and standby |
+//! | [`clock`] | the only module that reads the time |
 //! | [`testing`] | a scripted chat, golden files, a faulty store, the conformance suite |
-//! | [`failpoints`] | named places at which a test stops or kills the process |
+//! | [`failpoints`] | named places where a test pauses or kills the process |
 #![warn(missing_docs)]
-// The documentation also names what a build without some features does not have.
+// The documentation links to items that exist only with some features.
 #![cfg_attr(not(all(feature = "aiogram", feature = "postgres")), allow(rustdoc::broken_intra_doc_links))]
 
-// The derive names this crate by its name, also within it.
+// The derive macro refers to `::opora`, also inside this crate.
 extern crate self as opora;
 
 pub use opora_derive::States;
@@ -157,7 +156,7 @@ pub mod key;
 mod mailbox;
 
 // The turn.
-mod asking;
+mod requester;
 
 mod engine;
 
@@ -167,7 +166,7 @@ pub mod dialogue;
 
 pub mod turn;
 
-// Stores share code of which a build without some of them uses a part; a build with all of them has no dead code.
+// Stores share code that a build without some stores uses only in part. A build with all stores has no dead code.
 #[cfg_attr(not(all(feature = "aiogram", feature = "postgres")), allow(dead_code))]
 pub mod store;
 
@@ -176,16 +175,16 @@ pub mod outbox;
 
 pub mod telegram;
 
-// What comes back as an input.
+// Results that become inputs.
 pub mod effects;
 
 mod schedule;
 
-// What others have stored.
+// Data of other frameworks.
 #[cfg(feature = "aiogram")]
 pub mod aiogram;
 
-// Around all of it.
+// Everything else.
 mod backlog;
 pub mod clock;
 pub mod instance;

@@ -1,11 +1,11 @@
 //! One queue for each conversation.
 //!
-//! Turns of one conversation run in order, one at a time; a slow one delays nobody else. The order is that of the
-//! inbox; of updates that wait together the lower `update_id` goes first. Queues are bounded: what does not fit stays
-//! in the store's inbox and is read from there when its turn comes. Items of an album are gathered into one input.
+//! Turns of one conversation run in order, one at a time. A slow conversation does not delay others. The order is that
+//! of the inbox; of the updates in a queue, the lowest `update_id` goes first. Queues are bounded: inputs that do not
+//! fit stay in the inbox and are read from there later. Items of an album are gathered into one input.
 //!
-//! Nothing here is durable, and nothing needs to be: every letter lies in the store until its turn has committed, or is
-//! fresh and still with Telegram.
+//! Nothing here is durable. Every input is in the store until its turn has committed, or is a direct update that
+//! Telegram still has.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,75 +17,72 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio_util::task::TaskTracker;
 
+pub(crate) use self::direct::{DirectUpdate, DurabilityLatch};
 use self::drain::drain;
-pub(crate) use self::fresh::{Arrivals, Fresh};
-use self::shared::Look;
-use crate::key::DialogueKey;
-use crate::store::{InboxRow, Incoming, Origin, Parked, Seq, Store, Taken, TimerRow};
+use self::shared_inbox::Reload;
+use crate::key::ConversationKey;
+use crate::store::{InboxRow, Incoming, InputRef, Origin, ParkedTurn, Seq, Store, TimerRow};
 use crate::update;
 
+mod direct;
 mod drain;
-mod fresh;
-mod shared;
+mod shared_inbox;
 
-/// An input of a conversation, on its way to a turn.
+/// An input that waits for its turn.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Letter {
+pub(crate) enum QueuedInput {
     /// An update or an outcome from the inbox.
     Inbox(InboxRow),
-    /// An update that did not wait for the inbox.
-    Fresh(Fresh),
+    /// An update that is not stored in the inbox first.
+    Direct(DirectUpdate),
     /// A timer that is due.
     Timer(TimerRow),
-    /// The conversation's life is over.
+    /// The conversation expires.
     Expired,
-    /// A parked turn that the operator wants to run again.
-    Retry(Parked),
+    /// A parked turn that the operator retries.
+    Retry(ParkedTurn),
 }
 
-impl Letter {
-    /// What a commit says it has used up.
-    pub(crate) fn taken(&self) -> Option<Taken> {
+impl QueuedInput {
+    /// What the commit of this input marks as processed.
+    pub(crate) fn input_ref(&self) -> Option<InputRef> {
         match self {
             Self::Inbox(row) => Some(match &row.incoming.origin {
-                Origin::Update(mark) => Taken::Update { seq: row.seq, mark: mark.clone() },
-                Origin::Outcome(_) => Taken::Outcome(row.seq),
+                Origin::Update(mark) => InputRef::Update { seq: row.seq, mark: mark.clone() },
+                Origin::Outcome(_) => InputRef::Outcome(row.seq),
             }),
-            Self::Fresh(fresh) => fresh.mark().cloned().map(Taken::Fresh),
-            Self::Timer(timer) => Some(Taken::Timer(timer.id)),
-            Self::Retry(parked) => Some(Taken::Parked(parked.id)),
+            Self::Direct(update) => update.incoming.mark().cloned().map(InputRef::DirectUpdate),
+            Self::Timer(timer) => Some(InputRef::Timer(timer.id)),
+            Self::Retry(parked) => Some(InputRef::Parked(parked.id)),
             Self::Expired => None,
         }
     }
 
-    /// The update or the outcome that it is.
+    /// The update or the outcome; none for other inputs.
     pub(crate) fn incoming(&self) -> Option<&Incoming> {
         match self {
             Self::Inbox(row) => Some(&row.incoming),
-            Self::Fresh(fresh) => Some(&fresh.incoming),
+            Self::Direct(update) => Some(&update.incoming),
             Self::Timer(_) | Self::Expired | Self::Retry(_) => None,
         }
     }
 
-    /// What it says is kept for good: a fresh one may be acknowledged.
-    pub(crate) fn durable(&self) {
-        if let Self::Fresh(fresh) = self {
-            fresh.durable();
+    /// Notes that the input is durable, so that a direct update may be acknowledged.
+    pub(crate) fn mark_durable(&self) {
+        if let Self::Direct(update) = self {
+            update.mark_durable();
         }
     }
 
-    /// A handler begins with it, or is done: whoever waits for a fresh one waits less for a handler than for a commit.
-    pub(crate) fn in_hand(&self, is_in_hand: bool) {
-        if let Self::Fresh(fresh) = self {
-            fresh.in_hand(is_in_hand);
+    /// Notes that a handler starts or ends. The intake waits for handlers of direct updates less long than for commits.
+    pub(crate) fn set_handler_running(&self, is_running: bool) {
+        if let Self::Direct(update) = self {
+            update.set_handler_running(is_running);
         }
     }
 
     fn update_id(&self) -> Option<i64> {
-        match &self.incoming()?.origin {
-            Origin::Update(mark) => Some(mark.update_id),
-            Origin::Outcome(_) => None,
-        }
+        Some(self.incoming()?.mark()?.update_id)
     }
 
     fn seq(&self) -> Option<Seq> {
@@ -101,29 +98,34 @@ impl Letter {
     }
 }
 
-/// Takes letters through their turns.
-pub(crate) trait Reader: Send + Sync + 'static {
-    /// Takes one input through its turn; several letters are the items of one album.
-    fn process<'a>(&'a self, key: &'a DialogueKey, letters: Vec<Letter>) -> BoxFuture<'a, ()>;
+/// Runs the turns of inputs.
+pub(crate) trait InputProcessor: Send + Sync + 'static {
+    /// Runs the turn of one input. Several inputs are the items of one album.
+    fn process<'a>(&'a self, key: &'a ConversationKey, inputs: Vec<QueuedInput>) -> BoxFuture<'a, ()>;
 }
 
-/// Bounds and waits of the mailboxes.
+/// Settings of the mailboxes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MailboxSettings {
-    /// How many inputs of one conversation are held in memory; more stay in the store.
-    pub per_dialogue: usize,
-    /// How many inputs may wait in all before the intake pauses.
-    pub in_all: usize,
-    /// How long an album must have been quiet before its turn.
+    /// How many inputs of one conversation are in memory. More stay in the inbox.
+    pub max_per_conversation: usize,
+    /// How many inputs of all conversations may wait before the intake pauses.
+    pub max_waiting: usize,
+    /// How long no item of an album may arrive before its turn starts.
     pub album_quiet: Duration,
-    /// Whether the turn of an idle conversation begins while its update is still with Telegram, which is told once the
-    /// turn has committed. Otherwise every update is in the inbox first.
-    pub at_once: bool,
+    /// Whether the turn of an idle conversation starts before its update is stored. Telegram keeps the update until the
+    /// turn commits, or until a slow turn's update is stored. Otherwise every update is stored in the inbox first.
+    pub direct_updates: bool,
 }
 
 impl Default for MailboxSettings {
     fn default() -> Self {
-        Self { per_dialogue: 64, in_all: 20_000, album_quiet: Duration::from_millis(500), at_once: true }
+        Self {
+            max_per_conversation: 64,
+            max_waiting: 20_000,
+            album_quiet: Duration::from_millis(500),
+            direct_updates: true,
+        }
     }
 }
 
@@ -132,173 +134,174 @@ impl Default for MailboxSettings {
 pub(crate) struct Mailboxes(Arc<Shared>);
 
 struct Shared {
-    reader: Arc<dyn Reader>,
+    processor: Arc<dyn InputProcessor>,
     store: Arc<dyn Store>,
     settings: MailboxSettings,
-    /// Others put updates into the inbox too.
+    /// Other instances store updates in the inbox too.
     shares_inbox: bool,
-    boxes: Mutex<HashMap<DialogueKey, Mailbox>>,
-    /// Letters that wait in memory or have stayed in the store, for the intake's limit.
+    boxes: Mutex<HashMap<ConversationKey, Mailbox>>,
+    /// Inputs that wait in memory or in the inbox, for the intake's limit.
     waiting: AtomicUsize,
-    room: Notify,
+    has_room: Notify,
     closed: AtomicBool,
     turns: TaskTracker,
 }
 
-/// A conversation with something to do; one that is idle has none.
+/// The queue of a conversation with inputs. An idle conversation has none.
 #[derive(Default)]
 struct Mailbox {
-    queue: Vec<Letter>,
-    /// The places after the first and up to the second were read from the store, not delivered.
+    queue: Vec<QueuedInput>,
+    /// Rows after the first and up to the second number were read from the inbox, not delivered.
     loaded: (Seq, Seq),
-    /// How many letters have stayed in the store since the queue was full.
-    stayed: usize,
-    /// The first place of those. Places do not come in order: an outcome and an update come on different ways.
-    first_stayed: Option<Seq>,
-    /// The fresh letter under way: nothing that stands behind it may become durable before it.
-    fresh: Option<Fresh>,
-    /// Told of every new letter while an album is gathered.
+    /// How many inputs stayed in the inbox because the queue was full.
+    overflow: usize,
+    /// The first row of the overflow. Rows are not delivered in order, because updates and outcomes take different
+    /// paths.
+    first_overflow: Option<Seq>,
+    /// The running direct update. No input behind it may become durable before it.
+    direct: Option<DirectUpdate>,
+    /// Notified of every new input while an album is gathered.
     gathering: Option<Arc<Notify>>,
-    /// Of an inbox that is shared: the rows that are in memory, also those whose turn is under way.
+    /// With a shared inbox: the rows in memory, also those whose turn is running.
     held: Vec<Seq>,
-    /// Of an inbox that is shared: whether the store has to be asked.
-    look: Look,
+    /// With a shared inbox: whether the inbox has to be read.
+    reload: Reload,
 }
 
 impl Mailboxes {
-    /// Mailboxes of an inbox that nobody else fills.
+    /// Mailboxes with an inbox that is not shared.
     #[cfg(test)]
-    pub(crate) fn new(reader: Arc<dyn Reader>, store: Arc<dyn Store>, settings: MailboxSettings) -> Self {
-        Self::with(reader, store, settings, false)
+    pub(crate) fn new(processor: Arc<dyn InputProcessor>, store: Arc<dyn Store>, settings: MailboxSettings) -> Self {
+        Self::with(processor, store, settings, false)
     }
 
-    /// `shares_inbox` says that others put updates into the inbox too.
+    /// With `shares_inbox`, other instances store updates in the inbox too.
     pub(crate) fn with(
-        reader: Arc<dyn Reader>,
+        processor: Arc<dyn InputProcessor>,
         store: Arc<dyn Store>,
         settings: MailboxSettings,
         shares_inbox: bool,
     ) -> Self {
         Self(Arc::new(Shared {
-            reader,
+            processor,
             store,
             settings,
             shares_inbox,
             boxes: Mutex::default(),
             waiting: AtomicUsize::new(0),
-            room: Notify::new(),
+            has_room: Notify::new(),
             closed: AtomicBool::new(false),
             turns: TaskTracker::new(),
         }))
     }
 
-    /// Puts a letter into its conversation's queue, and starts on it if nothing else is under way there.
-    pub(crate) fn deliver(&self, key: DialogueKey, letter: Letter) {
+    /// Adds an input to the queue of its conversation. Starts its turn if the conversation is idle.
+    pub(crate) fn deliver(&self, key: ConversationKey, input: QueuedInput) {
         let shared = &self.0;
         if shared.closed.load(Ordering::Acquire) {
             return;
         }
         let mut boxes = shared.boxes.lock();
         if let Some(mailbox) = boxes.get_mut(&key) {
-            if shared.put(mailbox, letter) {
+            if shared.put(mailbox, input) {
                 shared.waiting.fetch_add(1, Ordering::Relaxed);
             }
             return;
         }
         shared.waiting.fetch_add(1, Ordering::Relaxed);
         let mut mailbox = Mailbox::default();
-        shared.put(&mut mailbox, letter);
+        shared.put(&mut mailbox, input);
         boxes.insert(key.clone(), mailbox);
         drop(boxes);
         shared.turns.spawn(drain(Arc::clone(shared), key));
     }
 
-    /// Starts on a fresh letter if its conversation is idle. If it is not, whatever becomes of the update has to be
-    /// stored after the fresh letter that is answered, if one is.
-    pub(crate) fn deliver_fresh(
+    /// Starts the turn of a direct update if its conversation is idle. Otherwise the update has to be stored, and if
+    /// the error holds a running direct update, that one has to be stored before it.
+    pub(crate) fn deliver_direct(
         &self,
-        key: &DialogueKey,
-        fresh: impl FnOnce() -> Fresh,
-    ) -> Result<Fresh, Option<Fresh>> {
+        key: &ConversationKey,
+        update: impl FnOnce() -> DirectUpdate,
+    ) -> Result<DirectUpdate, Option<DirectUpdate>> {
         let shared = &self.0;
         if shared.closed.load(Ordering::Acquire) {
             return Err(None);
         }
         let mut boxes = shared.boxes.lock();
         if let Some(mailbox) = boxes.get(key) {
-            return Err(mailbox.fresh.clone().filter(|before| !before.is_durable()));
+            return Err(mailbox.direct.clone().filter(|running| !running.is_durable()));
         }
-        let fresh = fresh();
-        let mailbox =
-            Mailbox { queue: vec![Letter::Fresh(fresh.clone())], fresh: Some(fresh.clone()), ..Mailbox::default() };
+        let update = update();
+        let queue = vec![QueuedInput::Direct(update.clone())];
+        let mailbox = Mailbox { queue, direct: Some(update.clone()), ..Mailbox::default() };
         shared.waiting.fetch_add(1, Ordering::Relaxed);
         boxes.insert(key.clone(), mailbox);
         drop(boxes);
         shared.turns.spawn(drain(Arc::clone(shared), key.clone()));
-        Ok(fresh)
+        Ok(update)
     }
 
-    /// Whether so much waits that the intake should pause.
+    /// Whether so many inputs wait that the intake should pause.
     pub(crate) fn is_full(&self) -> bool {
-        self.0.waiting.load(Ordering::Relaxed) >= self.0.settings.in_all
+        self.0.waiting.load(Ordering::Relaxed) >= self.0.settings.max_waiting
     }
 
-    /// Waits until there is room again.
-    pub(crate) async fn room(&self) {
+    /// Waits until fewer inputs wait than the limit.
+    pub(crate) async fn wait_for_room(&self) {
         while self.is_full() {
-            let room = self.0.room.notified();
+            let notified = self.0.has_room.notified();
             if self.is_full() {
-                room.await;
+                notified.await;
             }
         }
     }
 
-    /// Lets the turns under way finish and starts no others; what waits stays in the store.
+    /// Finishes the running turns and starts no others. Waiting inputs stay in the store.
     pub(crate) async fn close(&self) {
         self.0.closed.store(true, Ordering::Release);
-        for mailbox in self.0.boxes.lock().values() {
-            if let Some(gathering) = &mailbox.gathering {
-                gathering.notify_one();
-            }
-        }
+        self.0.boxes.lock().values().for_each(Mailbox::notify_gathering);
         self.0.turns.close();
         self.0.turns.wait().await;
     }
 
-    /// How many letters wait, also those that have stayed in the store.
+    /// How many inputs wait, in memory and in the inbox.
     pub(crate) fn waiting(&self) -> usize {
         self.0.waiting.load(Ordering::Relaxed)
     }
 }
 
 impl Mailbox {
-    /// Puts a letter into the queue, or notes that it stays in the store; false if it is known already.
-    fn put(&mut self, letter: Letter, limit: usize) -> bool {
-        // A letter from the inbox that does not fit can be read from there again; the others come back by themselves.
-        if let Some(seq) = letter.seq() {
+    /// Adds an input to the queue, or to the overflow. False if it was read already.
+    fn put(&mut self, input: QueuedInput, limit: usize) -> bool {
+        // Only rows of the inbox can overflow, because only they can be read again.
+        if let Some(seq) = input.seq() {
             if self.loaded.0 < seq && seq <= self.loaded.1 {
                 return false;
             }
-            if self.stayed > 0 || self.queue.len() >= limit {
-                self.stayed += 1;
-                self.first_stayed = Some(self.first_stayed.map_or(seq, |first| first.min(seq)));
+            if self.overflow > 0 || self.queue.len() >= limit {
+                self.overflow += 1;
+                self.first_overflow = Some(self.first_overflow.map_or(seq, |first| first.min(seq)));
                 return true;
             }
         }
-        self.queue.push(letter);
-        if let Some(gathering) = &self.gathering {
-            gathering.notify_one();
-        }
+        self.queue.push(input);
+        self.notify_gathering();
         true
     }
 
-    /// The next letter: the first, or of the updates that wait with it the one with the lowest id.
-    fn take(&mut self) -> Option<Letter> {
+    fn notify_gathering(&self) {
+        if let Some(gathering) = &self.gathering {
+            gathering.notify_one();
+        }
+    }
+
+    /// Takes the next input: the first one, or if that is an update, the update with the lowest id.
+    fn take(&mut self) -> Option<QueuedInput> {
         let first = self.queue.first()?;
         let index = match first.update_id() {
             None => 0,
             Some(_) => {
-                let updates = self.queue.iter().enumerate().filter_map(|(at, letter)| Some((letter.update_id()?, at)));
+                let updates = self.queue.iter().enumerate().filter_map(|(at, input)| Some((input.update_id()?, at)));
                 updates.min().map_or(0, |(_, at)| at)
             }
         };
@@ -307,18 +310,20 @@ impl Mailbox {
 }
 
 impl Shared {
-    fn put(&self, mailbox: &mut Mailbox, letter: Letter) -> bool {
-        match letter {
-            Letter::Inbox(row) if self.shares_inbox => mailbox.put_in_place(row, self.settings.per_dialogue),
-            letter => mailbox.put(letter, self.settings.per_dialogue),
+    fn put(&self, mailbox: &mut Mailbox, input: QueuedInput) -> bool {
+        match input {
+            QueuedInput::Inbox(row) if self.shares_inbox => {
+                mailbox.put_in_order(row, self.settings.max_per_conversation)
+            }
+            input => mailbox.put(input, self.settings.max_per_conversation),
         }
     }
 
-    /// So many letters wait no longer.
-    fn done(&self, letters: usize) {
-        let before = self.waiting.fetch_sub(letters, Ordering::Relaxed);
-        if before >= self.settings.in_all {
-            self.room.notify_waiters();
+    /// Subtracts inputs from the number that wait.
+    fn subtract_waiting(&self, inputs: usize) {
+        let before = self.waiting.fetch_sub(inputs, Ordering::Relaxed);
+        if before >= self.settings.max_waiting {
+            self.has_room.notify_waiters();
         }
     }
 }

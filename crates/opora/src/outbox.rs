@@ -1,37 +1,37 @@
-//! From a committed row to Telegram.
+//! Sends committed messages to Telegram.
 //!
-//! A row is sent after its turn has committed, in order within its chat, below Telegram's limits, and again until it is
-//! sent or surely cannot be; then it is settled. What is not settled when an instance ends, the next one sends.
+//! A row is sent after the commit of its turn: in order within its chat, within Telegram's limits, with retries. Then
+//! it is settled. Rows that an instance leaves unsettled are sent by the next one.
 //!
-//! - `courier`: takes rows and answers for them;
-//! - `memory`: which rows are in memory; `lanes`: which of them may go next; `limits`: how fast;
-//! - `worker`: sends one row; `verdict`: what Telegram's answer means for it; `refused`: a person hears of a lost
-//!   question;
-//! - `settler`: tells the store what became of rows; `loader`: brings rows back from it;
-//! - [`Broadcast`]: the same message for many chats.
+//! - `courier`: owns the tasks;
+//! - `loaded_rows`: which rows are in memory; `lanes`: which row is next; `limits`: how fast;
+//! - `worker`: sends a row; `verdict`: what to do after an error; `failure_notice`: tells a person of a refused
+//!   message;
+//! - `settler`: stores the results; `loader`: reads rows from the store;
+//! - [`Broadcast`]: one message for many chats.
 //!
-//! A chat that waits (for its limit, for `retry_after`, for a network that is away) holds no task and delays no other.
+//! A chat that waits (for its limit, `retry_after` or the network) occupies no task and delays no other chat.
 
 use std::time::Duration;
 
-use crate::key::DialogueKey;
+use crate::key::ConversationKey;
 use crate::store::OutboxId;
 
 pub(crate) use self::broadcast::BroadcastError;
 pub use self::broadcast::{Broadcast, Progress, Watch};
 pub(crate) use self::courier::{Courier, posted_rows};
-pub use self::limits::{NoSuchLimits, SendLimits};
-pub(crate) use self::refused::Apology;
+pub(crate) use self::failure_notice::FailureNotice;
+pub use self::limits::{SendLimits, SendLimitsParseError};
 
 mod broadcast;
+mod concurrency;
 mod courier;
+mod failure_notice;
 mod labels;
 mod lanes;
 mod limits;
+mod loaded_rows;
 mod loader;
-mod memory;
-mod pace;
-mod refused;
 mod rewrite;
 mod settler;
 #[cfg(test)]
@@ -39,24 +39,24 @@ mod tests;
 mod verdict;
 mod worker;
 
-/// How the courier works.
+/// Settings of the courier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CourierSettings {
-    /// Which limits it keeps.
+    /// Which limits it respects.
     pub limits: SendLimits,
-    /// How many calls may be under way at once, at most; against a server that answers quickly it is fewer.
+    /// The largest number of concurrent calls. It uses fewer for a server that answers quickly.
     pub concurrent: usize,
-    /// How many rows are held in memory; the rest waits in the store.
+    /// How many rows are held in memory. The rest stays in the store.
     pub max_rows: usize,
     /// How many rows are read from the store at once.
     pub page: usize,
-    /// With less of the lease left than this, nothing is written to Telegram.
+    /// Nothing is sent if less than this time is left on the lease.
     pub lease_margin: Duration,
-    /// How often a row is tried that Telegram answers with a failure of its own.
+    /// How often a row is tried if Telegram itself fails.
     pub busy_attempts: u32,
-    /// How often a row is tried whose answers get lost: each may show the message once more.
+    /// How often a row is tried if its answers get lost. Each attempt may show the message again.
     pub unsure_attempts: u32,
-    /// How often a call outside of order is tried, whatever goes wrong: it is of use only soon.
+    /// How often a call outside of order is tried, whatever the error: it is useful only for a short time.
     pub urgent_attempts: u32,
 }
 
@@ -75,28 +75,28 @@ impl Default for CourierSettings {
     }
 }
 
-/// What the rest of the bot may want to know about sending.
+/// Events of sending, for the application.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SendEvent {
-    /// A row could not be sent; it is kept as failed.
+    /// A message could not be sent. It is kept for the operator.
     Failed {
         /// The row.
         id: OutboxId,
-        /// Who said it.
-        key: DialogueKey,
-        /// Where it was to go.
+        /// The conversation that sent it.
+        key: ConversationKey,
+        /// Its chat.
         chat: Option<i64>,
         /// The method.
         method: Box<str>,
         /// Why.
         reason: Box<str>,
     },
-    /// Nothing reaches this chat any more: the bot is blocked or put out, or there is no such chat.
-    ChatDead {
+    /// The chat cannot be reached any more: the bot is blocked or removed, or the chat does not exist.
+    ChatUnreachable {
         /// The chat.
         chat: i64,
-        /// Telegram's words.
-        why: Box<str>,
+        /// Telegram's description.
+        reason: Box<str>,
     },
     /// A group became a supergroup.
     Moved {
@@ -105,8 +105,8 @@ pub enum SendEvent {
         /// The new chat.
         to: i64,
     },
-    /// Telegram does not know the token, or no longer: nothing is sent until it does.
+    /// Telegram refuses the token. Nothing is sent until it accepts it.
     TokenRefused,
-    /// Another instance has the lease: nothing more is sent from here.
+    /// Another instance has the lease. This one sends nothing more.
     Fenced,
 }

@@ -1,7 +1,7 @@
-//! Signs of life from long work inside an effect.
+//! Progress reports of long work inside an effect.
 //!
-//! An effect's deadline is for work that hangs. A broadcast to a million people is longer than any deadline and does
-//! not hang: it reports progress here. Outside of an effect a report has no effect.
+//! The deadline of an effect ends work that hangs. A broadcast to a million people takes longer than any deadline, so
+//! it reports progress here. Outside of an effect a report does nothing.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -11,56 +11,56 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 tokio::task_local! {
-    static CURRENT: Arc<Signs>;
+    static CURRENT: Arc<Reports>;
 }
 
-/// What the work of one try has told of itself. Clones share it.
+/// The progress of one attempt. Clones share it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Progress(Arc<Signs>);
+pub(crate) struct Progress(Arc<Reports>);
 
 #[derive(Debug, Default)]
-struct Signs {
+struct Reports {
     is_alive: Notify,
     has_advanced: AtomicBool,
 }
 
-/// The work gave no sign of life for as long as it may.
+/// The work reported nothing until its deadline.
 #[derive(Debug)]
 pub(crate) struct Stalled;
 
-/// The work goes on, though nothing new is done.
-pub(crate) fn alive() {
-    // Outside of an effect there is no deadline to hold off.
-    let _ = CURRENT.try_with(|signs| signs.is_alive.notify_one());
+/// Reports that the work is still running, without new results.
+pub(crate) fn report_alive() {
+    // An error means that this is not inside an effect, so there is no deadline.
+    let _ = CURRENT.try_with(|reports| reports.is_alive.notify_one());
 }
 
-/// The work has durably done a part that no try does again.
-pub(crate) fn advanced() {
-    let _ = CURRENT.try_with(|signs| {
-        signs.has_advanced.store(true, Ordering::Relaxed);
-        signs.is_alive.notify_one();
+/// Reports a durable result that no later attempt repeats.
+pub(crate) fn report_advance() {
+    let _ = CURRENT.try_with(|reports| {
+        reports.has_advanced.store(true, Ordering::Relaxed);
+        reports.is_alive.notify_one();
     });
 }
 
-/// Waits for something that may take long by its nature, and gives signs of life meanwhile.
+/// Waits for a future that may take long, and reports every second that the work is running.
 pub(crate) async fn alive_while<T>(wait: impl Future<Output = T>) -> T {
     let mut wait = pin!(wait);
     loop {
         tokio::select! {
             biased;
             ended = &mut wait => return ended,
-            () = tokio::time::sleep(Duration::from_secs(1)) => alive(),
+            () = tokio::time::sleep(Duration::from_secs(1)) => report_alive(),
         }
     }
 }
 
 impl Progress {
-    /// Runs work that gives its signs here.
-    pub(crate) async fn of<T>(self, work: impl Future<Output = T>) -> T {
+    /// Runs work that reports its progress here.
+    pub(crate) async fn scope<T>(self, work: impl Future<Output = T>) -> T {
         CURRENT.scope(self.0, work).await
     }
 
-    /// Waits for work until it has given no sign of life for `deadline`.
+    /// Waits for work until it has reported nothing for `deadline`.
     pub(crate) async fn until_stalled<T>(
         &self,
         deadline: Duration,
@@ -77,7 +77,7 @@ impl Progress {
         }
     }
 
-    /// Whether a part was done that no try does again.
+    /// Whether the work reported a durable result.
     pub(crate) fn has_advanced(&self) -> bool {
         self.0.has_advanced.load(Ordering::Relaxed)
     }

@@ -1,13 +1,13 @@
-//! The only module that reaches Telegram.
+//! The only module that speaks to Telegram.
 //!
-//! - [`Api`]: calls of the Bot API, as a trait, so that tests bring their own; [`Telegram`] is the one over HTTP;
-//! - [`ApiError`]: what went wrong, split by what the caller does next;
-//! - [`Say`], [`Edit`], [`Delete`], [`Action`], [`AnswerCallback`], [`Raw`]: what a turn says, turned into rows of the
-//!   outbox by [`IntoOutgoing`];
-//! - [`Tag`]: which turn offered a button;
-//! - [`text`]: escaping, and Telegram's limits.
+//! - [`Api`]: calls of the Bot API, as a trait for tests; [`Telegram`] implements it over HTTP;
+//! - [`ApiError`]: why a call failed, by what the caller does next;
+//! - [`Say`], [`Edit`], [`Delete`], [`Action`], [`AnswerCallback`], [`Raw`]: builders of messages and other calls;
+//!   [`IntoOutgoing`] turns them into rows of the outbox;
+//! - [`Tag`]: the turn that offered a button;
+//! - [`text`]: escaping, and Telegram's limits on lengths.
 //!
-//! Nothing here retries, keeps an order or knows of limits per second: that is the courier's work.
+//! It does not retry, order or limit calls: the courier does.
 
 use std::fmt::Debug;
 use std::time::Duration;
@@ -25,9 +25,9 @@ pub use self::calls::{Action, AnswerCallback, Delete, Raw};
 pub use self::edit::{Edit, Target};
 pub use self::error::{ApiError, Parameters, RefusalKind, classify};
 pub use self::file::FileRef;
-pub use self::http::{BadAddress, TELEGRAM, Telegram, shown};
+pub use self::http::{TELEGRAM, Telegram, TelegramConfigError, redact_address};
 pub use self::say::{Destination, IntoOutgoing, Say, SayError};
-pub use self::tag::{Pressed, Tag};
+pub use self::tag::{Tag, TaggedData};
 
 mod album;
 mod button;
@@ -37,34 +37,34 @@ mod error;
 mod file;
 mod form;
 mod http;
-mod nearby;
+mod loopback;
 mod params;
 mod say;
 mod tag;
 pub mod text;
 
-/// The answer of a call: the `result` as it came.
+/// The answer to a call: its `result`, unparsed.
 pub type ApiAnswer<'a> = BoxFuture<'a, Result<Box<RawValue>, ApiError>>;
 
 /// The Bot API.
 pub trait Api: Send + Sync + Debug + 'static {
-    /// Calls a method. `body` is a JSON object, sent as it is; files go along if it refers to them as `attach://name`.
+    /// Calls a method. `body` is a JSON object. It refers to uploads as `attach://name`.
     fn call<'a>(&'a self, method: &'a str, body: &'a str, uploads: &'a [Upload]) -> ApiAnswer<'a>;
 
-    /// Calls a method whose answer may take `patience`, as that of `getUpdates` does.
-    fn long_call<'a>(&'a self, method: &'a str, body: &'a str, patience: Duration) -> ApiAnswer<'a>;
+    /// Calls a method that may take `timeout` to answer, such as `getUpdates`.
+    fn long_call<'a>(&'a self, method: &'a str, body: &'a str, timeout: Duration) -> ApiAnswer<'a>;
 
-    /// Begins to fetch a file by the path that `getFile` gave, from a byte on if the server can do that.
+    /// Starts to download a file by the path from `getFile`, from this byte on if the server supports that.
     fn download<'a>(&'a self, file_path: &'a str, from_byte: u64) -> BoxFuture<'a, Result<Download, ApiError>>;
 }
 
-/// A file on its way.
+/// A download in progress.
 pub struct Download {
-    /// Where the bytes start; 0 if the server sends the whole file though a part was asked for.
+    /// The position of the first byte; 0 if the server sends the whole file.
     pub from_byte: u64,
-    /// How many bytes come, if the server says so.
+    /// How many bytes follow, if the server tells it.
     pub length: Option<u64>,
-    /// The bytes. A cut connection is an error, never an early end.
+    /// The bytes. A broken connection is an error, never an early end.
     pub bytes: BoxStream<'static, Result<Bytes, ApiError>>,
 }
 

@@ -1,6 +1,6 @@
-//! What a user of this library tests with, and a store of one's own is tested by.
+//! Test tools for users of this library, and a conformance suite for stores.
 //!
-//! Nothing here runs in production; all of it is in every build, so that an application's tests need no feature.
+//! Nothing here runs in production. It is part of every build, so that an application's tests need no feature.
 
 use crate::clock::{Clock, Millis};
 use crate::store::Holder;
@@ -16,10 +16,10 @@ pub const NOON: Millis = Millis(1_767_268_800_000);
 /// A clock at [`NOON`] that only the test moves.
 #[must_use]
 pub fn clock_at_noon() -> Clock {
-    Clock::set_by_hand(NOON)
+    Clock::manual(NOON)
 }
 
-/// An instance on another machine, whose lease lasts ten seconds. Two with different tokens are two instances.
+/// An instance on another machine, with a lease of ten seconds. Two different tokens are two instances.
 #[must_use]
 pub fn holder(token: &str) -> Holder {
     Holder {

@@ -1,15 +1,14 @@
-//! The provider of cryptography that TLS needs.
+//! The cryptography provider for TLS.
 //!
-//! The library's clients come without one, so that an application has one provider and not two. An application's own
-//! `reqwest` inherits that, and would panic at its first client. So a provider is installed by the first thing that a
-//! bot's author makes: a bot, a store or a test's stage.
+//! The library's clients are built without a provider, so that an application never has two. The application's own
+//! `reqwest` is built the same way and would panic without one. So bots, stores and test stages install it.
 
 use rustls::crypto::{CryptoProvider, ring};
 
-/// Makes ring the provider of this process, unless the application has chosen one.
+/// Installs ring as the provider of this process, unless the application installed one.
 pub(crate) fn install() {
     if CryptoProvider::get_default().is_none() {
-        // Of two threads that install one at once, either serves.
+        // An error means that another thread was faster, which is fine.
         let _ = ring::default_provider().install_default();
     }
 }

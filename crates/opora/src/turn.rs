@@ -1,10 +1,9 @@
 //! A turn: one input, one handler, one commit.
 //!
-//! A handler looks at what is known and says what it wants: messages, timers, work outside, writes. Nothing of it
-//! happens before the commit, and nothing of it if the turn fails. A handler cannot reach Telegram and needs no clock
-//! but the turn's.
+//! A handler reads the turn and asks for messages, timers, effects and SQL writes. They take effect with the commit,
+//! and not at all if the turn fails. A handler cannot reach Telegram, and the turn is its only clock.
 //!
-//! A turn is bounded: whoever says more than a hundred messages in one has made a mistake, and the turn fails.
+//! A turn is bounded: it fails if it says more than a hundred messages.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,38 +12,38 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::asking::Speaker;
 use crate::clock::Millis;
-use crate::dialogue::{Child, Conversation, Frame, Next, SLOTS_MAX, States, Step};
-use crate::key::DialogueKey;
+use crate::dialogue::{Child, Conversation, Frame, Next, States, Step, TRACKS_MAX};
+use crate::key::ConversationKey;
+use crate::requester::RunningHandler;
 use crate::store::{Outgoing, Refusal, Version};
 use crate::telegram::{Action, Delete, Destination, Edit, IntoOutgoing, Raw, Say, SayError, Tag, Target};
 use crate::update::{Content, Person, Update};
 
 pub use self::context::Context;
 
-pub(crate) use self::event::{Event, Hearing, Moment, Outcome, TurnError};
-pub(crate) use self::wishes::Wishes;
+pub(crate) use self::contract::{Handling, TurnError, TurnInput, TurnResult, TurnStart};
+pub(crate) use self::output::TurnOutput;
 
 mod context;
-mod event;
+mod contract;
+mod output;
 mod outside;
-mod wishes;
 
-/// One input's turn: what a handler sees, and what it wants.
+/// The turn of one input: what a handler can read, and what it can ask for.
 pub struct Turn {
-    pub(crate) key: DialogueKey,
+    pub(crate) key: ConversationKey,
     pub(crate) now: Millis,
-    /// The version that the commit will make; the tag of every button that is said.
-    pub(crate) made: Version,
+    /// The version that the commit will make. It is the tag of every button.
+    pub(crate) new_version: Version,
     pub(crate) update: Option<Arc<Update>>,
-    pub(crate) talk: Conversation,
-    /// Where the dialogue runs that is being asked.
-    pub(crate) slot: Box<str>,
-    /// Whose handler runs.
-    pub(crate) speaker: Speaker,
-    pub(crate) wishes: Wishes,
-    place: Destination,
+    pub(crate) conversation: Conversation,
+    /// The track of the running handler.
+    pub(crate) track: Box<str>,
+    /// The handler that runs now.
+    pub(crate) running_handler: RunningHandler,
+    pub(crate) output: TurnOutput,
+    destination: Destination,
     refusal: Option<Refusal>,
     context: Arc<Context>,
 }
@@ -52,14 +51,14 @@ pub struct Turn {
 /// When a timer fires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
-    /// So long after this turn.
+    /// This long after the turn.
     After(Duration),
     /// At this time.
     At(Millis),
 }
 
 impl When {
-    pub(crate) fn by(self, now: Millis) -> Millis {
+    pub(crate) fn resolve(self, now: Millis) -> Millis {
         match self {
             Self::After(after) => now.plus(after),
             Self::At(at) => at,
@@ -79,111 +78,111 @@ impl From<Millis> for When {
     }
 }
 
-/// What is known.
+/// What a handler can read.
 impl Turn {
-    /// The time of this turn; the same however long the handler takes.
+    /// The time of this turn. It stays the same while the handler runs.
     #[must_use]
     pub fn now(&self) -> Millis {
         self.now
     }
 
-    /// Whose conversation it is.
+    /// The key of the conversation.
     #[must_use]
-    pub fn key(&self) -> &DialogueKey {
+    pub fn key(&self) -> &ConversationKey {
         &self.key
     }
 
     /// Whether the input came from a chat of a business account. A conversation may be wider than such a chat.
     pub(crate) fn is_of_business(&self) -> bool {
-        !self.key.business.is_empty() || !self.place.business.is_empty()
+        !self.key.business.is_empty() || !self.destination.business.is_empty()
     }
 
-    /// Who sent the input; none when time or an effect speaks.
+    /// The person who sent the input. None for timers, alarms and outcomes.
     #[must_use]
     pub fn person(&self) -> Option<Person> {
         self.update.as_ref()?.person()
     }
 
-    /// The person's language as a code such as `ru`; `en` if nobody knows.
+    /// The person's language as a code such as `ru`; `en` if it is unknown.
     #[must_use]
     pub fn language(&self) -> &str {
-        if self.talk.language.is_empty() { "en" } else { &self.talk.language }
+        if self.conversation.language.is_empty() { "en" } else { &self.conversation.language }
     }
 
-    /// Speaks this language from now on, as a code such as `ru`, whatever the person's Telegram says: for as long as
-    /// something is open here. For people whom the application knows there is
+    /// Sets the conversation's language, as a code such as `ru`. It overrides the language of the person's Telegram
+    /// while something is open. For people whom the application knows, use
     /// [`Script::languages`](crate::dialogue::Script::languages).
-    pub fn speak(&mut self, language: impl Into<Box<str>>) {
-        self.talk.language = language.into();
-        self.talk.is_language_chosen = true;
+    pub fn set_language(&mut self, language: impl Into<Box<str>>) {
+        self.conversation.language = language.into();
+        self.conversation.is_language_chosen = true;
     }
 
-    /// The update as Telegram sent it; of an album the first. None when time or an effect speaks.
+    /// The update as Telegram sent it; of an album the first. None for timers, alarms and outcomes.
     #[must_use]
     pub fn update(&self) -> Option<&Update> {
         self.update.as_deref()
     }
 
-    /// Why the [writes](Self::transact) of this very turn were refused the last time. Then say so, and ask for
-    /// something else.
+    /// Why the [writes](Self::transact) of this turn's previous attempt were refused. The handler should tell the
+    /// person.
     #[must_use]
-    pub fn refused(&self) -> Option<&Refusal> {
+    pub fn refusal(&self) -> Option<&Refusal> {
         self.refusal.as_ref()
     }
 
-    /// A value of the application's that was given to the bot.
+    /// A value of the application's [`Context`].
     ///
     /// # Panics
-    /// If there is none of this type. The turn fails then, and nothing else does.
+    /// If there is none of this type. Only the turn fails then.
     #[must_use]
     pub fn context<T: Send + Sync + 'static>(&self) -> Arc<T> {
         let name = std::any::type_name::<T>();
         self.find_context().unwrap_or_else(|| panic!("the bot was given no `{name}`; give it one with `context`"))
     }
 
-    /// A value of the application's, if one of this type was given to the bot.
+    /// A value of the application's [`Context`], if there is one of this type.
     #[must_use]
     pub fn find_context<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
         self.context.get()
     }
 
-    /// Where a dialogue stands: the state that is open, or what was kept of it when a turn failed. So `/start` can
-    /// offer to go on. None if there is nothing of that dialogue.
+    /// The state of a dialogue: the open one, or the draft of a failed turn. So `/start` can offer to continue. None if
+    /// there is neither.
     #[must_use]
     pub fn draft<S: States>(&self) -> Option<S> {
-        let slots = || self.talk.slots.iter().rev();
-        let open = slots().flat_map(|slot| slot.stack.iter().rev());
-        let kept = slots().flat_map(|slot| slot.kept.iter().rev());
-        let frame = open.chain(kept).find(|frame| *frame.dialogue == *S::DIALOGUE && frame.schema == S::VERSION)?;
+        let tracks = || self.conversation.tracks.iter().rev();
+        let open = tracks().flat_map(|track| track.stack.iter().rev());
+        let drafts = tracks().flat_map(|track| track.kept.iter().rev());
+        let frame = open.chain(drafts).find(|frame| *frame.dialogue == *S::DIALOGUE && frame.schema == S::VERSION)?;
         serde_json::from_str(frame.state.get()).ok()
     }
 }
 
-/// What is said.
+/// Messages.
 impl Turn {
-    /// Says something here: a text, a [`Say`], or anything else that can be sent.
+    /// Sends a message to this chat: a text, a [`Say`], or any other call. It is sent after the commit.
     pub fn say(&mut self, what: impl IntoOutgoing) {
-        let said = what.into_outgoing(&self.place, &Tag::of(&self.key, self.made));
-        self.put(said);
+        let outgoing = what.into_outgoing(&self.destination, &Tag::for_conversation(&self.key, self.new_version));
+        self.put(outgoing);
     }
 
-    /// Says something in another chat. Its buttons belong to no dialogue and are judged by the state there alone.
+    /// Sends a message to another chat. Its buttons have no tag: any handler there that takes them gets them.
     pub fn say_to(&mut self, chat: i64, what: impl Into<Say>) {
-        let said = what.into().untagged().into_outgoing(&Destination::chat(chat), &Tag::new(self.made));
-        self.put(said);
+        let outgoing = what.into().untagged().into_outgoing(&Destination::chat(chat), &Tag::new(self.new_version));
+        self.put(outgoing);
     }
 
-    /// Changes a message.
+    /// Edits a message.
     pub fn edit(&mut self, edit: Edit) {
         self.say(edit);
     }
 
-    /// Takes a message back, by its id or by the label that it was said under.
+    /// Deletes a message, by its id or its label.
     pub fn delete(&mut self, message: impl Into<Target>) {
         self.say(Delete::message(message));
     }
 
-    /// Shows that something is under way, such as "typing…".
+    /// Shows an activity, such as "typing…".
     pub fn action(&mut self, action: Action) {
         self.say(action);
     }
@@ -193,17 +192,17 @@ impl Turn {
         self.say(call);
     }
 
-    /// Shows a short text when the pressed button is answered; nothing where no button was pressed.
+    /// Shows a short text as the answer to the pressed button. Does nothing if no button was pressed.
     pub fn toast(&mut self, text: impl Into<String>) {
-        self.wishes.answer = Some((text.into(), false));
+        self.output.answer = Some((text.into(), false));
     }
 
-    /// Shows a text in a window when the pressed button is answered; nothing where no button was pressed.
+    /// Shows a text in a window as the answer to the pressed button. Does nothing if no button was pressed.
     pub fn alert(&mut self, text: impl Into<String>) {
-        self.wishes.answer = Some((text.into(), true));
+        self.output.answer = Some((text.into(), true));
     }
 
-    /// Refuses the input and says why: the dialogue stays, and a pressed button is not used up.
+    /// Refuses the input and says why. The dialogue stays in its state, and a pressed button stays usable.
     ///
     /// ```
     /// # use opora::prelude::*;
@@ -215,7 +214,7 @@ impl Turn {
     /// }
     /// ```
     pub fn refuse<S>(&mut self, text: impl Into<String>) -> Step<S> {
-        self.wishes.refused = true;
+        self.output.refused = true;
         if self.callback().is_some() {
             self.toast(text);
         } else {
@@ -224,70 +223,70 @@ impl Turn {
         Ok(Next::Stay)
     }
 
-    fn put(&mut self, said: Result<Outgoing, SayError>) {
-        match said {
-            Ok(outgoing) => self.wishes.put(outgoing),
-            Err(error) => self.wishes.fail(format!("this cannot be said: {error}")),
+    fn put(&mut self, outgoing: Result<Outgoing, SayError>) {
+        match outgoing {
+            Ok(outgoing) => self.output.add_message(outgoing),
+            Err(error) => self.output.fail(format!("a message cannot be sent: {error}")),
         }
     }
 }
 
-/// What is wanted of other dialogues.
+/// Other dialogues.
 impl Turn {
-    /// What a child dialogue returns to its parent when it ends.
-    pub fn give_back(&mut self, value: &impl Serialize) {
+    /// Sets the value that a child dialogue returns to its parent when it ends.
+    pub fn set_return_value(&mut self, value: &impl Serialize) {
         match serde_json::value::to_raw_value(value) {
-            Ok(value) => self.wishes.given = Some(value),
-            Err(error) => self.wishes.fail(format!("what is given back cannot be written: {error}")),
+            Ok(value) => self.output.return_value = Some(value),
+            Err(error) => self.output.fail(format!("a return value cannot be serialized: {error}")),
         }
     }
 
-    /// Opens a dialogue beside this one, under a name, in place of what was open there. It hears its own buttons,
-    /// timers and outcomes; texts it hears once it is in the [foreground](Self::foreground).
-    pub fn open<S: States>(&mut self, slot: impl Into<Box<str>>, state: &S) {
-        let slot = slot.into();
-        if slot == self.slot {
-            return self.wishes.fail(format!("`{slot}` is where this dialogue runs: go there with `Next`"));
+    /// Opens a dialogue beside this one, in the track of this name, and replaces what was open there. It gets its own
+    /// buttons, timers and outcomes, and texts once it is in the [foreground](Self::bring_to_front).
+    pub fn open_track<S: States>(&mut self, track: impl Into<Box<str>>, state: &S) {
+        let track = track.into();
+        if track == self.track {
+            return self.output.fail(format!("this dialogue runs in the track `{track}` itself: use `Next`"));
         }
-        if self.talk.slot(&slot).is_none() && self.talk.slots.len() >= SLOTS_MAX {
-            return self.wishes.fail(format!("more than {SLOTS_MAX} dialogues would be open side by side"));
+        if self.conversation.track(&track).is_none() && self.conversation.tracks.len() >= TRACKS_MAX {
+            return self.output.fail(format!("more than {TRACKS_MAX} dialogues would be open side by side"));
         }
-        match Frame::begin(Child::at(state), self.made) {
+        match Frame::begin(Child::at(state), self.new_version) {
             Ok(frame) => {
-                let opened = self.talk.slot_or_new(&slot);
+                let opened = self.conversation.track_or_new(&track);
                 opened.kept.clear();
                 opened.stack = vec![frame];
-                opened.entered(self.made);
-                self.wishes.opened.push(slot);
+                opened.entered(self.new_version);
+                self.output.opened.push(track);
             }
-            Err(error) => self.wishes.fail(error),
+            Err(error) => self.output.fail(error),
         }
     }
 
-    /// Brings the dialogue of this name to the foreground, where it hears texts; the empty name is the one that
-    /// commands begin. False if nothing is open there.
-    pub fn foreground(&mut self, slot: &str) -> bool {
-        self.talk.bring_to_front(slot)
+    /// Makes a track the foreground, which gets texts. The empty name is the main track, where entries begin. False if
+    /// nothing is open in it.
+    pub fn bring_to_front(&mut self, track: &str) -> bool {
+        self.conversation.bring_to_front(track)
     }
 }
 
-/// For the script.
+/// Internals, for the script.
 impl Turn {
-    pub(crate) fn new(moment: &Moment, talk: Conversation) -> Self {
+    pub(crate) fn new(start: &TurnStart, conversation: Conversation) -> Self {
         let mut turn = Self {
-            place: moment.place.clone().unwrap_or_else(|| Destination::from(&moment.key)),
-            key: moment.key.clone(),
-            now: moment.now,
-            made: Version(moment.version.0 + 1),
-            update: moment.event.update().cloned(),
-            slot: talk.front.clone(),
-            speaker: Speaker::default(),
-            talk,
-            wishes: Wishes::default(),
-            refusal: moment.refusal.clone(),
-            context: Arc::clone(&moment.context),
+            destination: start.destination.clone().unwrap_or_else(|| Destination::from(&start.key)),
+            key: start.key.clone(),
+            now: start.now,
+            new_version: Version(start.version.0 + 1),
+            update: start.input.update().cloned(),
+            track: conversation.front.clone(),
+            running_handler: RunningHandler::default(),
+            conversation,
+            output: TurnOutput::default(),
+            refusal: start.refusal.clone(),
+            context: Arc::clone(&start.context),
         };
-        turn.note_language();
+        turn.update_language();
         turn
     }
 
@@ -299,8 +298,8 @@ impl Turn {
         }
     }
 
-    fn note_language(&mut self) {
-        if self.talk.is_language_chosen {
+    fn update_language(&mut self) {
+        if self.conversation.is_language_chosen {
             return;
         }
         let user = match self.update.as_ref().map(|update| &update.content) {
@@ -309,23 +308,23 @@ impl Turn {
             _ => None,
         };
         let code = user.and_then(|user| user.language_code.as_deref());
-        if let Some(code) = code.filter(|code| **code != *self.talk.language) {
-            self.talk.language = code.into();
+        if let Some(code) = code.filter(|code| **code != *self.conversation.language) {
+            self.conversation.language = code.into();
         }
     }
 
-    /// The application's own values, as they are shared.
+    /// The application's context, shared.
     pub(crate) fn shared(&self) -> &Arc<Context> {
         &self.context
     }
 
-    pub(crate) fn take_given(&mut self) -> Option<Box<RawValue>> {
-        self.wishes.given.take()
+    pub(crate) fn take_return_value(&mut self) -> Option<Box<RawValue>> {
+        self.output.return_value.take()
     }
 }
 
 impl fmt::Debug for Turn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Turn").field("key", &self.key).field("made", &self.made).finish_non_exhaustive()
+        f.debug_struct("Turn").field("key", &self.key).field("made", &self.new_version).finish_non_exhaustive()
     }
 }

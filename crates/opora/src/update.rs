@@ -1,8 +1,8 @@
-//! Updates as Telegram sends them, each read alone.
+//! Updates as Telegram sends them. Each one is read on its own.
 //!
-//! Reading has two steps. The *route* needs only a few numbers: whose conversation it is and what recognises the update
-//! when it comes again; it succeeds for kinds that nobody knows yet. The *content* is read by the turn; what cannot be
-//! read there is parked and holds nobody up.
+//! Reading has two steps. The *route* needs only a few numbers: the conversation, and the mark that recognises a second
+//! delivery. It also works for unknown kinds of updates. The turn reads the *content*; an update whose content cannot
+//! be read is parked and delays no other.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,76 +12,76 @@ use serde::Deserialize;
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::key::DialogueKey;
+use crate::key::ConversationKey;
 use crate::store::Mark;
 use crate::store::hash::hash_of;
 
-/// An update, read.
+/// An update from Telegram.
 #[derive(Clone, Debug)]
 pub struct Update {
     /// Telegram's `update_id`.
     pub id: i64,
-    /// Its kind by Telegram's name, such as `message` or `callback_query`.
+    /// Telegram's name for its kind, such as `message` or `callback_query`.
     pub kind: Box<str>,
-    /// What it holds.
+    /// The message, press or other object.
     pub content: Content,
 }
 
-/// What an update holds.
+/// The content of an update.
 #[derive(Clone, Debug)]
 pub enum Content {
-    /// A message of any kind: new, edited, of a channel or of a business account.
+    /// A message: new or edited, also of a channel or a business account.
     Message(Box<Message>),
     /// A press of an inline button.
     Callback(Box<CallbackQuery>),
-    /// Anything else, as it came.
+    /// Anything else, as raw JSON.
     Other(Box<RawValue>),
 }
 
-/// Who sent an update.
+/// The sender of an update.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Person {
     /// The user's id.
     pub id: i64,
-    /// The first name as the person has set it; escape it before it goes into markup.
+    /// The first name as the person typed it. Escape it before you use it in markup.
     pub first_name: String,
     /// The last name.
     pub last_name: Option<String>,
-    /// The name behind the @.
+    /// The name after the `@`.
     pub username: Option<String>,
-    /// The language of the person's app, such as `ru`.
+    /// The language of the person's Telegram app, such as `ru`.
     pub language: Option<String>,
 }
 
-/// Why an update cannot be used.
+/// Why an update cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Unreadable {
-    /// It is not an object with an `update_id`.
+    /// The JSON is not an object with an `update_id`.
     #[error("this is not an update: {0}")]
     NotAnUpdate(#[source] serde_json::Error),
-    /// Its content has another shape than is known.
+    /// The content has an unknown shape.
     #[error("the content of a {kind} cannot be read: {source}")]
     Content {
         /// The update's kind.
         kind: String,
-        /// What the reader stumbled on.
+        /// The JSON error.
         #[source]
         source: serde_json::Error,
     },
 }
 
 impl Update {
-    /// Reads an update whole.
+    /// Reads an update and its content.
     pub fn read(raw: &str) -> Result<Self, Unreadable> {
         let Envelope { update_id, kind, content } = serde_json::from_str(raw).map_err(Unreadable::NotAnUpdate)?;
         let fail = |source| Unreadable::Content { kind: kind.clone().into_owned(), source };
         let text = content.map_or("null", RawValue::get);
-        let is_read = !matches!(content_of(&kind), Shape::Other);
-        if is_read && is_deeper_than(text, DEPTH_MOST) {
-            let why = format!("it is nested more than {DEPTH_MOST} levels deep");
-            return Err(fail(serde::de::Error::custom(why)));
+        let shape = shape_of(&kind);
+        if !matches!(shape, Shape::Other) && is_deeper_than(text, MAX_DEPTH) {
+            let reason = format!("it is nested more than {MAX_DEPTH} levels deep");
+            return Err(fail(serde::de::Error::custom(reason)));
         }
-        let content = match content_of(&kind) {
+        let content = match shape {
             Shape::Message => Content::Message(serde_json::from_str(text).map_err(fail)?),
             Shape::Callback => Content::Callback(serde_json::from_str(text).map_err(fail)?),
             Shape::Other => Content::Other(content.map_or_else(|| RawValue::NULL.to_owned(), ToOwned::to_owned)),
@@ -89,7 +89,7 @@ impl Update {
         Ok(Self { id: update_id, kind: kind.into(), content })
     }
 
-    /// The message, or the one under the pressed button while it can be seen.
+    /// The message, or the message of the pressed button if Telegram still shows it.
     #[must_use]
     pub fn message(&self) -> Option<&Message> {
         match &self.content {
@@ -102,7 +102,7 @@ impl Update {
         }
     }
 
-    /// The album that a new message belongs to; an edited item is no part of one any more.
+    /// The album of a new message. An edited message is not part of an album any more.
     #[must_use]
     pub fn media_group(&self) -> Option<&str> {
         match &self.content {
@@ -111,7 +111,7 @@ impl Update {
         }
     }
 
-    /// Who sent it.
+    /// The sender.
     #[must_use]
     pub fn person(&self) -> Option<Person> {
         let user = match &self.content {
@@ -129,14 +129,14 @@ impl Update {
     }
 }
 
-/// How an update's content is read.
+/// The shape of an update's content.
 enum Shape {
     Message,
     Callback,
     Other,
 }
 
-fn content_of(kind: &str) -> Shape {
+fn shape_of(kind: &str) -> Shape {
     match kind {
         "message"
         | "edited_message"
@@ -150,24 +150,24 @@ fn content_of(kind: &str) -> Shape {
     }
 }
 
-/// Telegram nests less; and a message within a message within a message takes so much of the stack that thirty of them
-/// end a process that is not optimized.
-const DEPTH_MOST: usize = 18;
+/// The deepest JSON that is read. Telegram nests less, and in an unoptimized build thirty nested messages overflow the
+/// stack.
+const MAX_DEPTH: usize = 18;
 
-/// Whether lists and objects lie deeper within one another in a JSON text.
-fn is_deeper_than(text: &str, most: usize) -> bool {
+/// Whether a JSON text nests lists and objects deeper than `limit`.
+fn is_deeper_than(text: &str, limit: usize) -> bool {
     let mut depth = 0_usize;
-    let mut is_text = false;
+    let mut in_string = false;
     let mut is_escaped = false;
     for byte in text.bytes() {
         match byte {
             _ if is_escaped => is_escaped = false,
-            b'\\' if is_text => is_escaped = true,
-            b'"' => is_text = !is_text,
-            _ if is_text => {}
+            b'\\' if in_string => is_escaped = true,
+            b'"' => in_string = !in_string,
+            _ if in_string => {}
             b'[' | b'{' => {
                 depth += 1;
-                if depth > most {
+                if depth > limit {
                     return true;
                 }
             }
@@ -178,7 +178,7 @@ fn is_deeper_than(text: &str, most: usize) -> bool {
     false
 }
 
-/// The album that a raw update belongs to; most are told apart without reading them.
+/// The album of a raw update. Most updates are ruled out without parsing.
 pub(crate) fn media_group(raw: &str) -> Option<String> {
     if !raw.contains("\"media_group_id\"") {
         return None;
@@ -186,7 +186,7 @@ pub(crate) fn media_group(raw: &str) -> Option<String> {
     Update::read(raw).ok()?.media_group().map(ToOwned::to_owned)
 }
 
-/// The id of a press, read from as little of it as can be.
+/// The callback id of a press. It works even if the rest of the update cannot be read.
 pub(crate) fn callback_id(raw: &str) -> Option<String> {
     #[derive(Deserialize)]
     struct Query {
@@ -216,28 +216,28 @@ fn person_of(raw: &RawValue) -> Option<Person> {
     Some(Person { id, first_name, last_name, username, language: language_code })
 }
 
-/// Where an update goes, and what recognises it.
+/// The conversation and the mark of an update.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
-    /// The conversation that it belongs to.
-    pub key: DialogueKey,
-    /// What recognises it.
+    /// The conversation of the update.
+    pub key: ConversationKey,
+    /// Recognises the update when Telegram delivers it again.
     pub mark: Mark,
 }
 
 impl Route {
-    /// Finds the way of an update of this bot's without reading its content.
-    pub fn of(raw: &str, bot: i64) -> Result<Self, Unreadable> {
+    /// Finds the route of an update without reading its content.
+    pub fn parse(raw: &str, bot: i64) -> Result<Self, Unreadable> {
         let Envelope { update_id, kind, content } = serde_json::from_str(raw).map_err(Unreadable::NotAnUpdate)?;
         let text = content.map_or("null", RawValue::get);
-        // Content of another shape gets no conversation of its own; the turn that reads it will park it.
+        // Content of an unknown shape gets an empty key. Its turn will park it.
         let ids: Ids = serde_json::from_str(text).unwrap_or_default();
         let identity = ids.identity(&kind).unwrap_or_else(|| format!("{kind}:#{:016x}", hash_of(text.as_bytes())));
         Ok(Self { key: ids.key(bot), mark: Mark { bot, update_id, identity: identity.into() } })
     }
 }
 
-/// The numbers that say whose an update is; everything is optional because kinds differ.
+/// The ids in an update's content. All are optional, because kinds of updates differ.
 #[derive(Debug, Default, Deserialize)]
 struct Ids<'a> {
     #[serde(borrow)]
@@ -273,14 +273,14 @@ struct Object {
 }
 
 impl Ids<'_> {
-    fn key(&self, bot: i64) -> DialogueKey {
-        // Of a press, the message under the button says where.
-        let place = self.message.as_deref().unwrap_or(self);
+    fn key(&self, bot: i64) -> ConversationKey {
+        // A press has its chat and thread in the message of the button.
+        let message = self.message.as_deref().unwrap_or(self);
         let user = self.from.as_ref().or(self.user.as_ref()).map_or(0, |user| user.id);
-        let chat = place.chat.as_ref().map_or(user, |chat| chat.id);
-        let thread = place.message_thread_id.filter(|_| place.is_topic_message).unwrap_or(0);
-        let business = place.business_connection_id.as_deref().unwrap_or_default().into();
-        DialogueKey { bot, chat, user, thread, business }
+        let chat = message.chat.as_ref().map_or(user, |chat| chat.id);
+        let thread = message.message_thread_id.filter(|_| message.is_topic_message).unwrap_or(0);
+        let business = message.business_connection_id.as_deref().unwrap_or_default().into();
+        ConversationKey { bot, chat, user, thread, business }
     }
 
     fn identity(&self, kind: &str) -> Option<String> {
@@ -298,7 +298,7 @@ impl Ids<'_> {
     }
 }
 
-/// An update's id and its one other field.
+/// The id of an update and its only other field.
 struct Envelope<'a> {
     update_id: i64,
     kind: Cow<'a, str>,
@@ -337,7 +337,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Envelope<'a> {
     }
 }
 
-/// A field's name, borrowed where it can be.
+/// A field's name, borrowed if possible.
 #[derive(Deserialize)]
 struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
 
@@ -353,7 +353,7 @@ mod tests {
 
     #[test]
     fn a_message_is_routed_by_chat_person_and_topic() {
-        let route = Route::of(MESSAGE, 1).unwrap();
+        let route = Route::parse(MESSAGE, 1).unwrap();
         assert_eq!(route.key.to_string(), "1:-100500:4503599627370495:9");
         assert_eq!((route.mark.update_id, &*route.mark.identity), (7, "message:-100500:3:1700000000"));
         let update = Update::read(MESSAGE).unwrap();
@@ -361,39 +361,39 @@ mod tests {
     }
 
     #[test]
-    fn a_press_is_routed_to_the_chat_of_its_message_even_when_that_is_too_old_to_be_seen() {
-        let route = Route::of(PRESS, 1).unwrap();
-        assert_eq!((route.key, &*route.mark.identity), (DialogueKey::private(1, 5), "callback_query:99"));
+    fn a_press_on_an_old_message_is_routed_to_its_chat() {
+        let route = Route::parse(PRESS, 1).unwrap();
+        assert_eq!((route.key, &*route.mark.identity), (ConversationKey::private(1, 5), "callback_query:99"));
         assert!(matches!(Update::read(PRESS).unwrap().content, Content::Callback(_)));
     }
 
     #[test]
-    fn depth_is_counted_outside_of_texts() {
+    fn depth_is_counted_outside_of_strings() {
         assert!(!is_deeper_than(r#"{"a":[1,[2]],"b":["[[[{{{\"[["]}"#, 3));
         assert!(is_deeper_than(r#"{"a":[1,[2]]}"#, 2));
         assert!(is_deeper_than(r#"{"a":"\\","b":[[]]}"#, 2));
     }
 
     #[test]
-    fn an_edited_item_of_an_album_is_no_album() {
+    fn an_edited_album_item_is_not_part_of_an_album() {
         let item = r#"{"message_id":3,"date":1,"chat":{"id":5,"type":"private"},"media_group_id":"g"}"#;
         assert_eq!(media_group(&format!(r#"{{"update_id":1,"message":{item}}}"#)).as_deref(), Some("g"));
         assert_eq!(media_group(&format!(r#"{{"update_id":2,"edited_message":{item}}}"#)), None);
     }
 
     #[test]
-    fn an_unknown_kind_has_a_route_and_content_as_it_came() {
+    fn an_unknown_kind_has_a_route_and_raw_content() {
         let raw = r#"{"update_id":9,"telepathy":{"thought":"?"}}"#;
-        assert!(Route::of(raw, 1).unwrap().mark.identity.starts_with("telepathy:#"));
+        assert!(Route::parse(raw, 1).unwrap().mark.identity.starts_with("telepathy:#"));
         assert!(matches!(Update::read(raw).unwrap().content, Content::Other(_)));
     }
 
     #[test]
-    fn content_of_another_shape_still_has_a_route_and_says_what_is_wrong() {
+    fn content_of_an_unknown_shape_still_has_a_route() {
         let raw = r#"{"message":{"message_id":"three"},"update_id":10}"#;
-        assert_eq!(Route::of(raw, 1).unwrap().mark.update_id, 10);
+        assert_eq!(Route::parse(raw, 1).unwrap().mark.update_id, 10);
         assert!(Update::read(raw).unwrap_err().to_string().starts_with("the content of a message cannot be read"));
-        assert!(Route::of("[]", 1).is_err());
-        assert!(Route::of("{}", 1).is_err());
+        assert!(Route::parse("[]", 1).is_err());
+        assert!(Route::parse("{}", 1).is_err());
     }
 }

@@ -1,9 +1,9 @@
-"""aiogram's own RedisStorage, so that tests read what it wrote and it reads what they wrote.
+"""aiogram's own RedisStorage: tests read what it wrote, and it reads what they wrote.
 
-aiogram_storage.py matrix URL        writes every strategy, option and kind of data; tells of each key by a line of JSON
+aiogram_storage.py matrix URL        writes every strategy, option and kind of data; prints a line of JSON for each key
 aiogram_storage.py many URL BOT N    writes N conversations of people in private chats
 aiogram_storage.py dumps SEED N      prints N values of all kinds as json.dumps writes them
-aiogram_storage.py check URL         reads lines of JSON from standard input and says of each whether aiogram reads the same
+aiogram_storage.py check URL         reads lines of JSON from standard input; prints for each whether aiogram reads the same
 """
 
 import asyncio

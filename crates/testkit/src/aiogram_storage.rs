@@ -1,4 +1,4 @@
-//! The real aiogram writing and reading its storage, in a process of its own.
+//! Runs the real aiogram, which writes and reads its storage, as a process.
 
 use std::io::Write;
 use std::path::Path;
@@ -8,11 +8,11 @@ use crate::environment;
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/aiogram_storage.py");
 
-/// Runs `aiogram_storage.py` and gives what it printed, line by line.
+/// Runs `aiogram_storage.py`. Returns the lines that it printed.
 pub fn aiogram(arguments: &[&str], input: &str) -> Vec<String> {
     assert!(Path::new(SCRIPT).is_file());
     let mut command = Command::new(environment::python());
-    // What Python compiles would lie beside the script, in the source tree.
+    // -B: no compiled files beside the script in the source tree.
     command.args(["-B", SCRIPT]).args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();

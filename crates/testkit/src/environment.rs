@@ -1,25 +1,25 @@
-//! The only reader of the environment in tests and benches.
+//! The only reader of environment variables in tests and benches.
 //!
-//! `cargo xtask test` sets the servers, programs and folders, `cargo xtask soak` the numbers. Tests set
-//! [`CHILD`] for processes of their own.
+//! `cargo xtask test` sets the servers, programs and folders; `cargo xtask soak` sets the counts. Tests set [`CHILD`]
+//! for their child processes.
 
 use std::path::PathBuf;
 
-/// The variable that makes a process the child of a test.
+/// The variable that marks a process as the child of a test.
 pub const CHILD: &str = "OPORA_TEST_CHILD";
 
-/// What this process is to do as the child of a test; none if it is no child.
+/// What this process has to do as the child of a test. None if it is not a child.
 pub fn child() -> Option<String> {
     std::env::var(CHILD).ok()
 }
 
-/// How often a bot is killed at each failpoint; few times unless told.
-pub fn kills() -> Option<usize> {
+/// How often a bot is killed at each failpoint. None outside of `cargo xtask soak`.
+pub fn soak_kills() -> Option<usize> {
     std::env::var("OPORA_SOAK_KILLS").ok().and_then(|kills| kills.parse().ok())
 }
 
-/// How many people talk to a bot that is being killed; some unless told.
-pub fn people() -> Option<usize> {
+/// How many people talk to a bot while it is killed. None outside of `cargo xtask soak`.
+pub fn soak_people() -> Option<usize> {
     std::env::var("OPORA_SOAK_PEOPLE").ok().and_then(|people| people.parse().ok())
 }
 
@@ -33,34 +33,34 @@ pub fn database_url() -> Option<String> {
     std::env::var("TEST_DATABASE_URL").ok().filter(|url| !url.is_empty())
 }
 
-/// Whether fixtures of the stores are to be written, and not only compared: see `cargo xtask fixtures`.
+/// Whether to write the stores' fixtures instead of comparing them. Set by `cargo xtask fixtures`.
 pub fn writes_fixtures() -> bool {
     std::env::var_os("OPORA_WRITE_FIXTURES").is_some()
 }
 
 /// The program of a Redis 6.2.
 pub fn old_redis() -> PathBuf {
-    prepared("OPORA_TEST_OLD_REDIS")
+    required_path("OPORA_TEST_OLD_REDIS")
 }
 
-/// A Python with aiogram and its Redis client, python-telegram-bot, and a reader of spreadsheets.
+/// A Python with aiogram and its Redis client, python-telegram-bot, and a spreadsheet reader.
 pub fn python() -> PathBuf {
-    prepared("OPORA_TEST_PYTHON")
+    required_path("OPORA_TEST_PYTHON")
 }
 
-/// A Python with a server that speaks S3.
-pub fn moto() -> PathBuf {
-    prepared("OPORA_TEST_MOTO")
+/// A Python with moto, a server that speaks S3.
+pub fn moto_python() -> PathBuf {
+    required_path("OPORA_TEST_MOTO")
 }
 
 /// A `node_modules` with grammY and Telegraf.
 pub fn node_path() -> PathBuf {
-    prepared("OPORA_TEST_NODE_PATH")
+    required_path("OPORA_TEST_NODE_PATH")
 }
 
-/// The bot of `bench/bots/teloxide-walk`, built.
-pub fn teloxide() -> PathBuf {
-    prepared("OPORA_TEST_TELOXIDE")
+/// The built bot of `bench/bots/teloxide-walk`.
+pub fn teloxide_bot() -> PathBuf {
+    required_path("OPORA_TEST_TELOXIDE")
 }
 
 /// A machine-readable description of the Bot API; optional.
@@ -78,18 +78,18 @@ pub fn chromedriver() -> PathBuf {
     program("OPORA_TEST_CHROMEDRIVER", "/usr/bin/chromedriver")
 }
 
-/// What only `cargo xtask test` prepares.
-fn prepared(name: &str) -> PathBuf {
+/// A path that only `cargo xtask test` prepares.
+fn required_path(name: &str) -> PathBuf {
     let value = std::env::var_os(name);
     value.unwrap_or_else(|| panic!("{name} is not set: run the tests by `cargo xtask test`, which prepares it")).into()
 }
 
-/// The program that a variable names, else the one that a package of the system puts there.
-fn program(name: &str, usual: &str) -> PathBuf {
-    let path = std::env::var_os(name).map_or_else(|| PathBuf::from(usual), PathBuf::from);
+/// The program that a variable names, or else the one from a system package.
+fn program(name: &str, default_path: &str) -> PathBuf {
+    let path = std::env::var_os(name).map_or_else(|| PathBuf::from(default_path), PathBuf::from);
     assert!(
         path.is_file(),
-        "{name} is not set and there is no {usual}: run the tests by `cargo xtask test`, which provides it"
+        "{name} is not set and there is no {default_path}: run the tests by `cargo xtask test`, which provides it"
     );
     path
 }

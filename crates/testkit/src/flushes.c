@@ -1,5 +1,5 @@
-/* Loaded into a redis-server by LD_PRELOAD. Notes how long its append-only file was when the last flush began that the
-   system has answered: so much is on the disk. What was written behind it, a loss of power may take. */
+/* Loaded into a redis-server by LD_PRELOAD. Stores the length of the append-only file at the start of the last completed
+   flush: so much is on the disk. A power loss may take the bytes after it. */
 
 #include <fcntl.h>
 #include <stdint.h>
@@ -10,15 +10,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static int open_note(void) {
+static int open_length_file(void) {
     const char *path = getenv("OPORA_TEST_FLUSHES");
     return path ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600) : -1;
 }
 
-/* An empty note says that the library is here and that nothing is flushed. One from before a restart stays. */
+/* An empty file says that the library is loaded and nothing is flushed. A file from before a restart stays. */
 __attribute__((constructor)) static void begin(void) {
-    int note = open_note();
-    if (note >= 0) close(note);
+    int out = open_length_file();
+    if (out >= 0) close(out);
 }
 
 static int is_append_only_file(int file) {
@@ -36,9 +36,9 @@ static int flush(long call, int file) {
     int answer = (int)syscall(call, file);
     if (answer == 0 && is_ours) {
         int64_t flushed = before.st_size;
-        int note = open_note();
-        if (note < 0 || pwrite(note, &flushed, sizeof flushed, 0) != sizeof flushed) abort();
-        close(note);
+        int out = open_length_file();
+        if (out < 0 || pwrite(out, &flushed, sizeof flushed, 0) != sizeof flushed) abort();
+        close(out);
     }
     return answer;
 }

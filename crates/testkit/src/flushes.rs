@@ -1,18 +1,17 @@
-//! What of a Redis' append-only file is on the disk, without asking Redis: a small library within its process notes how long
-//! the file was at every flush that the system has answered. It is compiled by the C compiler that SQLite is built with.
+//! Records how much of a Redis append-only file is on the disk, without asking Redis. A small library in the Redis
+//! process stores the file's length at every completed flush. The C compiler that builds SQLite compiles the library.
 
 use std::path::PathBuf;
 use std::process::Command;
 
-/// The library, and the note that it keeps; both go with it.
+/// The library and the file with the flushed length. Both are removed when this value is dropped.
 #[derive(Debug)]
-pub struct Flushes {
+pub struct FlushLog {
     folder: tempfile::TempDir,
 }
 
-impl Flushes {
-    /// Compiles the library.
-    pub fn prepared() -> Self {
+impl FlushLog {
+    pub fn compile() -> Self {
         let flushes = Self { folder: tempfile::tempdir().unwrap() };
         let source = flushes.folder.path().join("flushes.c");
         std::fs::write(&source, include_str!("flushes.c")).unwrap();
@@ -23,23 +22,23 @@ impl Flushes {
         flushes
     }
 
-    /// Lets a server that is about to start note its flushes.
-    pub fn noted_by(&self, server: &mut Command) {
-        server.env("LD_PRELOAD", self.library()).env("OPORA_TEST_FLUSHES", self.note());
+    /// Makes a server load the library at its start.
+    pub fn attach_to(&self, server: &mut Command) {
+        server.env("LD_PRELOAD", self.library()).env("OPORA_TEST_FLUSHES", self.length_file());
     }
 
-    /// How much of the file is on the disk for sure.
+    /// How many bytes of the append-only file are on the disk for certain.
     pub fn flushed_bytes(&self) -> u64 {
-        let note = std::fs::read(self.note()).expect("redis-server has loaded the library that notes its flushes");
-        // Nothing was flushed yet.
-        note.try_into().map_or(0, u64::from_ne_bytes)
+        let length = std::fs::read(self.length_file()).expect("redis-server has loaded the library");
+        // The file is empty before the first flush.
+        length.try_into().map_or(0, u64::from_ne_bytes)
     }
 
     fn library(&self) -> PathBuf {
         self.folder.path().join("flushes.so")
     }
 
-    fn note(&self) -> PathBuf {
+    fn length_file(&self) -> PathBuf {
         self.folder.path().join("flushed")
     }
 }

@@ -1,8 +1,7 @@
-//! What the tests and benches of this workspace share: servers, a proxy, a stage, the product as a process, waits and
-//! the environment.
+//! Shared parts of this workspace's tests and benches: servers, a proxy, an emulator, the product as a process, waits.
 //!
-//! Each server and process ends with its test. Nothing here depends on the library or the application, so that it
-//! compiles beside them; what needs the library's types is in `opora::testing`. `docs/testing.md` says how tests use it.
+//! Every server and process ends with its test. Nothing here depends on the library or the application. Helpers that
+//! need the library's types are in `opora::testing`. See `docs/testing.md`.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should stop where it is")]
 
 pub mod aiogram_storage;

@@ -1,6 +1,6 @@
-//! A PostgreSQL for a test: the one that the caller gave, in a schema of the test's own, or one that the test starts.
+//! PostgreSQL for tests: a schema in a shared server, or a server of the test's own.
 //!
-//! PostgreSQL refuses to run as root. Where we are root it runs as `postgres`, or as `nobody` if there is no such user.
+//! PostgreSQL refuses to run as root. If the test runs as root, the server runs as `postgres`, or else as `nobody`.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -16,10 +16,10 @@ use crate::{environment, server_process};
 
 const NAME: &str = "postgres";
 const STARTS_WITHIN: Duration = Duration::from_secs(30);
-/// What stands for the name of a schema in a dump.
+/// Stands for the schema's name in a dump.
 const DUMPED_SCHEMA: &str = "dumped_schema";
 
-/// A PostgreSQL of one test. It ends with the test.
+/// A PostgreSQL server for one test. It ends when this value is dropped.
 #[derive(Debug)]
 pub struct PostgresServer {
     child: Child,
@@ -28,18 +28,19 @@ pub struct PostgresServer {
     settings: Vec<String>,
 }
 
-/// Tables of one test in a PostgreSQL that it may share with others. They go with the test.
+/// A schema for one test, in a server that other tests may share. Dropping it drops the schema.
 #[derive(Debug)]
-pub struct PostgresSpace {
-    /// The address with the schema.
+pub struct PostgresSchema {
+    /// The address, with the schema.
     pub url: String,
-    plain: String,
+    /// The address without the schema.
+    base_url: String,
     schema: String,
     server: Option<PostgresServer>,
 }
 
 impl PostgresServer {
-    /// Starts one; `settings` are those of the configuration file, as `name=value`.
+    /// Starts a server. `settings` are lines of the configuration file, `name=value`.
     pub fn start(settings: &[&str]) -> Self {
         let settings: Vec<String> = settings.iter().map(|setting| (*setting).to_owned()).collect();
         let folder = tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o711)).tempdir().unwrap();
@@ -48,28 +49,28 @@ impl PostgresServer {
         Self { child, port, folder, settings }
     }
 
-    /// The port that it listens on, also after it was killed.
+    /// The port, also after a kill.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// Its address, database `postgres`.
+    /// The address of the database `postgres`.
     pub fn url(&self) -> String {
         address(self.port)
     }
 
-    /// Admits whom these lines of `pg_hba.conf` name, and nobody else.
-    pub async fn admit(&self, rules: &[&str]) {
+    /// Replaces `pg_hba.conf` with these rules.
+    pub async fn set_access_rules(&self, rules: &[&str]) {
         fs::write(self.folder.path().join("data/pg_hba.conf"), rules.join("\n")).unwrap();
         query(&self.url(), "SELECT pg_reload_conf()").await;
     }
 
-    /// Ends it at once, as a crash would; its files have to be recovered.
+    /// Stops the server at once, like a crash. The next start has to recover the files.
     pub fn kill(&mut self) {
         self.end(Signal::QUIT);
     }
 
-    /// Kills every process of it with what cannot be caught.
+    /// Kills every process of the server with SIGKILL.
     pub fn kill_all(&mut self) {
         let server = self.child.id();
         let started = fs::read_to_string(format!("/proc/{server}/task/{server}/children")).unwrap();
@@ -77,10 +78,10 @@ impl PostgresServer {
         self.child.wait().unwrap();
         let started: Vec<i32> = started.split_whitespace().map(|process| process.parse().unwrap()).collect();
         for process in started.iter().filter_map(|process| Pid::from_raw(*process)) {
-            // It may have noticed by itself.
+            // The process may have ended by itself.
             let _ = kill_process(process, Signal::KILL);
         }
-        // Whoever lives on keeps the files from the next server.
+        // A process that still runs would keep the next server from using the files.
         let began = Instant::now();
         while started.iter().any(|process| lives(*process)) {
             assert!(began.elapsed() < STARTS_WITHIN, "{started:?} live on");
@@ -88,29 +89,29 @@ impl PostgresServer {
         }
     }
 
-    /// Stops every process of it where it is: connections stay, and nobody answers.
+    /// Pauses every process. Connections stay open and get no answer.
     pub fn pause(&self) {
-        self.tell_all(Signal::STOP);
+        self.signal_all(Signal::STOP);
     }
 
-    /// After a [`Self::pause`].
-    pub fn go_on(&self) {
-        self.tell_all(Signal::CONT);
+    /// Resumes the processes after [`Self::pause`].
+    pub fn resume(&self) {
+        self.signal_all(Signal::CONT);
     }
 
-    fn tell_all(&self, signal: Signal) {
+    fn signal_all(&self, signal: Signal) {
         let server = self.child.id();
         let started = fs::read_to_string(format!("/proc/{server}/task/{server}/children")).unwrap();
         let all = started.split_whitespace().map(|process| process.parse().unwrap()).chain([server as i32]);
         for process in all.filter_map(Pid::from_raw) {
-            // A session may have ended meanwhile.
+            // A session may have ended in the meantime.
             let _ = kill_process(process, signal);
         }
     }
 
-    /// Starts it again on its files and its port, after it was killed.
+    /// Starts the server again on the same files and port.
     pub fn start_again(&mut self) {
-        // Processes of the killed server may hold its memory a moment longer, too.
+        // Processes of the killed server may still hold its shared memory for a moment.
         let start = || run(self.port, self.folder.path(), &self.settings);
         self.child = server_process::start_again(NAME, STARTS_WITHIN, start);
     }
@@ -131,8 +132,8 @@ impl Drop for PostgresServer {
     }
 }
 
-impl PostgresSpace {
-    /// A schema of its own in the PostgreSQL that tests share, else a server of its own.
+impl PostgresSchema {
+    /// Creates a schema in the shared PostgreSQL, or in a new server if there is none.
     pub async fn new() -> Self {
         match environment::database_url() {
             Some(url) => Self::at(url, None).await,
@@ -143,18 +144,18 @@ impl PostgresSpace {
         }
     }
 
-    async fn at(plain: String, server: Option<PostgresServer>) -> Self {
+    async fn at(base_url: String, server: Option<PostgresServer>) -> Self {
         let schema = format!("opora_test_{}_{:016x}", std::process::id(), random_number());
-        query(&plain, &format!("CREATE SCHEMA {schema}")).await;
-        let mark = if plain.contains('?') { '&' } else { '?' };
-        Self { url: format!("{plain}{mark}options[search_path]={schema}"), plain, schema, server }
+        query(&base_url, &format!("CREATE SCHEMA {schema}")).await;
+        let mark = if base_url.contains('?') { '&' } else { '?' };
+        Self { url: format!("{base_url}{mark}options[search_path]={schema}"), base_url, schema, server }
     }
 
-    /// Everything in it as SQL, with the schema called `DUMPED_SCHEMA`. Comments are left out, and so are lines that only the newest
-    /// servers and clients understand.
+    /// Everything in the schema as SQL, with the schema named `DUMPED_SCHEMA`. Leaves out comments and lines that only
+    /// the newest servers and clients understand.
     pub fn dump(&self) -> String {
         let mut pg_dump = Command::new(programs().join("pg_dump"));
-        pg_dump.args(["--no-owner", "--no-privileges", "--inserts", "--schema", &self.schema, &self.plain]);
+        pg_dump.args(["--no-owner", "--no-privileges", "--inserts", "--schema", &self.schema, &self.base_url]);
         let done = pg_dump.output().unwrap();
         assert!(done.status.success(), "pg_dump says {}", String::from_utf8_lossy(&done.stderr));
         let sql = String::from_utf8(done.stdout).unwrap().replace(&self.schema, DUMPED_SCHEMA);
@@ -164,46 +165,44 @@ impl PostgresSpace {
         lines.flat_map(|line| [line, "\n"]).collect()
     }
 
-    /// Puts a dump in the place of everything.
     pub async fn restore(&self, dump: &str) {
-        query(&self.plain, &format!("DROP SCHEMA {} CASCADE", self.schema)).await;
-        query(&self.plain, &dump.replace(DUMPED_SCHEMA, &self.schema)).await;
+        query(&self.base_url, &format!("DROP SCHEMA {} CASCADE", self.schema)).await;
+        query(&self.base_url, &dump.replace(DUMPED_SCHEMA, &self.schema)).await;
     }
 
-    /// Everything in it is gone, as of a database that was made anew.
-    pub async fn is_emptied(&self) {
+    pub async fn empty(&self) {
         let schema = &self.schema;
-        query(&self.plain, &format!("DROP SCHEMA {schema} CASCADE; CREATE SCHEMA {schema}")).await;
+        query(&self.base_url, &format!("DROP SCHEMA {schema} CASCADE; CREATE SCHEMA {schema}")).await;
     }
 
-    /// How many tables are there, whosever they are.
-    pub async fn tables(&self) -> i64 {
-        let mut connection = PgConnection::connect(&self.plain).await.unwrap();
+    /// The number of tables in the schema, including the application's.
+    pub async fn table_count(&self) -> i64 {
+        let mut connection = PgConnection::connect(&self.base_url).await.unwrap();
         let count = sqlx::query_scalar("SELECT count(*) FROM pg_tables WHERE schemaname = $1").bind(&self.schema);
         count.fetch_one(&mut connection).await.unwrap()
     }
 }
 
-impl Drop for PostgresSpace {
+impl Drop for PostgresSchema {
     fn drop(&mut self) {
-        // A server of our own takes its tables along.
+        // The server ends with its tables.
         if self.server.is_some() {
             return;
         }
-        let (plain, drop) = (self.plain.clone(), format!("DROP SCHEMA {} CASCADE", self.schema));
+        let (base_url, drop) = (self.base_url.clone(), format!("DROP SCHEMA {} CASCADE", self.schema));
         let sweeping = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            runtime.block_on(query(&plain, &drop));
+            runtime.block_on(query(&base_url, &drop));
         });
-        // What is left behind disturbs nobody.
+        // A schema that is left behind does no harm.
         let _ = sweeping.join();
     }
 }
 
-/// Says something to a server, outside of any store.
+/// Runs a statement on its own connection.
 pub async fn query(url: &str, statement: &str) {
     let mut connection = PgConnection::connect(url).await.unwrap();
-    // Who takes tables from a bot that reads them may be the one that a deadlock ends.
+    // A statement that drops tables under a running bot may be the victim of a deadlock. It is repeated.
     let is_deadlock =
         |error: &sqlx::Error| error.as_database_error().is_some_and(|error| error.code() == Some("40P01".into()));
     loop {
@@ -219,10 +218,10 @@ fn address(port: u16) -> String {
     format!("postgres://postgres@127.0.0.1:{port}/postgres")
 }
 
-/// The files of an empty server. They are made once, and copied for each test.
+/// Creates the files of an empty server. `initdb` runs once; each test gets a copy.
 fn make_files(data: &Path) {
-    let made = target_tmp().join("postgres-files");
-    if !made.is_dir() {
+    let copied_files = target_tmp().join("postgres-files");
+    if !copied_files.is_dir() {
         let folder = tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o711)).tempdir().unwrap();
         let fresh = folder.path().join("data");
         fs::create_dir(&fresh).unwrap();
@@ -231,14 +230,14 @@ fn make_files(data: &Path) {
         initdb.args(["--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync", "--pgdata"]);
         let done = initdb.arg(&fresh).current_dir(folder.path()).stdout(Stdio::null()).status().unwrap();
         assert!(done.success(), "initdb says {done}");
-        let copy = made.with_file_name(format!("postgres-files-{:016x}", random_number()));
+        let copy = copied_files.with_file_name(format!("postgres-files-{:016x}", random_number()));
         copy_all(&fresh, &copy);
         // Another test may have been faster.
-        if fs::rename(&copy, &made).is_err() {
+        if fs::rename(&copy, &copied_files).is_err() {
             fs::remove_dir_all(&copy).unwrap();
         }
     }
-    copy_all(&made, data);
+    copy_all(&copied_files, data);
     hand_over(data);
 }
 
@@ -255,7 +254,7 @@ fn copy_all(from: &Path, to: &Path) {
     assert!(done.success(), "cp says {done}");
 }
 
-/// Gives a folder to whoever the server runs as, and to nobody else.
+/// Gives a folder to the user that the server runs as.
 pub fn hand_over(folder: &Path) {
     fs::set_permissions(folder, fs::Permissions::from_mode(0o700)).unwrap();
     let Some((uid, gid)) = user() else { return };
@@ -271,7 +270,7 @@ pub fn hand_over(folder: &Path) {
     }
 }
 
-/// None if it ended by itself.
+/// Starts the server. None if it ended by itself.
 fn run(port: u16, folder: &Path, settings: &[String]) -> Option<Child> {
     let mut command = program("postgres");
     command.arg("-D").arg(folder.join("data")).args(["-p", &port.to_string()]);
@@ -287,13 +286,13 @@ fn run(port: u16, folder: &Path, settings: &[String]) -> Option<Child> {
     server_process::ready(NAME, child, STARTS_WITHIN, is_ready)
 }
 
-/// Whether a process has not ended; one whose end nobody has asked for has.
+/// Whether a process still runs. A zombie does not.
 fn lives(process: i32) -> bool {
     let state = fs::read_to_string(format!("/proc/{process}/stat"));
     state.is_ok_and(|state| state.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z')))
 }
 
-/// One of PostgreSQL's programs, as somebody who may run it; it ends with this process.
+/// A program of PostgreSQL, run as a user that may run it. It ends with this process.
 fn program(name: &str) -> Command {
     let mut command = Command::new("setpriv");
     command.args(["--pdeathsig", "QUIT"]);
@@ -304,21 +303,21 @@ fn program(name: &str) -> Command {
     command
 }
 
-/// Where the programs of the newest version are.
+/// The folder with the programs of the newest installed version.
 fn programs() -> PathBuf {
     let versions = fs::read_dir("/usr/lib/postgresql").expect("PostgreSQL is installed");
     let newest = versions.map(|version| version.unwrap().path()).max().expect("PostgreSQL is installed");
     newest.join("bin")
 }
 
-/// Whom the server runs as, if not as ourselves.
+/// The user and group ids that the server runs as, if not our own.
 fn user() -> Option<(u32, u32)> {
     if !rustix::process::geteuid().is_root() {
         return None;
     }
     let id = |flag: &str, name: &str| {
-        let said = Command::new("id").args([flag, name]).output().unwrap();
-        String::from_utf8(said.stdout).unwrap().trim().parse::<u32>().ok()
+        let output = Command::new("id").args([flag, name]).output().unwrap();
+        String::from_utf8(output.stdout).unwrap().trim().parse::<u32>().ok()
     };
     ["postgres", "nobody"].iter().find_map(|name| Some((id("-u", name)?, id("-g", name)?)))
 }

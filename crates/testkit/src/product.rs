@@ -1,6 +1,6 @@
-//! The product as a process, and what tests and benches do with it.
+//! The product as a process, for tests and benches.
 //!
-//! Everything here reaches the program by its command line, HTTP and SQL: nothing depends on the application's crate.
+//! Everything here reaches the program by its command line, HTTP and SQL. Nothing depends on the application's crate.
 
 pub mod attack;
 pub mod crowd;

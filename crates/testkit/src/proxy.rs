@@ -1,4 +1,4 @@
-//! A TCP proxy before a server: it counts the ways there and back, and delays, swallows or cuts what it is told to.
+//! A TCP proxy in front of a server. It counts round trips, and can delay, stall, drop or cut connections.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -11,54 +11,52 @@ use tokio::net::tcp::{ReadHalf, WriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-/// Passes everything on to a port.
 #[derive(Debug)]
 pub struct Proxy {
-    /// Where it listens itself.
     pub port: u16,
     shared: Arc<Shared>,
 }
 
-/// What becomes of what is said.
+/// What happens to the data on connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Mode {
     #[default]
     Passing,
-    /// Everything comes so much later.
+    /// All data is delayed by this time.
     Delaying(Duration),
-    /// Everything waits until the way is free again, and comes then.
-    Holding,
-    /// Connections are taken and everything said on them, and nothing comes of it.
-    Swallowing,
-    /// All connections end, and none come about.
+    /// All data is held back until the mode changes, then delivered.
+    Stalled,
+    /// Connections are accepted, and everything sent on them is dropped.
+    Blackholed,
+    /// All connections are closed, and new ones are closed at once.
     CutOff,
 }
 
 #[derive(Debug, Default)]
 struct Shared {
-    /// Where connections lead.
+    /// The port of the server, for new connections.
     server: AtomicU16,
-    /// What is to be cut when it has been passed on to the server.
-    cut_after: Mutex<Option<Vec<u8>>>,
-    /// What is swallowed, and from then on everything.
-    swallow_from: Mutex<Option<Vec<u8>>>,
-    has_cut: AtomicBool,
-    ways: AtomicUsize,
+    /// The reply to a request with these bytes is dropped, and its connection is closed.
+    drop_reply_to: Mutex<Option<Vec<u8>>>,
+    /// A request with these bytes is dropped, and everything after it.
+    blackhole_from: Mutex<Option<Vec<u8>>>,
+    has_dropped_reply: AtomicBool,
+    round_trips: AtomicUsize,
     mode: watch::Sender<Mode>,
 }
 
-/// What both directions of a connection know.
+/// State that both directions of a connection share.
 #[derive(Default)]
-struct Line {
-    /// Somebody has asked and waits for an answer.
-    is_asking: AtomicBool,
-    /// The next answer is not passed on, and the connection ends.
-    is_cut: AtomicBool,
+struct Connection {
+    /// The client waits for an answer.
+    is_waiting: AtomicBool,
+    /// The next answer is dropped, and the connection is closed.
+    drops_reply: AtomicBool,
 }
 
 impl Proxy {
-    /// One before the server at this port of the loopback interface.
-    pub async fn before(server: u16) -> Self {
+    /// Starts a proxy in front of a server on this machine.
+    pub async fn in_front_of(server: u16) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let shared = Arc::new(Shared { server: AtomicU16::new(server), ..Shared::default() });
@@ -71,55 +69,54 @@ impl Proxy {
         Self { port, shared }
     }
 
-    /// Ends the next connection that says this, once the server has heard it, so that its answer is lost.
-    pub fn cut_after(&self, said: &[u8]) {
-        *self.shared.cut_after.lock() = Some(said.to_vec());
+    /// Drops the server's reply to the next request with these bytes, and closes that connection.
+    pub fn drop_reply_to(&self, request: &[u8]) {
+        *self.shared.drop_reply_to.lock() = Some(request.to_vec());
     }
 
-    /// Ends all connections and lets none come, or lets them come again.
+    /// Closes all connections and refuses new ones, or allows connections again.
     pub fn cut_off(&self, is_cut_off: bool) {
         self.shared.mode.send_replace(if is_cut_off { Mode::CutOff } else { Mode::Passing });
     }
 
-    /// From now on everything comes so much later.
     pub fn delay(&self, by: Duration) {
         self.shared.mode.send_replace(Mode::Delaying(by));
     }
 
-    /// From now on everything is held up, as by a server that has stalled; when the way is free again, it comes through.
-    pub fn hold(&self) {
-        self.shared.mode.send_replace(Mode::Holding);
+    /// Holds all data back, as a stalled server does. [`Self::resume`] delivers it.
+    pub fn stall(&self) {
+        self.shared.mode.send_replace(Mode::Stalled);
     }
 
-    /// From now on nothing comes through and nobody is told. Connections that are there, or come about meanwhile, stay dead
-    /// when the way is free again, and the server holds its end of them.
-    pub fn swallow(&self) {
-        self.shared.mode.send_replace(Mode::Swallowing);
+    /// Drops all data silently. Connections that exist now, or are made meanwhile, stay dead after [`Self::resume`],
+    /// and the server keeps its end of them open.
+    pub fn blackhole(&self) {
+        self.shared.mode.send_replace(Mode::Blackholed);
     }
 
-    /// The same from the moment at which somebody says this, which the server does not hear.
-    pub fn swallow_from(&self, said: &[u8]) {
-        *self.shared.swallow_from.lock() = Some(said.to_vec());
+    /// Calls [`Self::blackhole`] when a request with these bytes comes. The server does not get that request.
+    pub fn blackhole_from(&self, request: &[u8]) {
+        *self.shared.blackhole_from.lock() = Some(request.to_vec());
     }
 
-    /// The way is free again.
-    pub fn let_pass(&self) {
+    /// Forwards data normally again.
+    pub fn resume(&self) {
         self.shared.mode.send_replace(Mode::Passing);
     }
 
-    /// New connections lead to another server; those that are there stay where they are.
-    pub fn lead_to(&self, server: u16) {
+    /// Connects new clients to another server. Existing connections stay.
+    pub fn set_server(&self, server: u16) {
         self.shared.server.store(server, Ordering::Release);
     }
 
-    /// Whether [`Self::cut_after`] has ended a connection.
-    pub fn has_cut(&self) -> bool {
-        self.shared.has_cut.load(Ordering::Acquire)
+    /// Whether [`Self::drop_reply_to`] has closed a connection.
+    pub fn has_dropped_reply(&self) -> bool {
+        self.shared.has_dropped_reply.load(Ordering::Acquire)
     }
 
-    /// How often somebody asked and waited for an answer, over all connections so far.
-    pub fn ways(&self) -> usize {
-        self.shared.ways.load(Ordering::Acquire)
+    /// How often a client sent a request and waited for an answer, over all connections so far.
+    pub fn round_trips(&self) -> usize {
+        self.shared.round_trips.load(Ordering::Acquire)
     }
 }
 
@@ -131,21 +128,21 @@ async fn pass(mut client: TcpStream, shared: Arc<Shared>) {
     tokio::select! {
         biased;
         _ = &mut ends => return,
-        _ = dies.wait_for(|mode| *mode == Mode::Swallowing) => {}
-        () = pass_on(&mut client, &mut server, &shared) => return,
+        _ = dies.wait_for(|mode| *mode == Mode::Blackholed) => {}
+        () = forward(&mut client, &mut server, &shared) => return,
     }
-    let swallowing = async {
+    let draining = async {
         let _ = tokio::io::copy(&mut client, &mut tokio::io::sink()).await;
-        // The server never hears that the client has given up.
+        // The server never learns that the client has given up.
         std::future::pending::<()>().await;
     };
     tokio::select! {
         _ = &mut ends => {}
-        () = swallowing => {}
+        () = draining => {}
     }
 }
 
-async fn pass_on(client: &mut TcpStream, server: &mut Option<TcpStream>, shared: &Shared) {
+async fn forward(client: &mut TcpStream, server: &mut Option<TcpStream>, shared: &Shared) {
     let port = shared.server.load(Ordering::Acquire);
     let connected = TcpStream::connect(SocketAddr::from(([127, 0, 0, 1], port))).await.unwrap();
     let server = server.insert(connected);
@@ -153,70 +150,80 @@ async fn pass_on(client: &mut TcpStream, server: &mut Option<TcpStream>, shared:
     server.set_nodelay(true).unwrap();
     let (from_client, to_client) = client.split();
     let (from_server, to_server) = server.split();
-    let line = Line::default();
+    let connection = Connection::default();
     tokio::select! {
-        () = there(from_client, to_server, shared, &line) => {}
-        () = back(from_server, to_client, shared, &line) => {}
+        () = forward_requests(from_client, to_server, shared, &connection) => {}
+        () = forward_replies(from_server, to_client, shared, &connection) => {}
     }
 }
 
-async fn there(mut client: ReadHalf<'_>, mut server: WriteHalf<'_>, shared: &Shared, line: &Line) {
-    let mut asked = vec![0; 1 << 16];
-    while let Ok(length @ 1..) = client.read(&mut asked).await {
-        if !line.is_asking.swap(true, Ordering::AcqRel) {
-            shared.ways.fetch_add(1, Ordering::AcqRel);
+async fn forward_requests(
+    mut client: ReadHalf<'_>,
+    mut server: WriteHalf<'_>,
+    shared: &Shared,
+    connection: &Connection,
+) {
+    let mut request = vec![0; 1 << 16];
+    while let Ok(length @ 1..) = client.read(&mut request).await {
+        if !connection.is_waiting.swap(true, Ordering::AcqRel) {
+            shared.round_trips.fetch_add(1, Ordering::AcqRel);
         }
-        shared.delays().await;
-        if is_said(&mut shared.swallow_from.lock(), &asked[..length]) {
-            shared.mode.send_replace(Mode::Swallowing);
+        shared.delay().await;
+        if take_match(&mut shared.blackhole_from.lock(), &request[..length]) {
+            shared.mode.send_replace(Mode::Blackholed);
         }
-        if *shared.mode.borrow() == Mode::Swallowing {
+        if *shared.mode.borrow() == Mode::Blackholed {
             std::future::pending::<()>().await;
         }
-        let is_cut = is_said(&mut shared.cut_after.lock(), &asked[..length]);
-        line.is_cut.store(is_cut, Ordering::Release);
-        if server.write_all(&asked[..length]).await.is_err() {
+        let drops_reply = take_match(&mut shared.drop_reply_to.lock(), &request[..length]);
+        connection.drops_reply.store(drops_reply, Ordering::Release);
+        if server.write_all(&request[..length]).await.is_err() {
             return;
         }
-        if is_cut {
-            // The answer shows that the server has done it, and ends this.
+        if drops_reply {
+            // The reply shows that the server has done its work. The other direction then closes the connection.
             std::future::pending::<()>().await;
         }
     }
 }
 
-async fn back(mut server: ReadHalf<'_>, mut client: WriteHalf<'_>, shared: &Shared, line: &Line) {
-    let mut answered = vec![0; 1 << 16];
-    while let Ok(length @ 1..) = server.read(&mut answered).await {
-        line.is_asking.store(false, Ordering::Release);
-        if line.is_cut.load(Ordering::Acquire) {
-            shared.has_cut.store(true, Ordering::Release);
+async fn forward_replies(
+    mut server: ReadHalf<'_>,
+    mut client: WriteHalf<'_>,
+    shared: &Shared,
+    connection: &Connection,
+) {
+    let mut reply = vec![0; 1 << 16];
+    while let Ok(length @ 1..) = server.read(&mut reply).await {
+        connection.is_waiting.store(false, Ordering::Release);
+        if connection.drops_reply.load(Ordering::Acquire) {
+            shared.has_dropped_reply.store(true, Ordering::Release);
             return;
         }
-        shared.delays().await;
-        if client.write_all(&answered[..length]).await.is_err() {
+        shared.delay().await;
+        if client.write_all(&reply[..length]).await.is_err() {
             return;
         }
     }
 }
 
-/// Whether it is what was waited for; then it is waited for no more.
-fn is_said(awaited: &mut Option<Vec<u8>>, said: &[u8]) -> bool {
-    let is_said = awaited.as_ref().is_some_and(|awaited| said.windows(awaited.len()).any(|part| part == awaited));
-    if is_said {
+/// Whether the request contains the awaited bytes. If so, they are not awaited any more.
+fn take_match(awaited: &mut Option<Vec<u8>>, request: &[u8]) -> bool {
+    let is_match = awaited.as_ref().is_some_and(|awaited| request.windows(awaited.len()).any(|part| part == awaited));
+    if is_match {
         *awaited = None;
     }
-    is_said
+    is_match
 }
 
 impl Shared {
-    async fn delays(&self) {
+    async fn delay(&self) {
         let mode = *self.mode.borrow();
         match mode {
             Mode::Delaying(by) => tokio::time::sleep(by).await,
-            // The sender lives as long as this.
-            Mode::Holding => drop(self.mode.subscribe().wait_for(|mode| *mode != Mode::Holding).await),
-            Mode::Passing | Mode::Swallowing | Mode::CutOff => {}
+            // The sender lives as long as `self`.
+            Mode::Stalled => drop(self.mode.subscribe().wait_for(|mode| *mode != Mode::Stalled).await),
+            Mode::Passing | Mode::Blackholed | Mode::CutOff => {}
         }
     }
 }

@@ -1,4 +1,4 @@
-//! How many queries something takes: what sqlx tells the log is counted. Each test is a process of its own.
+//! Counts SQL queries, through the events that sqlx logs. Each test is its own process, so the counter is global.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -9,18 +9,18 @@ use tracing_subscriber::layer::{Context, SubscriberExt};
 use tracing_subscriber::{Layer, Registry};
 
 #[derive(Clone, Debug, Default)]
-pub struct Queries {
+pub struct QueryCounter {
     count: Arc<AtomicUsize>,
-    is_resting: Arc<AtomicBool>,
+    is_stopped: Arc<AtomicBool>,
 }
 
-impl<S: Subscriber> Layer<S> for Queries {
+impl<S: Subscriber> Layer<S> for QueryCounter {
     fn register_callsite(&self, event: &'static Metadata<'static>) -> Interest {
         if is_query(event) { Interest::sometimes() } else { Interest::never() }
     }
 
     fn enabled(&self, event: &Metadata<'_>, _: Context<'_, S>) -> bool {
-        is_query(event) && !self.is_resting.load(Ordering::Relaxed)
+        is_query(event) && !self.is_stopped.load(Ordering::Relaxed)
     }
 
     fn on_event(&self, _: &Event<'_>, _: Context<'_, S>) {
@@ -28,28 +28,29 @@ impl<S: Subscriber> Layer<S> for Queries {
     }
 }
 
-impl Queries {
-    /// From now on queries are counted.
-    pub fn counted() -> Self {
+impl QueryCounter {
+    /// Installs the counter as the global subscriber.
+    pub fn install() -> Self {
         let queries = Self::default();
         tracing::subscriber::set_global_default(Registry::default().with(queries.clone())).unwrap();
         queries
     }
 
-    /// From now on they are not, and cost nothing by it.
-    pub fn rest(&self) {
-        self.is_resting.store(true, Ordering::Relaxed);
+    /// Stops counting, so that queries cost nothing extra.
+    pub fn stop(&self) {
+        self.is_stopped.store(true, Ordering::Relaxed);
     }
 
-    /// How many queries this takes. The bot asks for itself meanwhile, so the least of several tries counts.
-    pub async fn of<T>(&self, mut doing: impl AsyncFnMut() -> T) -> usize {
-        let mut least = usize::MAX;
+    /// The number of queries that `run` makes: the lowest of five runs, because the bot makes queries in the
+    /// background.
+    pub async fn count<T>(&self, mut run: impl AsyncFnMut() -> T) -> usize {
+        let mut fewest = usize::MAX;
         for _ in 0..5 {
             let before = self.count.load(Ordering::Relaxed);
-            doing().await;
-            least = least.min(self.count.load(Ordering::Relaxed) - before);
+            run().await;
+            fewest = fewest.min(self.count.load(Ordering::Relaxed) - before);
         }
-        least
+        fewest
     }
 }
 

@@ -1,19 +1,19 @@
-//! A Redis for a test: the one that the caller gave, under a prefix of the test's own, or one that the test starts.
+//! Redis for tests: a prefix in a shared server, or a server of the test's own.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use crate::flushes::Flushes;
+use crate::flushes::FlushLog;
 use crate::server_process::random_number;
 use crate::{environment, server_process};
 
 const NAME: &str = "redis-server";
 const STARTS_WITHIN: Duration = Duration::from_secs(20);
-/// The name under which a server saves and loads its data.
+/// The file in which a server saves its data.
 const DUMP: &str = "dump.rdb";
 
-/// A Redis of one test. It ends with the test.
+/// A Redis server for one test. It ends when this value is dropped.
 #[derive(Debug)]
 pub struct RedisServer {
     program: PathBuf,
@@ -21,78 +21,76 @@ pub struct RedisServer {
     port: u16,
     folder: tempfile::TempDir,
     settings: Vec<String>,
-    /// Where a test asks what is on its disk.
-    flushes: Option<Flushes>,
+    /// Present if the test asks what is on the server's disk.
+    flushes: Option<FlushLog>,
 }
 
-/// Keys of one test in a Redis that it may share with others. They go with the test.
+/// A key prefix for one test, in a Redis that other tests may share. Dropping it removes the keys.
 #[derive(Debug)]
-pub struct RedisSpace {
-    /// The address with the prefix.
+pub struct RedisNamespace {
+    /// The address, with the prefix.
     pub url: String,
     prefix: String,
     server: Option<RedisServer>,
 }
 
 impl RedisServer {
-    /// Starts one; `settings` are those of the configuration file.
+    /// Starts a server. `settings` are arguments of `redis-server`.
     pub fn start(settings: &[&str]) -> Self {
-        Self::of(PathBuf::from("redis-server"), settings)
+        Self::start_program(PathBuf::from("redis-server"), settings)
     }
 
-    /// The same, and its flushes are noted: see [`Self::lose_what_is_not_flushed`].
-    pub fn start_with_flushes_noted(settings: &[&str]) -> Self {
-        Self::with(PathBuf::from("redis-server"), settings, Some(Flushes::prepared()))
+    /// Starts a server whose flushes are recorded, for [`Self::lose_unflushed`].
+    pub fn start_with_flush_log(settings: &[&str]) -> Self {
+        Self::with(PathBuf::from("redis-server"), settings, Some(FlushLog::compile()))
     }
 
-    /// The same of another version.
-    pub fn of(program: PathBuf, settings: &[&str]) -> Self {
+    /// Starts this `redis-server` program, for other versions.
+    pub fn start_program(program: PathBuf, settings: &[&str]) -> Self {
         Self::with(program, settings, None)
     }
 
-    /// Starts one that loads this RDB file.
-    pub fn of_dump(dump: &Path) -> Self {
+    pub fn start_from_dump(dump: &Path) -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::copy(dump, folder.path().join(DUMP)).unwrap();
         Self::within(folder, PathBuf::from("redis-server"), &[], None)
     }
 
-    /// Writes an RDB file of its data. It leaves out what would change the file with time or with an edit of the code: keys
-    /// have no expiry, because a server drops expired keys when it loads a file; functions are loaded again when needed.
+    /// Writes an RDB file that does not change with time or code: keys lose their expiry, because a server drops
+    /// expired keys when it loads a file, and functions are left out, because they are loaded again when needed.
     pub fn dump(&self, to: &Path) {
         let mut connection = redis::Client::open(self.url()).unwrap().get_connection().unwrap();
         let keys: Vec<Vec<u8>> = redis::cmd("KEYS").arg("*").query(&mut connection).unwrap();
         for key in keys {
             redis::cmd("PERSIST").arg(key).exec(&mut connection).unwrap();
         }
-        self.say(&["FUNCTION", "FLUSH"]);
-        self.say(&["SAVE"]);
+        self.command(&["FUNCTION", "FLUSH"]);
+        self.command(&["SAVE"]);
         std::fs::copy(self.folder.path().join(DUMP), to).unwrap();
     }
 
-    fn with(program: PathBuf, settings: &[&str], flushes: Option<Flushes>) -> Self {
+    fn with(program: PathBuf, settings: &[&str], flushes: Option<FlushLog>) -> Self {
         Self::within(tempfile::tempdir().unwrap(), program, settings, flushes)
     }
 
-    fn within(folder: tempfile::TempDir, program: PathBuf, settings: &[&str], flushes: Option<Flushes>) -> Self {
+    fn within(folder: tempfile::TempDir, program: PathBuf, settings: &[&str], flushes: Option<FlushLog>) -> Self {
         let settings: Vec<String> = settings.iter().map(|setting| (*setting).to_owned()).collect();
         let start_at = |port| run(&program, port, folder.path(), &settings, flushes.as_ref());
         let (port, child) = server_process::start(NAME, start_at);
         Self { program, child, port, folder, settings, flushes }
     }
 
-    /// Its address, database 0.
     pub fn url(&self) -> String {
         format!("redis://127.0.0.1:{}/0", self.port)
     }
 
-    /// Says something to it, outside of any store.
-    pub fn say(&self, words: &[&str]) -> redis::Value {
-        self.try_say(words).unwrap()
+    /// Runs a command on its own connection.
+    pub fn command(&self, words: &[&str]) -> redis::Value {
+        self.try_command(words).unwrap()
     }
 
-    /// The same where the server may be away or refuse.
-    pub fn try_say(&self, words: &[&str]) -> redis::RedisResult<redis::Value> {
+    /// Like [`Self::command`], for a server that may be away or refuse.
+    pub fn try_command(&self, words: &[&str]) -> redis::RedisResult<redis::Value> {
         let mut connection = redis::Client::open(self.url())?.get_connection_with_timeout(Duration::from_secs(2))?;
         let mut command = redis::Cmd::new();
         words.iter().for_each(|word| {
@@ -101,41 +99,41 @@ impl RedisServer {
         command.query(&mut connection)
     }
 
-    /// Ends it without a word.
     pub fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    /// How long its append-only file is by now.
-    pub fn kept_bytes(&self) -> u64 {
-        std::fs::metadata(self.kept()).unwrap().len()
+    /// The present length of the append-only file.
+    pub fn aof_bytes(&self) -> u64 {
+        std::fs::metadata(self.aof_path()).unwrap().len()
     }
 
-    /// Ends it as a loss of power does: what has come to its file beyond a length is gone with it.
-    pub fn lose_power(&mut self, kept_bytes: u64) {
+    /// Kills the server as a power loss does: the append-only file is cut to this length.
+    pub fn lose_power(&mut self, aof_bytes: u64) {
         self.kill();
-        self.cut(kept_bytes);
+        self.cut(aof_bytes);
     }
 
-    /// The same at the last byte that was flushed. Gives how many were not.
-    pub fn lose_what_is_not_flushed(&mut self) -> u64 {
+    /// Like [`Self::lose_power`], cut after the last flushed byte. Returns how many bytes were lost.
+    pub fn lose_unflushed(&mut self) -> u64 {
         self.kill();
-        let (kept_bytes, flushes) = (self.kept_bytes(), self.flushes.as_ref().expect("its flushes are noted"));
-        // What it could not read at a start, it has cut off itself.
-        let flushed_bytes = flushes.flushed_bytes().min(kept_bytes);
+        let aof_bytes = self.aof_bytes();
+        let flushes = self.flushes.as_ref().expect("its flushes are recorded");
+        // The server itself cuts off what it cannot read at a start.
+        let flushed_bytes = flushes.flushed_bytes().min(aof_bytes);
         self.cut(flushed_bytes);
-        kept_bytes - flushed_bytes
+        aof_bytes - flushed_bytes
     }
 
-    /// A copy of everything that it has on its disk, made while it does not run.
+    /// A copy of the server's files. Only while the server does not run.
     pub fn copy(&self) -> tempfile::TempDir {
         let copy = tempfile::tempdir().unwrap();
         copy_all(self.folder.path(), copy.path());
         copy
     }
 
-    /// Puts a copy back, or nothing at all, while it does not run.
+    /// Replaces the server's files with a copy, or removes them. Only while the server does not run.
     pub fn restore(&self, copy: Option<&tempfile::TempDir>) {
         for entry in std::fs::read_dir(self.folder.path()).unwrap() {
             let path = entry.unwrap().path();
@@ -146,20 +144,20 @@ impl RedisServer {
         }
     }
 
-    /// The port that it listens on, also after it was killed.
+    /// The port, also after a kill.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    fn kept(&self) -> PathBuf {
+    fn aof_path(&self) -> PathBuf {
         self.folder.path().join("appendonlydir/appendonly.aof.1.incr.aof")
     }
 
-    fn cut(&self, kept_bytes: u64) {
-        std::fs::File::options().write(true).open(self.kept()).unwrap().set_len(kept_bytes).unwrap();
+    fn cut(&self, aof_bytes: u64) {
+        std::fs::File::options().write(true).open(self.aof_path()).unwrap().set_len(aof_bytes).unwrap();
     }
 
-    /// Starts it again on its files and its port, after it was killed.
+    /// Starts the server again on the same files and port.
     pub fn start_again(&mut self) {
         let start = || run(&self.program, self.port, self.folder.path(), &self.settings, self.flushes.as_ref());
         self.child = server_process::start_again(NAME, STARTS_WITHIN, start);
@@ -168,15 +166,15 @@ impl RedisServer {
 
 impl Drop for RedisServer {
     fn drop(&mut self) {
-        // It may have been killed by the test.
+        // The test may have killed it.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
 #[allow(clippy::new_without_default, reason = "it may start a server, which a default value should not")]
-impl RedisSpace {
-    /// A prefix of its own in the Redis that tests share, else a server of its own.
+impl RedisNamespace {
+    /// A prefix in the shared Redis, or in a new server if there is none.
     pub fn new() -> Self {
         let (server, url) = match environment::redis_url() {
             Some(url) => (None, url),
@@ -191,7 +189,7 @@ impl RedisSpace {
         Self { url: format!("{plain}?prefix={prefix}"), prefix, server }
     }
 
-    fn sweep(&self) -> redis::RedisResult<()> {
+    fn remove_keys(&self) -> redis::RedisResult<()> {
         let plain = self.url.split('?').next().unwrap();
         let mut connection = redis::Client::open(plain)?.get_connection_with_timeout(Duration::from_secs(2))?;
         let mut cursor = 0_u64;
@@ -210,20 +208,20 @@ impl RedisSpace {
     }
 }
 
-impl Drop for RedisSpace {
+impl Drop for RedisNamespace {
     fn drop(&mut self) {
-        // A server of our own takes its keys along.
+        // A server of the test's own ends with its keys.
         if self.server.is_none() {
-            let _ = self.sweep();
+            let _ = self.remove_keys();
         }
     }
 }
 
-/// None if it ended by itself.
-fn run(program: &Path, port: u16, folder: &Path, settings: &[String], flushes: Option<&Flushes>) -> Option<Child> {
+/// Starts the server. None if it ended by itself.
+fn run(program: &Path, port: u16, folder: &Path, settings: &[String], flushes: Option<&FlushLog>) -> Option<Child> {
     let mut command = Command::new(program);
     if let Some(flushes) = flushes {
-        flushes.noted_by(&mut command);
+        flushes.attach_to(&mut command);
     }
     command.args(["--bind", "127.0.0.1", "--port", &port.to_string(), "--daemonize", "no", "--dir"]).arg(folder);
     if !settings.iter().any(|setting| setting == "--save") {
@@ -234,7 +232,7 @@ fn run(program: &Path, port: u16, folder: &Path, settings: &[String], flushes: O
     server_process::ready(NAME, child, STARTS_WITHIN, || answers(port))
 }
 
-/// Whether a Redis answers there, be it only to want a password.
+/// Whether a Redis answers at this port. A demand for a password counts.
 fn answers(port: u16) -> bool {
     let ping = || {
         let client = redis::Client::open(format!("redis://127.0.0.1:{port}/")).unwrap();

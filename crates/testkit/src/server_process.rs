@@ -1,4 +1,4 @@
-//! What every server of a test needs: a free port, a name of its own, and a start that is tried again.
+//! Starting servers for tests: free ports, unique names, and retries.
 
 use std::hash::{BuildHasher, Hasher};
 use std::net::{Ipv4Addr, TcpListener};
@@ -15,7 +15,7 @@ pub fn free_port() -> u16 {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port()
 }
 
-/// A number that no other test has.
+/// A random number, to make names unique.
 pub fn random_number() -> u64 {
     std::collections::hash_map::RandomState::new().build_hasher().finish()
 }
@@ -31,8 +31,8 @@ pub(crate) fn start(name: &str, mut run: impl FnMut(u16) -> Option<Child>) -> (u
     panic!("{name} ended {START_ATTEMPTS} times at its start");
 }
 
-/// Starts a killed server again on its port. The port is one that the system gives to any client for its end of a
-/// connection, and processes of the killed server may hold it for a moment, so `run` is repeated until the deadline.
+/// Starts a killed server again on its port. Repeats `run` until the deadline: another program's connection, or a
+/// process of the killed server, may hold the port for a moment.
 pub(crate) fn start_again(name: &str, within: Duration, mut run: impl FnMut() -> Option<Child>) -> Child {
     let began = Instant::now();
     loop {

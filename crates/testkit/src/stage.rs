@@ -1,6 +1,6 @@
-//! An emulator that listens, with one bot, and short ways to act as the bot and as people.
+//! A listening emulator with one bot, and short ways to act as the bot and as people.
 //!
-//! The bot itself is not here: a test plays it, or runs one that talks to [`Stage::base`].
+//! The bot itself is not here: the test acts as the bot, or runs one that talks to [`Stage::base`].
 
 use std::time::Duration;
 
@@ -13,21 +13,19 @@ use tokio::task::JoinHandle;
 
 use crate::waiting;
 
-/// Long enough for a slow machine, short enough to notice that nothing comes.
-pub const PATIENCE: Duration = Duration::from_secs(30);
-/// The bot's token.
+/// Deadline of every wait: long enough for a slow machine.
+pub const TIMEOUT: Duration = Duration::from_secs(30);
 pub const TOKEN: &str = "123456789:AAtesttesttesttesttesttesttesttestt";
-/// The bot's own id.
 pub const BOT: i64 = 123_456_789;
 
-/// Bytes as the people's side takes them in JSON.
+/// Bytes as the people's side of the emulator takes them in JSON.
 pub fn base64(bytes: &[u8]) -> String {
     base64::engine::general_purpose::STANDARD.encode(bytes)
 }
 
-/// Waits until something is so; there is no event for it.
-pub async fn until(what: &str, is_so: impl Fn() -> bool) {
-    waiting::until_some(what, PATIENCE, async || is_so().then_some(())).await;
+/// Polls until a condition holds.
+pub async fn until(what: &str, condition: impl Fn() -> bool) {
+    waiting::until_some(what, TIMEOUT, async || condition().then_some(())).await;
 }
 
 #[derive(Debug)]
@@ -60,21 +58,21 @@ impl Stage {
         Self { emulator, base, token: TOKEN.to_owned(), http, server }
     }
 
-    /// Calls a method; gives the HTTP status and the whole answer.
+    /// Calls a method. Returns the HTTP status and the whole answer.
     pub async fn answer(&self, method: &str, parameters: Value) -> (u16, Value) {
         let url = format!("{}/bot{}/{method}", self.base, self.token);
         let response = self.http.post(url).json(&parameters).send().await.unwrap();
         (response.status().as_u16(), response.json().await.unwrap())
     }
 
-    /// Calls a method that must succeed; gives its result.
+    /// Calls a method that must succeed. Returns its result.
     pub async fn call(&self, method: &str, parameters: Value) -> Value {
         let (status, mut answer) = self.answer(method, parameters).await;
         assert_eq!((status, &answer["ok"]), (200, &json!(true)), "{method}: {answer}");
         answer["result"].take()
     }
 
-    /// Calls a method that must fail; gives code and description.
+    /// Calls a method that must fail. Returns code and description.
     pub async fn refused(&self, method: &str, parameters: Value) -> (u16, String) {
         let (status, answer) = self.answer(method, parameters).await;
         assert_eq!(answer["ok"], false, "{method} should have been refused: {answer}");
@@ -110,18 +108,15 @@ impl Stage {
         answer
     }
 
-    /// Orders a fault.
-    pub async fn fault(&self, order: Value) {
-        self.post("/faults", order).await;
+    pub async fn fault(&self, fault: Value) {
+        self.post("/faults", fault).await;
     }
 
-    /// Looks at what the emulator knows.
-    pub fn world<T>(&self, look: impl FnOnce(&World) -> T) -> T {
+    pub fn world<T>(&self, read: impl FnOnce(&World) -> T) -> T {
         let bot = self.emulator.bot(&Token::parse(&self.token).unwrap()).unwrap();
-        look(&bot.world())
+        read(&bot.world())
     }
 
-    /// How many updates the bot has not acknowledged.
     pub fn unacknowledged(&self) -> usize {
         self.world(|world| world.queue.len())
     }
@@ -131,30 +126,29 @@ impl Stage {
         self.world(|world| world.poller)
     }
 
-    /// Waits until the bot has begun to poll, which nothing tells from outside.
+    /// Waits until the bot has begun to poll.
     pub async fn polled(&self) {
         until("a call of getUpdates", || self.polls() > 0).await;
     }
 
-    /// Takes back the faults that have not struck.
     pub async fn clear_faults(&self) {
         let (status, answer) = self.people(reqwest::Method::DELETE, "/faults", None).await;
         assert_eq!(status, 200, "{answer}");
     }
 
-    /// Adds a person; gives the id, which is also the private chat's.
+    /// Adds a person. Returns the id, which is also the id of the private chat.
     pub async fn person(&self, first_name: &str) -> i64 {
         self.post("/users", json!({"first_name": first_name})).await["id"].as_i64().unwrap()
     }
 
-    /// A person says a text in their private chat; gives the message.
+    /// A person sends a text in the private chat. Returns the message.
     pub async fn says(&self, person: i64, text: &str) -> Value {
         self.post(&format!("/chats/{person}/send"), json!({"from": person, "text": text})).await
     }
 
-    /// Waits for what is said in a chat after a message.
-    pub async fn heard(&self, chat: i64, after: i64) -> Vec<Value> {
-        let path = format!("/chats/{chat}/messages?after={after}&wait={}", PATIENCE.as_secs());
+    /// Waits for messages in a chat after this message id.
+    pub async fn messages_after(&self, chat: i64, after: i64) -> Vec<Value> {
+        let path = format!("/chats/{chat}/messages?after={after}&wait={}", TIMEOUT.as_secs());
         self.get(&path).await.as_array().unwrap().clone()
     }
 }

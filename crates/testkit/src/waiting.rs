@@ -1,16 +1,16 @@
-//! Waits for what no event tells: asks again and again, up to a deadline.
+//! Polls for conditions that no event announces.
 
 use std::time::Duration;
 
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Asks until there is something. Panics with `what` if there is nothing within the time.
+/// Polls until `ask` returns something. Panics with `what` after `within`.
 pub async fn until_some<T>(what: &str, within: Duration, ask: impl AsyncFn() -> Option<T>) -> T {
-    tokio::time::timeout(within, look_again(ask)).await.unwrap_or_else(|_| panic!("not in time: {what}"))
+    tokio::time::timeout(within, poll_until_some(ask)).await.unwrap_or_else(|_| panic!("not in time: {what}"))
 }
 
-/// Asks until there is something, for a caller that has a deadline of its own.
-pub async fn look_again<T>(ask: impl AsyncFn() -> Option<T>) -> T {
+/// Polls until `ask` returns something. The caller sets the deadline.
+pub async fn poll_until_some<T>(ask: impl AsyncFn() -> Option<T>) -> T {
     loop {
         if let Some(found) = ask().await {
             return found;

@@ -1,4 +1,4 @@
-//! What all rooms share, and how the bot and the pages are made of them.
+//! State that all rooms share, and the bot and the pages assembled from the rooms.
 
 use std::collections::HashMap;
 use std::ops::Deref;
@@ -29,15 +29,13 @@ use crate::texts::{Language, Sentences};
 use crate::web::{self, Downloads, Events, Guests, Limits, Routes};
 use crate::{front, jobs};
 
-/// Whoever sent a file waits: better to be asked to try again than to hear nothing for a minute.
+/// Attempts of a download. The sender waits meanwhile, so an early "try again" beats a minute of silence.
 const DOWNLOAD_ATTEMPTS: u32 = 5;
 
-/// What every handler, page and job reaches: `turn.context::<App>()`, `State<App>`, and a job's argument. Clones are the
-/// same one.
+/// The application's shared state: `turn.context::<App>()`, `State<App>`, and a job's argument. Clones share it.
 #[derive(Clone, Debug)]
 pub struct App(Arc<Parts>);
 
-/// What the application is made of.
 #[derive(Debug)]
 pub struct Parts {
     pub domain: Domain,
@@ -48,37 +46,37 @@ pub struct Parts {
     pub rooms: Rooms,
     /// Posts messages outside of turns while the bot runs.
     pub bot: Handle,
-    /// The bot's number, with which its token begins.
+    /// The bot's id: the number at the start of its token.
     pub bot_id: i64,
-    /// What the bot is called in Telegram, once Telegram has said so.
+    /// The bot's username, once Telegram has told it.
     bot_name: OnceLock<String>,
     pub clock: Clock,
     /// Tells open pages what has changed.
     pub events: Events,
-    /// The runs of jobs.
-    pub runs: jobs::Runs,
-    /// How often pages may be asked for.
+    /// The last runs of jobs.
+    pub runs: jobs::JobRuns,
+    /// Request limits of the pages.
     pub limits: Limits,
-    /// The requests of people who are not signed in.
+    /// Requests of people who are not signed in.
     pub guests: Guests,
-    /// The files that are on their way to people.
+    /// Downloads in progress.
     pub downloads: Downloads,
-    /// Who may say on whose behalf a page is asked for.
+    /// Proxies whose `X-Forwarded-For` is trusted.
     pub trusted_proxies: Networks,
-    /// Where people reach the pages, without a slash at its end.
+    /// Public address of the pages, without a trailing slash.
     pub public_url: String,
     /// Where documents are kept.
     pub files: Files,
-    /// Where downloads arrive and everything else that is kept in files.
+    /// Directory for downloads and other files.
     pub data_dir: PathBuf,
-    /// The language of those whose own nobody knows.
+    /// Language of people whose own language is unknown.
     pub language: Language,
 }
 
-/// Who speaks in a turn.
+/// The person who sent the input of a turn.
 #[derive(Clone, Debug)]
 pub struct Speaker {
-    /// None if nobody knows the account.
+    /// None if the account is unknown.
     pub person: Option<Person>,
     pub language: Language,
 }
@@ -92,12 +90,12 @@ impl Deref for App {
 }
 
 impl App {
-    /// Whether people who are marked for it may sign in with any PIN.
+    /// Whether test users may sign in with any PIN.
     pub async fn allows_test_users(&self) -> Result<bool, DbErr> {
         self.settings.get(&ENABLE_TEST_USERS).await
     }
 
-    /// The application over its domain, with a bot that is still to be put together.
+    /// Assembles the shared state around an open domain. The bot is built later, by [`bot`].
     pub fn new(config: &Config, domain: Domain, rooms: Rooms, bot: Handle, clock: Clock) -> Self {
         Self(Arc::new(Parts {
             people: People::new(domain.clone()),
@@ -111,7 +109,7 @@ impl App {
             bot_name: OnceLock::new(),
             clock,
             events: Events::default(),
-            runs: jobs::Runs::default(),
+            runs: jobs::JobRuns::default(),
             limits: Limits::default(),
             guests: Guests::default(),
             downloads: Downloads::default(),
@@ -123,12 +121,12 @@ impl App {
         }))
     }
 
-    /// The way to the bot from any browser; none before its name is known.
+    /// The `t.me` link of the bot; none before its username is known.
     pub fn bot_link(&self) -> Option<String> {
         self.bot_name.get().map(|name| format!("https://t.me/{name}"))
     }
 
-    /// Asks Telegram what the bot is called.
+    /// Asks Telegram for the bot's username.
     pub async fn learn_bot_name(&self, telegram: &Telegram) -> Result<(), ApiError> {
         #[derive(Deserialize)]
         struct Me {
@@ -141,9 +139,9 @@ impl App {
         Ok(())
     }
 
-    /// Who speaks, and in which language to answer: the person's own choice, else Telegram's, else the application's.
+    /// The speaker, with the language of the answer: the person's choice, else Telegram's, else the application's.
     pub fn speaker(&self, turn: &Turn) -> impl Future<Output = Result<Speaker, DbErr>> + Send + use<> {
-        // A turn cannot be lent over an await: what is asked of it is asked first.
+        // A turn cannot be borrowed across an await, so everything is read from it first.
         let (people, telegram_id, language) = (self.people.clone(), turn.key().user, self.language_of(turn));
         async move {
             let person = people.by_telegram(telegram_id).await?;
@@ -152,7 +150,7 @@ impl App {
         }
     }
 
-    /// The language of somebody whom nobody knows. When time speaks, the conversation remembers it.
+    /// The language of an unknown person. A timer has no person; the conversation remembers the language.
     fn language_of(&self, turn: &Turn) -> Language {
         match turn.person() {
             Some(person) => person.language.as_deref().map_or(self.language, Language::of_code),
@@ -161,22 +159,22 @@ impl App {
     }
 }
 
-/// The bot: every room's dialogues and work, then the front, which hears what nobody else does.
+/// Adds the dialogues and effects of all rooms to the bot. The front comes last and handles the remaining inputs.
 pub fn bot(app: &App, bot: Bot) -> Bot {
-    let bot = app.rooms.iter().fold(bot, |bot, room| room.work(app, bot));
-    let bot = web::live(app, jobs::work(app, bot));
+    let bot = app.rooms.iter().fold(bot, |bot, room| room.effects(app, bot));
+    let bot = web::register_live_effect(app, jobs::register_effect(app, bot));
     let bot = bot.script(script(&app.rooms)).context(app.clone());
-    bot.files(app.data_dir.join("downloads")).attempts("download", DOWNLOAD_ATTEMPTS)
+    bot.files(app.data_dir.join("downloads")).effect_attempts("download", DOWNLOAD_ATTEMPTS)
 }
 
-/// The script alone, for a stage.
+/// The script alone, for tests without a bot.
 pub fn script(rooms: &Rooms) -> Script {
     let script = rooms.iter().fold(Script::new(), |script, room| room.dialogues(script));
     let script = script.dialogue(front::dialogue(rooms)).texts(Sentences).guard(front::guard);
-    script.languages(languages).passing(domain::is_passing)
+    script.languages(languages).transient_errors(domain::is_transient)
 }
 
-/// The languages that people have chosen, for what the library says itself.
+/// The languages that people have chosen, for texts of the library.
 async fn languages(context: Arc<Context>, telegram_ids: Vec<i64>) -> HashMap<i64, String> {
     let Some(app) = context.get::<App>() else { return HashMap::new() };
     let chosen = app.people.languages(telegram_ids).await.unwrap_or_else(|error| {
@@ -188,25 +186,25 @@ async fn languages(context: Arc<Context>, telegram_ids: Vec<i64>) -> HashMap<i64
 
 /// The pages of all rooms in their frame, and `/health`.
 pub fn router(app: &App) -> Router {
-    let pages = web::framed(app, pages(&app.rooms).into_router());
-    pages.merge(beside_pages().into_router()).with_state(app.clone())
+    let pages = web::with_frame(app, pages(&app.rooms).into_router());
+    pages.merge(service_routes().into_router()).with_state(app.clone())
 }
 
-/// Every route of the product but the webhook, which the library answers.
+/// All routes of the product, except the webhook, which the library serves.
 pub fn routes(rooms: &Rooms) -> Routes {
-    pages(rooms).and(beside_pages())
+    pages(rooms).and(service_routes())
 }
 
 fn pages(rooms: &Rooms) -> Routes {
     rooms.iter().fold(Routes::new(), |routes, room| routes.and(room.routes()))
 }
 
-/// What stands outside of the frame: for programs, not for people.
-fn beside_pages() -> Routes {
+/// Routes outside the frame of the pages: for programs, not for people.
+fn service_routes() -> Routes {
     Routes::new().get("/health", health)
 }
 
-/// For whoever watches the process: 200 while the database answers.
+/// `GET /health`, for monitoring: 200 while the database answers.
 async fn health(State(app): State<App>) -> (StatusCode, &'static str) {
     match app.domain.read().execute_unprepared("SELECT 1").await {
         Ok(_) => (StatusCode::OK, "ok\n"),

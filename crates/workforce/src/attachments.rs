@@ -1,10 +1,9 @@
-//! Attachments: what people sent in Telegram for their work, fetched from there and kept with the documents, so that pages
-//! can show it.
+//! Attachments: files that people sent at work, downloaded from Telegram so that pages can show them.
 //!
-//! The commit that writes Telegram's id down asks for the file as well. Whatever comes of it stands in a row: it is being
-//! fetched, it is there, or it could not be had. A dialogue that asks lets this room hear the outcomes, by [`hear`].
+//! The commit that stores Telegram's file id also requests the download. A row records the result: pending, stored or
+//! failed. A dialogue that requests downloads must handle their outcomes, with [`handle_downloads`].
 //!
-//! Who may see a file is decided by whoever shows it.
+//! The pages that show a file decide who may see it.
 
 use std::time::Duration;
 
@@ -14,23 +13,22 @@ use opora::dialogue::{Dialogue, States};
 use opora::prelude::timer;
 use sea_orm::DbErr;
 
-pub use self::records::{Attachment, forget, of, want};
-pub use self::taking::{AGAIN, TOPIC, ask, fetch, keep, try_again};
+pub use self::fetching::{RETRY_TIMER, TOPIC, download, fetch, retry, store};
+pub use self::records::{Attachment, find, forget, insert};
 use crate::application::App;
 use crate::domain::Domain;
 use crate::rooms::{Job, Room};
 
+mod fetching;
 mod records;
 mod tables;
-mod taking;
 
-/// Telegram gives bots no larger files.
-pub const LARGEST_BYTES: u64 = 20_000_000;
+/// Telegram does not give larger files to bots.
+pub const MAX_FILE_BYTES: u64 = 20_000_000;
 
-/// Puts a download into its place.
+/// The effect that stores a downloaded file.
 pub const KEEP: &str = "attachments:keep";
 
-/// The room.
 #[derive(Debug)]
 pub struct AttachmentsRoom;
 
@@ -39,9 +37,9 @@ impl Room for AttachmentsRoom {
         "attachments"
     }
 
-    fn work(&self, app: &App, bot: Bot) -> Bot {
+    fn effects(&self, app: &App, bot: Bot) -> Bot {
         let app = app.clone();
-        bot.effect(KEEP, move |asked| keep(app.clone(), asked))
+        bot.effect(KEEP, move |request| store(app.clone(), request))
     }
 
     fn owned_files<'a>(&'a self, domain: &'a Domain, names: &'a [String]) -> BoxFuture<'a, Result<Vec<String>, DbErr>> {
@@ -54,16 +52,16 @@ impl Room for AttachmentsRoom {
 
     fn jobs(&self) -> Vec<Job> {
         let every = Duration::from_secs(10 * 60);
-        vec![Job { name: "attachments", every, run: |app| Box::pin(taking::look_after(app)) }]
+        vec![Job { name: "attachments", every, run: |app| Box::pin(fetching::retry_job(app)) }]
     }
 }
 
-/// Lets a dialogue hand over what its downloads bring. One dialogue of the script also takes up what waits.
-pub fn hear<S: States>(dialogue: Dialogue<S>) -> Dialogue<S> {
-    dialogue.late(taking::arrived::<S>)
+/// Handles the downloads of a dialogue. One dialogue of the script must use [`handle_all_downloads`] instead.
+pub fn handle_downloads<S: States>(dialogue: Dialogue<S>) -> Dialogue<S> {
+    dialogue.on_late_outcome(fetching::downloaded::<S>)
 }
 
-/// The same for the dialogue that takes up what waits to be asked for.
-pub fn hear_all<S: States>(dialogue: Dialogue<S>) -> Dialogue<S> {
-    hear(dialogue).start(timer(AGAIN), taking::take_up::<S>)
+/// Handles the downloads of the one dialogue that also requests pending downloads.
+pub fn handle_all_downloads<S: States>(dialogue: Dialogue<S>) -> Dialogue<S> {
+    handle_downloads(dialogue).start(timer(RETRY_TIMER), fetching::request_pending::<S>)
 }

@@ -1,40 +1,38 @@
-//! What staff did, for whoever asks later.
+//! The audit log: what staff did.
 //!
-//! A line is written in the commit of what it tells of: there is none without the other.
+//! A line is written in the commit of the action that it describes.
 
 use opora::clock::Millis;
 use opora::store::WriteError;
 use sea_orm::sea_query::ExprTrait;
 use sea_orm::{ActiveModelTrait, ColumnTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Select, Set};
 
-use crate::domain::{Domain, Writing};
+use crate::domain::{Domain, Transaction};
 
 pub use self::words::{in_words, key};
 
 mod words;
 
-/// One thing that was done.
+/// One action.
 #[derive(Clone, Debug)]
 pub struct Entry {
     pub at: Millis,
-    /// Who did it; nobody if it came from the command line or by itself.
+    /// None for the command line and for jobs.
     pub actor: Option<i64>,
-    /// What was done, in a few small words: `role granted`. Pages tell it by the sentence of its [`key`].
+    /// A few lower-case words: `role granted`. Pages show the text of its [`key`].
     pub action: &'static str,
-    /// What it was done to: a kind, such as `user`, and its id.
+    /// What was changed: a kind, such as `user`, and an id.
     pub subject: (&'static str, i64),
-    /// What else there is to know; no personal data.
+    /// Further data, without personal data.
     pub detail: serde_json::Value,
 }
 
-/// Writes a line.
-pub async fn record(db: &Writing<'_, '_>, entry: Entry) -> Result<(), WriteError> {
+pub async fn record(db: &Transaction<'_, '_>, entry: Entry) -> Result<(), WriteError> {
     row(entry).insert(db).await?;
     Ok(())
 }
 
-/// Writes several.
-pub async fn record_all(db: &Writing<'_, '_>, entries: Vec<Entry>) -> Result<(), WriteError> {
+pub async fn record_all(db: &Transaction<'_, '_>, entries: Vec<Entry>) -> Result<(), WriteError> {
     if !entries.is_empty() {
         table::Entity::insert_many(entries.into_iter().map(row)).exec_without_returning(db).await?;
     }
@@ -54,7 +52,7 @@ fn row(entry: Entry) -> table::ActiveModel {
     }
 }
 
-/// A line as it was written.
+/// A stored line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
     pub at: Millis,
@@ -63,19 +61,19 @@ pub struct Line {
     pub detail: serde_json::Value,
 }
 
-/// What was done to somebody or something, the oldest first.
+/// The lines about a subject, oldest first.
 pub async fn about(domain: &Domain, (kind, id): (&str, i64)) -> Result<Vec<Line>, DbErr> {
-    let rows = of(kind, id).order_by_asc(table::Column::Id).all(domain.read()).await?;
+    let rows = lines_of(kind, id).order_by_asc(table::Column::Id).all(domain.read()).await?;
     Ok(rows.into_iter().map(Line::from).collect())
 }
 
-/// The last things that were done to somebody or something, the newest first.
-pub async fn latest(domain: &Domain, (kind, id): (&str, i64), most: u64) -> Result<Vec<Line>, DbErr> {
-    let newest = of(kind, id).order_by_desc(table::Column::Id).limit(most);
+/// The latest lines about a subject, newest first.
+pub async fn latest(domain: &Domain, (kind, id): (&str, i64), max_lines: u64) -> Result<Vec<Line>, DbErr> {
+    let newest = lines_of(kind, id).order_by_desc(table::Column::Id).limit(max_lines);
     Ok(newest.all(domain.read()).await?.into_iter().map(Line::from).collect())
 }
 
-fn of(kind: &str, id: i64) -> Select<table::Entity> {
+fn lines_of(kind: &str, id: i64) -> Select<table::Entity> {
     table::Entity::find().filter(table::Column::SubjectKind.eq(kind).and(table::Column::SubjectId.eq(id)))
 }
 

@@ -1,4 +1,4 @@
-//! What can be said on the command line.
+//! The command line.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -31,31 +31,31 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Start the whole product with an emulator and people to be; needs no token, server or network
+    /// Start the product with an emulator and sample people; needs no token, server or network
     Demo(Demo),
     /// Start the product: bot, pages and jobs
     Run(config::Flags),
     /// Bring the application's tables up to date
     Migrate(config::DatabaseFlags),
-    /// Look at everything that `run` needs, and say what to do
+    /// Check everything that `run` needs, and say what to do
     Doctor(doctor::Arguments),
     /// Start the Bot API emulator: point a bot at it and talk to the bot in the browser
     Emulator(Emulator),
-    /// Who has which role
+    /// Grant and revoke roles, export and forget people
     People(people::command::Arguments),
-    /// What an owner may change while the product runs
+    /// Settings that an owner may change while the product runs
     Settings(settings::command::Arguments),
-    /// The questionnaire of new people
+    /// The questionnaire for new people
     Onboarding(onboarding::command::Arguments),
-    /// Remove old files that belong to nobody
+    /// Remove old files that have no owner
     Cleanup(registration::command::Cleanup),
-    /// Find what is not as it should be, and mend it
+    /// Find inconsistencies between rows and files, and repair them
     Repair(registration::command::Repair),
-    /// Look into a bot's store: conversations, parked turns, the lease
+    /// Inspect a bot's store: conversations, parked turns, the lease
     State(state::State),
     /// Copy a bot's store into a new file, consistently, while the bot runs
     Backup(state::Backup),
-    /// Put a backup in the place of a bot's store; what was there is kept under another name
+    /// Replace a bot's store by a backup; the old data is kept under another name
     Restore(state::Restore),
 }
 
@@ -64,14 +64,14 @@ pub struct Demo {
     /// Port of the pages and of the emulator; 0 takes a free one
     #[arg(long, default_value_t = 8080)]
     pub port: u16,
-    /// Keep everything in this directory over restarts
+    /// Keep everything in this directory across restarts
     #[arg(long, value_name = "DIR", default_value = "data/demo")]
     pub data: PathBuf,
-    /// Start over: remove what an earlier demo left in the data directory
+    /// Start over: remove the data of an earlier demo
     #[arg(long)]
     pub fresh: bool,
     /// Serve under this host name too, besides localhost and addresses; may be given several times. Other names are
-    /// refused, as a page of another site could reach this server by them (DNS rebinding)
+    /// refused, because a page of another site could use them to reach this server (DNS rebinding)
     #[arg(long = "allow-host", value_name = "NAME", value_parser = parse_name)]
     pub allow_hosts: Vec<String>,
     /// Language of the demo bot, its people and the chat page
@@ -91,16 +91,16 @@ pub struct Emulator {
     #[arg(long, default_value = "127.0.0.1", value_name = "ADDRESS")]
     pub listen: IpAddr,
     /// Serve under this host name too, besides localhost and addresses; may be given several times. Other names are
-    /// refused, as a page of another site could reach this server by them (DNS rebinding)
+    /// refused, because a page of another site could use them to reach this server (DNS rebinding)
     #[arg(long = "allow-host", value_name = "NAME", value_parser = parse_name)]
     pub allow_hosts: Vec<String>,
-    /// Keep bots, people and messages in this directory over restarts
+    /// Keep bots, people and messages in this directory across restarts
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
-    /// Whether Telegram's limits on sending are kept: 30 messages a second, 1 a second in a chat, 20 a minute in a group
+    /// Apply Telegram's limits on sending: 30 messages a second, 1 a second in a chat, 20 a minute in a group
     #[arg(long, value_enum, default_value_t = SendLimits::Off)]
     pub limits: SendLimits,
-    /// Add a bot that repeats everything, and two people, in this language: to try the chat page with
+    /// Add an echo bot and two people, in this language, to try the chat page
     #[arg(long, value_enum, value_name = "LANGUAGE")]
     pub echo: Option<Language>,
 }
@@ -121,7 +121,7 @@ impl From<SendLimits> for Limits {
 }
 
 impl Command {
-    /// The terminal of a demo is for its welcome.
+    /// A demo logs less: its terminal shows the welcome.
     const fn default_log_level(&self) -> &'static str {
         match self {
             Self::Demo(_) => "warn",
@@ -134,7 +134,7 @@ impl Cli {
     pub fn run(self) -> ExitCode {
         private::restrict_new_files();
         config::start_log(self.command.default_log_level());
-        // Every command may make a client, and clients come without a provider of cryptography.
+        // Every command may build an HTTP client, and clients come without a cryptography provider.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let mut runtime = tokio::runtime::Builder::new_multi_thread();
         if matches!(self.command, Command::Emulator(_) | Command::Demo(_)) {
@@ -145,7 +145,7 @@ impl Cli {
             Ok(runtime) => runtime,
             Err(error) => return failed(&anyhow::Error::new(error).context("cannot start the runtime")),
         };
-        let done = match self.command {
+        let result = match self.command {
             Command::Demo(arguments) => runtime.block_on(demo::run(arguments)),
             Command::Run(flags) => runtime.block_on(run::run(flags)),
             Command::Migrate(database) => runtime.block_on(run::migrate(database)),
@@ -160,9 +160,9 @@ impl Cli {
             Command::Backup(arguments) => runtime.block_on(state::backup(arguments)),
             Command::Restore(arguments) => runtime.block_on(state::restore(arguments)),
         };
-        // Long polls may still wait; nothing of theirs is worth waiting for.
+        // Long polls may still be open; there is no reason to wait for them.
         runtime.shutdown_background();
-        match done {
+        match result {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => failed(&error),
         }
@@ -170,15 +170,15 @@ impl Cli {
 }
 
 fn failed(error: &anyhow::Error) -> ExitCode {
-    let mut told = String::new();
+    let mut message = String::new();
     for cause in error.chain().map(ToString::to_string) {
-        // Some errors say their cause themselves.
-        if !told.contains(&cause) {
-            let colon = if told.is_empty() { "" } else { ": " };
-            told.extend([colon, &cause]);
+        // The text of some errors includes their cause.
+        if !message.contains(&cause) {
+            let colon = if message.is_empty() { "" } else { ": " };
+            message.extend([colon, &cause]);
         }
     }
-    eprintln!("opora: {told}");
+    eprintln!("opora: {message}");
     ExitCode::FAILURE
 }
 

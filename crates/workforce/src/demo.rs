@@ -1,6 +1,6 @@
-//! `opora demo`: the whole product on one port, with an emulator in place of Telegram and people to be.
+//! `opora demo`: the product on one port, with an emulator in place of Telegram, and sample people.
 //!
-//! It is the very application that `opora run` runs, on a data directory of its own, and needs no token, server or network.
+//! It is the same application as `opora run`, with its own data directory. It needs no token, server or network.
 
 use std::path::{Path, PathBuf};
 
@@ -28,12 +28,12 @@ mod staff;
 mod welcome;
 mod work;
 
-/// Anybody may know it: it opens nothing but this demo.
+/// Not a secret: it opens only this demo.
 pub const TOKEN: &str = "7000000001:AAOporaDemoOporaDemoOporaDemoOpora1";
 /// The emulator's folder in the data directory.
 const EMULATOR: &str = "emulator";
 const DATABASE: &str = "opora.db";
-/// What else the application keeps there.
+/// Other folders of the application in the data directory.
 const FOLDERS: [&str; 2] = ["downloads", "files"];
 
 pub async fn run(arguments: cli::Demo) -> anyhow::Result<()> {
@@ -41,7 +41,7 @@ pub async fn run(arguments: cli::Demo) -> anyhow::Result<()> {
     if arguments.fresh {
         start_over(&data)?;
     }
-    let (listener, address) = serve::listen(([127, 0, 0, 1], arguments.port).into(), serve::OTHER_PORT).await?;
+    let (listener, address) = serve::listen(([127, 0, 0, 1], arguments.port).into(), serve::PORT_IN_USE_ADVICE).await?;
     let stop = Stop::on_signals().context("cannot listen for signals")?;
     let allowed_hosts = AllowedHosts::new(&arguments.allow_hosts);
     let settings = Settings {
@@ -50,12 +50,12 @@ pub async fn run(arguments: cli::Demo) -> anyhow::Result<()> {
         page_language: Some(arguments.language.code()),
         ..Settings::default()
     };
-    let emulator = Emulator::new(settings).with_context(|| serve::data_trouble(Some(&data)))?;
+    let emulator = Emulator::new(settings).with_context(|| serve::data_dir_error(Some(&data)))?;
     let base = format!("http://{address}");
     let product = Product::open(configuration(&base, &data, arguments.language), Rooms::all()).await?;
-    staff::arrive(&emulator, &product.app, arguments.language).await?;
+    staff::set_up(&emulator, &product.app, arguments.language).await?;
     work::begin(&product.app, &emulator, arguments.language).await?;
-    let links = product.app.rooms.links();
+    let links = product.app.rooms.demo_links();
     print!("{}", welcome::text(arguments.language, &base, links, &data));
     if !arguments.no_open {
         browser::open(&welcome::chat_page(&base));
@@ -79,26 +79,26 @@ fn configuration(base: &str, data: &Path, language: Language) -> Config {
         data_dir: data.to_owned(),
         // The demo listens already.
         web_listen: ([127, 0, 0, 1], 0).into(),
-        web_connections: Config::USUAL_CONNECTIONS,
+        web_connections: Config::DEFAULT_CONNECTIONS,
         public_url: base.to_owned(),
         trusted_proxies: Networks::default(),
         language,
     }
 }
 
-/// The emulator's paths are its own, the chat page is under `/chat`, and everything else is the product's.
+/// Routes the emulator's paths to it, with the chat page under `/chat`, and everything else to the product.
 fn one_port(emulator: &Emulator, product: Router) -> Router {
     // Any PIN opens the demo's pages, so they need the same guard.
     let product = emulator.allowed_hosts().guard(product);
     let emulator = emulator.router_with_page_at("/chat");
     Router::new().fallback(move |request: Request| {
-        let is_emulators = is_emulators(request.uri().path());
-        let router = if is_emulators { emulator.clone() } else { product.clone() };
+        let is_emulator_path = is_emulator_path(request.uri().path());
+        let router = if is_emulator_path { emulator.clone() } else { product.clone() };
         router.oneshot(request)
     })
 }
 
-fn is_emulators(path: &str) -> bool {
+fn is_emulator_path(path: &str) -> bool {
     let bots =
         |start| path.strip_prefix(start).is_some_and(|rest: &str| rest.starts_with(|c: char| c.is_ascii_digit()));
     let is_under =
@@ -106,24 +106,24 @@ fn is_emulators(path: &str) -> bool {
     bots("/bot") || bots("/file/bot") || is_under("/client") || is_under("/chat")
 }
 
-/// The pages; where no room has the front page, the chat is what there is to see.
+/// The pages; without a front page, `/` leads to the chat.
 fn pages(product: &Product) -> Router {
-    let has_front_page = product.app.rooms.links().any(|(_, path)| path == "/");
+    let has_front_page = product.app.rooms.demo_links().any(|(_, path)| path == "/");
     let pages = product.router();
     if has_front_page { pages } else { pages.route("/", get(async || Redirect::temporary("/chat"))) }
 }
 
-/// Removes what an earlier demo left, unless one is still running on it. What others have put there stays.
+/// Removes the data of an earlier demo, unless one is still running on it. Other files stay.
 fn start_over(data: &Path) -> anyhow::Result<()> {
     let emulator = data.join(EMULATOR);
-    let _lock = opora_emulator::journal::lock(&emulator)?;
-    let mut gone: Vec<PathBuf> = FOLDERS.iter().map(|folder| data.join(folder)).collect();
-    let beside = std::fs::read_dir(data).into_iter().flatten().flatten();
-    gone.extend(
-        beside.filter(|entry| entry.file_name().to_string_lossy().starts_with(DATABASE)).map(|entry| entry.path()),
+    let _lock = opora_emulator::event_log::lock(&emulator)?;
+    let mut paths: Vec<PathBuf> = FOLDERS.iter().map(|folder| data.join(folder)).collect();
+    let entries = std::fs::read_dir(data).into_iter().flatten().flatten();
+    paths.extend(
+        entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(DATABASE)).map(|entry| entry.path()),
     );
-    gone.push(emulator);
-    for path in gone {
+    paths.push(emulator);
+    for path in paths {
         let removed = if path.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
         match removed {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -140,12 +140,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_emulators_paths_are_told_from_the_products() {
+    fn paths_of_the_emulator_are_recognized() {
         for path in ["/bot1:a/getMe", "/file/bot1:a/x.jpg", "/client", "/client/1:a/users", "/chat"] {
-            assert!(is_emulators(path), "{path}");
+            assert!(is_emulator_path(path), "{path}");
         }
         for path in ["/", "/bots", "/files/bot", "/clients", "/chats", "/people/1", "/sign-in"] {
-            assert!(!is_emulators(path), "{path}");
+            assert!(!is_emulator_path(path), "{path}");
         }
     }
 }

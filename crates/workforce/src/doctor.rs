@@ -1,6 +1,6 @@
-//! `opora doctor`: looks at everything that `opora run` needs, and says what to do.
+//! `opora doctor`: checks everything that `opora run` needs, and says what to do.
 //!
-//! It changes nothing and stops nobody, so it can be asked beside a running bot. What it cannot look at, it says.
+//! It changes nothing and stops nothing, so it can run beside a bot. It reports what it cannot check.
 
 use anyhow::bail;
 use clap::Args;
@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::config::{self, Config, Flags, Mistakes};
 use crate::state::output;
 
-mod places;
+mod storage;
 mod telegram;
 
 #[derive(Debug, Args)]
@@ -21,7 +21,7 @@ pub struct Arguments {
     json: bool,
 }
 
-/// What was looked at, and how it is.
+/// A checked subject and its health.
 #[derive(Debug, Serialize)]
 struct Finding {
     what: &'static str,
@@ -35,7 +35,7 @@ struct Finding {
 #[serde(rename_all = "lowercase")]
 enum Health {
     Ok,
-    /// The product runs, and somebody should know this.
+    /// The product runs, but the operator should know.
     Note,
     Trouble,
 }
@@ -43,7 +43,7 @@ enum Health {
 /// `opora doctor`.
 pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
     let findings = match config::load(&arguments.flags) {
-        Ok(config) => look_at_everything(&config).await,
+        Ok(config) => check_everything(&config).await,
         Err(wrong) => mistakes(wrong),
     };
     if arguments.json {
@@ -54,30 +54,30 @@ pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
     }
     match findings.iter().filter(|finding| finding.health == Health::Trouble).count() {
         0 => Ok(()),
-        1 => bail!("one thing has to be mended"),
-        number => bail!("{number} things have to be mended"),
+        1 => bail!("one problem has to be fixed"),
+        number => bail!("{number} problems have to be fixed"),
     }
 }
 
-async fn look_at_everything(config: &Config) -> Vec<Finding> {
+async fn check_everything(config: &Config) -> Vec<Finding> {
     let version = Finding::ok("version", format!("opora {}", env!("CARGO_PKG_VERSION")));
-    // None waits for another: a server that does not answer takes its time.
+    // At the same time: a server that does not answer takes its time.
     let (telegram, clock, database, store, redis, files, modes, disk, web) = tokio::join!(
-        telegram::look(config),
-        telegram::look_at_clock(config),
-        places::look_at_database(config),
-        places::look_at_store(config),
-        places::look_at_redis(config),
-        places::look_at_files(config),
-        places::look_at_modes(config),
-        places::look_at_disk(config),
-        places::look_at_port(config),
+        telegram::check(config),
+        telegram::check_clock(config),
+        storage::check_database(config),
+        storage::check_store(config),
+        storage::check_redis(config),
+        storage::check_files(config),
+        storage::check_modes(config),
+        storage::check_disk(config),
+        storage::check_port(config),
     );
     let first = [version].into_iter().chain(telegram).chain([clock, database]);
     first.chain(store).chain(redis).chain([files, modes, disk, web]).collect()
 }
 
-/// A configuration that cannot be read is a finding for each of its mistakes.
+/// A finding for each mistake of an invalid configuration.
 fn mistakes(Mistakes(mistakes): Mistakes) -> Vec<Finding> {
     let advice = "see deploy/opora.toml for what can be set";
     mistakes.into_iter().map(|mistake| Finding::trouble("configuration", mistake, advice)).collect()

@@ -1,8 +1,7 @@
 //! The application's own tables.
 //!
-//! Pages and handlers read through a pool. Writes commit with the turn that asked for them, or, where there is no turn,
-//! through the same writer as the turns; nothing writes beside it. Rooms call each other's front doors, and only a room
-//! itself knows its tables.
+//! Pages and handlers read through a pool. Writes commit with their turn, or, without a turn, through the same writer
+//! as the turns. Nothing else writes. Only the room itself knows its tables; other rooms call its public functions.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,55 +18,54 @@ use sqlx::{Connection, Executor, PgConnection};
 
 use crate::private;
 
+pub use self::action_error::{ActionError, NOT_ALLOWED, RefusalReason};
 pub use self::address::Address;
-pub use self::among::among;
-pub use self::done::{NOT_ALLOWED, NotDone, Rule};
-pub use self::migrations::Look;
-pub use self::once::{Once, forget_sent};
-pub use self::writing::{InTurn, Writing};
+pub use self::form_key::{FormKey, delete_old_form_keys};
+pub use self::in_ids::in_ids;
+pub use self::migrations::DatabaseStatus;
+pub use self::transaction::{Transaction, WriteInTurn};
 
+mod action_error;
 mod address;
-mod among;
 pub mod days;
-mod done;
+mod form_key;
+mod in_ids;
 mod migrations;
-mod once;
-pub mod typed;
-mod writing;
+mod transaction;
+pub mod user_text;
 
-/// How many pages and handlers read at once.
-const READERS: u32 = 8;
+/// Maximum number of read connections.
+const MAX_READ_CONNECTIONS: u32 = 8;
 
-/// How long somebody waits for a connection to read by. A handler has more time, and is tried again.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// Time to wait for a read connection. A handler has more time, and is retried.
+const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long a connection may take to show that it is there.
-const ANSWERS_WITHIN: Duration = Duration::from_millis(1_500);
+/// Time for a connection to answer a ping.
+const PING_TIMEOUT: Duration = Duration::from_millis(1_500);
 
-/// The domain's database, and the store through which it is written. Clones are the same one.
+/// The application's database, and the store that writes it. Clones share both.
 #[derive(Clone, Debug)]
 pub struct Domain {
     readers: DatabaseConnection,
     store: Arc<dyn Store>,
 }
 
-/// Why a write outside of a turn did not happen.
+/// Why a write outside a turn did not happen.
 #[derive(Debug, thiserror::Error)]
 pub enum NotWritten {
-    /// A rule of the business said no; the words are for whoever asked.
+    /// A rule of the business refused it; the text is for the person who asked.
     #[error("{0}")]
     Refused(String),
-    /// The database did not take it.
+    /// The database failed.
     #[error(transparent)]
     Failed(StoreError),
 }
 
 impl Domain {
-    /// Opens everything for a bot: the tables, brought up to date, and the conversations at `state`, which commit
-    /// together.
+    /// Opens everything for a bot: migrates the tables, and opens the conversations at `state`, which commit with them.
     pub async fn open(state: &str, database: &Address) -> anyhow::Result<Self> {
         Self::migrate(database).await?;
-        // One database for both may be written in two ways.
+        // The same database may be written in two ways in `state` and `database`.
         let apart = (Address::parse(state).as_ref() != Some(database)).then(|| database.url());
         let mut store = opora::store::open_with_database(state, apart.as_deref()).await;
         if let Err(OpenError::KeepsConversations(why)) = &store {
@@ -78,28 +76,29 @@ impl Domain {
             OpenError::CannotOpen(_) => anyhow::anyhow!("cannot open the store that STATE_URL names: {error}"),
             other => other.into(),
         })?;
-        Self::over(database, store).await
+        Self::with_store(database, store).await
     }
 
-    /// Opens the tables for a command, beside a bot that runs or without one.
-    pub async fn beside(database: &Address) -> anyhow::Result<Self> {
+    /// Opens the tables for a command, while a bot runs or not.
+    pub async fn open_for_command(database: &Address) -> anyhow::Result<Self> {
         Self::migrate(database).await?;
-        // A command notes nothing of what it has seen: that is the bot's.
+        // A command writes no last-seen record: that belongs to the bot.
         let plain = database.clone().with(|url| PostgresStore::plain_address(&url));
         let store = opora::store::open(&plain.url()).await.with_context(|| format!("cannot open {database}"))?;
-        Self::over(database, store).await
+        Self::with_store(database, store).await
     }
 
-    /// The same for a command to which an empty database would tell a lie: where there are no tables, none are made.
-    pub async fn beside_existing(database: &Address) -> anyhow::Result<Self> {
-        let found = Self::look(database).await.with_context(|| format!("cannot open {database}"))?;
-        let is_there = found.is_some_and(|found| found.steps_taken > 0);
-        anyhow::ensure!(is_there, "there is nothing of Opora's in {database}: look at DATABASE_URL and DATA_DIR");
-        Self::beside(database).await
+    /// Like [`Domain::open_for_command`], for commands that would mislead on an empty database: fails if there are no
+    /// tables.
+    pub async fn open_existing_for_command(database: &Address) -> anyhow::Result<Self> {
+        let status = Self::inspect(database).await.with_context(|| format!("cannot open {database}"))?;
+        let is_there = status.is_some_and(|status| status.applied > 0);
+        anyhow::ensure!(is_there, "there is nothing of Opora's in {database}: check DATABASE_URL and DATA_DIR");
+        Self::open_for_command(database).await
     }
 
-    /// Reads from a database whose tables are up to date; what is written goes through `store`.
-    pub async fn over(database: &Address, store: Arc<dyn Store>) -> anyhow::Result<Self> {
+    /// Reads from a database whose tables are up to date, and writes through `store`.
+    pub async fn with_store(database: &Address, store: Arc<dyn Store>) -> anyhow::Result<Self> {
         let readers = match database {
             Address::Sqlite(path) => SqlxSqliteConnector::from_sqlx_sqlite_pool(sqlite_readers(path).await?),
             Address::Postgres(url) => {
@@ -112,8 +111,8 @@ impl Domain {
         Ok(Self { readers, store })
     }
 
-    /// Brings the tables up to date; answers the names of the steps that were taken. None are made in a database that came
-    /// back empty, or that is another one.
+    /// Brings the tables up to date and returns the names of the applied migrations. Fails on a PostgreSQL that came
+    /// back empty or is another one.
     pub async fn migrate(database: &Address) -> anyhow::Result<Vec<&'static str>> {
         if let Address::Postgres(url) = database {
             PostgresStore::check(url).await.with_context(|| format!("cannot use {database}"))?;
@@ -124,37 +123,37 @@ impl Domain {
         migrations::run(database).await.with_context(|| format!("cannot bring {database} up to date"))
     }
 
-    /// Looks at the tables and changes nothing. None: there is no such file.
-    pub async fn look(database: &Address) -> anyhow::Result<Option<Look>> {
-        migrations::look(database).await
+    /// Reads the database's version and migrations, and changes nothing. None: there is no such file.
+    pub async fn inspect(database: &Address) -> anyhow::Result<Option<DatabaseStatus>> {
+        migrations::inspect(database).await
     }
 
-    /// Where the conversations are kept, for the bot.
+    /// The store of the conversations.
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.store
     }
 
-    /// For queries.
+    /// The pool for queries.
     pub fn read(&self) -> &DatabaseConnection {
         &self.readers
     }
 
-    /// Writes outside of a turn: a page, a job, a command. All of it or nothing.
+    /// Writes outside a turn, for a page, a job or a command. All or nothing.
     pub async fn write<F>(&self, run: F) -> Result<(), NotWritten>
     where
-        F: for<'w> FnOnce(&'w Writing<'_, '_>) -> BoxFuture<'w, Result<(), WriteError>> + Send + 'static,
+        F: for<'w> FnOnce(&'w Transaction<'_, '_>) -> BoxFuture<'w, Result<(), WriteError>> + Send + 'static,
     {
-        self.store.write(writing::within(run)).await.map_err(|error| match error {
+        self.store.write(transaction::domain_writes(run)).await.map_err(|error| match error {
             StoreError::Refused(refusal) => NotWritten::Refused(refusal.0),
             other => NotWritten::Failed(other),
         })
     }
 
-    /// The same for a write that answers something.
+    /// Like [`Domain::write`], and returns a value.
     pub async fn write_and_get<T, F>(&self, run: F) -> Result<T, NotWritten>
     where
         T: Send + 'static,
-        F: for<'w> FnOnce(&'w Writing<'_, '_>) -> BoxFuture<'w, Result<T, WriteError>> + Send + 'static,
+        F: for<'w> FnOnce(&'w Transaction<'_, '_>) -> BoxFuture<'w, Result<T, WriteError>> + Send + 'static,
     {
         let given = Arc::new(Mutex::new(None));
         let answer = Arc::clone(&given);
@@ -170,9 +169,9 @@ impl Domain {
         got.ok_or_else(|| NotWritten::Refused("the write was not carried out".to_owned()))
     }
 
-    /// Lets go of files and connections: of Redis if conversations are there, then of the database.
+    /// Closes files and connections: Redis if conversations are there, then the database.
     pub async fn close(&self) -> anyhow::Result<()> {
-        // Who reads a file goes first, so that its writer can fold the log into it.
+        // Readers of a file close first, so that its writer can checkpoint the log.
         let is_file = self.readers.get_database_backend() == DbBackend::Sqlite;
         if is_file {
             self.readers.clone().close().await?;
@@ -186,47 +185,50 @@ impl Domain {
     }
 }
 
-/// Makes a database file that only its owner can read, and its folder. SQLite gives the same mode to its logs.
+/// Creates a private database file, and its folder. SQLite gives the same mode to its logs.
 async fn create_file(path: &Path) -> anyhow::Result<()> {
     let path = path.to_owned();
     let created = tokio::task::spawn_blocking(move || {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            let made = private::create_folder(folder);
-            made.with_context(|| format!("cannot make the folder {}", folder.display()))?;
+            let created = private::create_folder(folder);
+            created.with_context(|| format!("cannot make the folder {}", folder.display()))?;
         }
         private::create_file(&path).with_context(|| format!("cannot make {}", path.display()))
     });
     created.await?
 }
 
-/// Whether an error of a handler's says that the database is away for now.
-pub fn is_passing(error: &BoxError) -> bool {
+/// Whether a handler's error means that the database is temporarily away.
+pub fn is_transient(error: &BoxError) -> bool {
     match error.downcast_ref::<DbErr>() {
         Some(DbErr::ConnectionAcquire(_)) => true,
         Some(DbErr::Conn(why) | DbErr::Exec(why) | DbErr::Query(why)) => match why {
-            RuntimeErr::SqlxError(error) => opora::store::is_passing(&**error),
+            RuntimeErr::SqlxError(error) => opora::store::is_transient(&**error),
             RuntimeErr::Internal(_) => false,
         },
         _ => false,
     }
 }
 
-/// A connection that was lost without a word answers nothing and ends nothing, and the pool itself would ask it without a
-/// limit: whoever comes for one would wait in vain, and one that somebody left in the midst would keep its place.
+/// Half-open connections answer nothing, and the pool's own test has no timeout. So connections are pinged with a
+/// timeout when they are taken and when they are returned.
 ///
-/// After five runs of a query PostgreSQL may plan it once for all values. Such a plan does not know how narrow a range of
-/// days is, and reads the more rows the longer the history is.
+/// After five runs PostgreSQL may switch a query to a generic plan. Such a plan does not know how narrow a range of
+/// days is, and reads more rows as the history grows.
 async fn postgres_readers(url: &str) -> Result<sqlx::PgPool, sqlx::Error> {
-    let options = PgPoolOptions::new().max_connections(READERS).acquire_timeout(PATIENCE).test_before_acquire(false);
+    let options = PgPoolOptions::new()
+        .max_connections(MAX_READ_CONNECTIONS)
+        .acquire_timeout(ACQUIRE_TIMEOUT)
+        .test_before_acquire(false);
     let options = options.after_connect(|connection, _| {
         Box::pin(async move { connection.execute("SET plan_cache_mode = force_custom_plan").await.map(drop) })
     });
-    let asked = options.before_acquire(|connection, _| Box::pin(is_there(connection)));
-    asked.after_release(|connection, _| Box::pin(is_there(connection))).connect(url).await
+    let pinged = options.before_acquire(|connection, _| Box::pin(ping(connection)));
+    pinged.after_release(|connection, _| Box::pin(ping(connection))).connect(url).await
 }
 
-async fn is_there(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
-    match tokio::time::timeout(ANSWERS_WITHIN, connection.ping()).await {
+async fn ping(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
+    match tokio::time::timeout(PING_TIMEOUT, connection.ping()).await {
         Ok(answer) => answer.map(|()| true),
         Err(_) => Err(sqlx::Error::Io(std::io::ErrorKind::TimedOut.into())),
     }
@@ -234,5 +236,5 @@ async fn is_there(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
 
 async fn sqlite_readers(path: &Path) -> Result<sqlx::SqlitePool, sqlx::Error> {
     let options = SqliteConnectOptions::new().filename(path).read_only(true);
-    SqlitePoolOptions::new().max_connections(READERS).connect_with(options).await
+    SqlitePoolOptions::new().max_connections(MAX_READ_CONNECTIONS).connect_with(options).await
 }

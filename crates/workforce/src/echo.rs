@@ -1,6 +1,6 @@
-//! A bot that answers whatever it is sent, and shows every kind of button: to try the chat page with.
+//! `--echo`: a bot that repeats its messages and shows every kind of button, to try the chat page.
 //!
-//! It talks to the emulator over HTTP like any other bot, and keeps nothing: what it counts lies in the buttons.
+//! It talks to the emulator over HTTP like any other bot. It keeps no state: its counters are in the buttons.
 
 use std::time::Duration;
 
@@ -12,17 +12,17 @@ use tokio::task::JoinHandle;
 
 use crate::texts::Language;
 
-/// Anybody may know it: it opens nothing but an emulator.
+/// Not a secret: it opens only an emulator.
 pub const TOKEN: &str = "7000000002:AAOporaEchoOporaEchoOporaEchoOpora2";
 const POLL_SECONDS: u64 = 25;
 
-/// Adds the bot and two people, and lets it answer.
+/// Adds the bot and two people, and starts the bot.
 pub fn begin(emulator: &Emulator, port: u16, language: Language) -> JoinHandle<()> {
     add_people(emulator, language);
     tokio::spawn(run(format!("http://127.0.0.1:{port}"), language))
 }
 
-/// Names the bot and adds its people; doing it again changes nothing.
+/// Names the bot and adds its people; repeating it changes nothing.
 fn add_people(emulator: &Emulator, language: Language) {
     let Some(bot) = Token::parse(TOKEN).and_then(|token| emulator.bot(&token)) else { return };
     let people = match language {
@@ -44,14 +44,14 @@ fn add_people(emulator: &Emulator, language: Language) {
     }
 }
 
-/// A client for this very process: a proxy that the environment names could not reach it.
+/// A client for this process. A proxy from the environment could not reach it.
 fn http() -> reqwest::Client {
     reqwest::Client::builder().no_proxy().build().unwrap_or_default()
 }
 
-/// Polls for ever; an error is told once and tried again after a second.
+/// Polls forever; an error is logged and retried after a second.
 async fn run(base: String, language: Language) {
-    let bot = Echo { http: http(), url: format!("{base}/bot{TOKEN}"), texts: Texts::of(language) };
+    let bot = Echo { http: http(), url: format!("{base}/bot{TOKEN}"), texts: Texts::for_language(language) };
     if let Err(error) = bot.introduce().await {
         tracing::warn!(error = %error, "the echo bot could not introduce itself");
     }
@@ -104,14 +104,14 @@ impl Echo {
 
     async fn handle(&self, update: &Value) -> anyhow::Result<()> {
         if let Some(query) = update.get("callback_query") {
-            return self.pressed(query).await;
+            return self.handle_button(query).await;
         }
         let Some(message) = update.get("message") else {
             return Ok(());
         };
         let chat = &message["chat"]["id"];
         if let Some(text) = message["text"].as_str() {
-            return self.said(chat, text).await;
+            return self.handle_text(chat, text).await;
         }
         if let Some(photo) = message["photo"].as_array().and_then(|sizes| sizes.last()) {
             let parameters = json!({"chat_id": chat, "photo": photo["file_id"], "caption": self.texts.photo});
@@ -134,7 +134,7 @@ impl Echo {
         Ok(())
     }
 
-    async fn said(&self, chat: &Value, text: &str) -> anyhow::Result<()> {
+    async fn handle_text(&self, chat: &Value, text: &str) -> anyhow::Result<()> {
         let texts = self.texts;
         match text {
             "/start" => {
@@ -168,14 +168,13 @@ impl Echo {
         }
     }
 
-    async fn pressed(&self, query: &Value) -> anyhow::Result<()> {
+    async fn handle_button(&self, query: &Value) -> anyhow::Result<()> {
         let data = query["data"].as_str().unwrap_or_default();
-        let answer = match data {
+        let mut answer = match data {
             "toast" => json!({"text": self.texts.toast_answer}),
             "alert" => json!({"text": self.texts.alert_answer, "show_alert": true}),
             _ => json!({}),
         };
-        let mut answer = answer;
         answer["callback_query_id"] = query["id"].clone();
         self.call("answerCallbackQuery", answer).await?;
         let Some(count) = data.strip_prefix("count:").and_then(|count| count.parse::<u32>().ok()) else {
@@ -198,7 +197,7 @@ impl Echo {
     }
 }
 
-/// What the bot says, in one language.
+/// The bot's texts in one language.
 struct Texts {
     name: &'static str,
     description: &'static str,
@@ -227,7 +226,7 @@ struct Texts {
 }
 
 impl Texts {
-    fn of(language: Language) -> &'static Self {
+    fn for_language(language: Language) -> &'static Self {
         match language {
             Language::Ru => &RUSSIAN,
             Language::En => &ENGLISH,

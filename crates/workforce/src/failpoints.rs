@@ -1,10 +1,10 @@
-//! Named places of the application at which a test ends the process, beside those of the library.
+//! The application's failpoints: named places where a test can pause or kill the process, besides those of the library.
 //!
-//! They are in no release build: there a place is nothing, and nobody asks what is to be armed.
+//! Release builds have none.
 
-/// One more file of a registration is in its place, and nobody knows yet.
+/// A file of a registration has its final name, and no row refers to it yet.
 pub const REGISTRATION_AFTER_RENAME: &str = "registration.after_rename";
-/// An attachment is in its place, and its row does not say so yet.
+/// An attachment's file has its final name, and its row does not say so yet.
 pub const ATTACHMENT_AFTER_RENAME: &str = "attachment.after_rename";
 /// A notice is committed, and not posted yet.
 pub const NOTICE_BEFORE_POST: &str = "notice.before_post";
@@ -12,7 +12,7 @@ pub const NOTICE_BEFORE_POST: &str = "notice.before_post";
 pub const NOTICE_AFTER_POST: &str = "notice.after_post";
 /// A person is forgotten in the tables, and not yet in the store.
 pub const FORGETTING_BEFORE_STORE: &str = "forgetting.before_store";
-/// A person is forgotten in the store, and the note that asks for it is still there.
+/// A person is forgotten in the store, and the row in the forget queue still exists.
 pub const FORGETTING_AFTER_STORE: &str = "forgetting.after_store";
 
 #[cfg(debug_assertions)]
@@ -25,7 +25,7 @@ const ALL: &[&str] = &[
     FORGETTING_AFTER_STORE,
 ];
 
-/// Arms what the environment names, such as `registration.after_rename=pause@2`.
+/// Arms the failpoints that the environment names, such as `registration.after_rename=pause@2`.
 #[cfg(debug_assertions)]
 pub fn arm() -> anyhow::Result<()> {
     opora::failpoints::add(ALL);
@@ -37,7 +37,7 @@ pub fn arm() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A place; goes on at once unless it is armed.
+/// A failpoint; does nothing unless it is armed.
 pub async fn hit(name: &'static str) {
     #[cfg(debug_assertions)]
     opora::failpoints::hit(name).await;

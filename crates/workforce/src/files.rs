@@ -1,7 +1,6 @@
-//! Where what people sent is kept: a private folder or a bucket, in which each file has a generated name.
+//! Stored files that people sent: a private folder or a bucket, in which each file has a generated name.
 //!
-//! A file is there whole or not at all, and once it is kept it is durable. Who may see one is decided by whoever asks;
-//! what belongs to whom is in the tables.
+//! A stored file is complete and durable. The caller decides who may see it, and the tables say who owns it.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -23,139 +22,138 @@ pub use crate::config::{BucketAddress, FilesAddress};
 mod bucket;
 mod folder;
 pub mod installation;
+pub mod pending_files;
 mod sniff;
-pub mod under_way;
 
-/// Where the mark of the installation lies: apart from the files, where nobody lists or removes it.
+/// Path of the installation mark: apart from the files, so that it is neither listed nor removed.
 const MARK: [&str; 2] = [".opora", "installation"];
 
-/// How much is copied or sent at once.
+/// Size of a chunk that is copied or sent.
 const CHUNK_BYTES: usize = 64 * 1024;
 
-/// The bytes of a file, piece by piece. It ends with an error where the file ends too early.
-pub type Pieces = BoxStream<'static, io::Result<Bytes>>;
+/// The bytes of a file as a stream. It ends with an error if the file is too short.
+pub type ByteStream = BoxStream<'static, io::Result<Bytes>>;
 
-/// The front door. Clones are the same place.
+/// The storage of files. Clones share it.
 #[derive(Clone, Debug)]
-pub struct Files(Place);
+pub struct Files(Backend);
 
 #[derive(Clone, Debug)]
-enum Place {
+enum Backend {
     Folder(Folder),
     Bucket(Bucket),
 }
 
-/// What may be kept.
+/// What may be stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accepts {
     Images,
     Anything,
 }
 
-/// A file that has been kept.
+/// A stored file's properties.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kept {
+pub struct StoredFile {
     pub media_type: MediaType,
     pub size_bytes: u64,
     /// In hexadecimal.
     pub sha256: String,
 }
 
-/// Why a file was not kept.
+/// Why a file was not stored.
 #[derive(Debug, thiserror::Error)]
-pub enum NotKept {
+pub enum StoreFileError {
     #[error("it is not an image")]
     NotAnImage,
     #[error(transparent)]
     Storage(#[from] io::Error),
 }
 
-/// A file that is there.
+/// A file in the storage.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct FileEntry {
     pub name: String,
     pub changed_at: Millis,
 }
 
 impl Accepts {
-    fn check(self, media_type: MediaType) -> Result<MediaType, NotKept> {
+    fn check(self, media_type: MediaType) -> Result<MediaType, StoreFileError> {
         let is_good = self == Self::Anything || media_type.is_image();
-        if is_good { Ok(media_type) } else { Err(NotKept::NotAnImage) }
+        if is_good { Ok(media_type) } else { Err(StoreFileError::NotAnImage) }
     }
 }
 
 impl Files {
-    /// The place that `FILES_URL` names. Nothing is asked of it yet.
+    /// The storage that `FILES_URL` names. It is not contacted yet.
     pub fn at(address: &FilesAddress) -> Self {
         Self(match address {
-            FilesAddress::Folder(folder) => Place::Folder(Folder::at(folder.clone())),
-            FilesAddress::Bucket(address) => Place::Bucket(Bucket::at(address.clone())),
+            FilesAddress::Folder(folder) => Backend::Folder(Folder::at(folder.clone())),
+            FilesAddress::Bucket(address) => Backend::Bucket(Bucket::at(address.clone())),
         })
     }
 
-    /// Keeps a copy under this name, in place of one that an earlier try left. One that is there already and whose source
-    /// is gone was kept by an earlier try.
-    pub async fn keep(&self, name: String, source: PathBuf, accepts: Accepts) -> Result<Kept, NotKept> {
+    /// Stores a copy under this name, in place of one that an earlier attempt left. If the source is gone, an earlier
+    /// attempt has stored it.
+    pub async fn store(&self, name: String, source: PathBuf, accepts: Accepts) -> Result<StoredFile, StoreFileError> {
         match &self.0 {
-            Place::Folder(folder) => folder.keep(name, source, accepts).await,
-            Place::Bucket(bucket) => bucket.keep(&name, source, accepts).await,
+            Backend::Folder(folder) => folder.store(name, source, accepts).await,
+            Backend::Bucket(bucket) => bucket.store(&name, source, accepts).await,
         }
     }
 
-    /// Keeps another copy of an image that is here already.
-    pub async fn copy_image(&self, from: &str, to: String) -> Result<Kept, NotKept> {
+    /// Stores another copy of a stored image.
+    pub async fn copy_image(&self, from: &str, to: String) -> Result<StoredFile, StoreFileError> {
         match &self.0 {
-            Place::Folder(folder) => folder.copy_image(from, to).await,
-            Place::Bucket(bucket) => bucket.copy_image(from, &to).await,
+            Backend::Folder(folder) => folder.copy_image(from, to).await,
+            Backend::Bucket(bucket) => bucket.copy_image(from, &to).await,
         }
     }
 
-    /// What is kept under this name; none if there is nothing.
+    /// The content of a file; none if it does not exist.
     pub async fn read(&self, name: String) -> io::Result<Option<Vec<u8>>> {
         match &self.0 {
-            Place::Folder(folder) => folder.read(name).await,
-            Place::Bucket(bucket) => bucket.read(&name).await,
+            Backend::Folder(folder) => folder.read(name).await,
+            Backend::Bucket(bucket) => bucket.read(&name).await,
         }
     }
 
-    /// These bytes of what is kept under this name, without reading the others; none if there is nothing. At any time only
-    /// a small piece of them is in memory.
-    pub async fn pieces(&self, name: String, range: Range<u64>) -> io::Result<Option<Pieces>> {
+    /// A range of a file as a stream; none if it does not exist. Only a small part is in memory at any time.
+    pub async fn stream(&self, name: String, range: Range<u64>) -> io::Result<Option<ByteStream>> {
         match &self.0 {
-            Place::Folder(folder) => folder.pieces(name, range).await,
-            Place::Bucket(bucket) => bucket.pieces(name, range).await,
+            Backend::Folder(folder) => folder.stream(name, range).await,
+            Backend::Bucket(bucket) => bucket.stream(name, range).await,
         }
     }
 
-    /// The hash of what is kept under this name; none if there is nothing.
+    /// The hash of a file; none if it does not exist.
     pub async fn hash(&self, name: String) -> io::Result<Option<String>> {
         match &self.0 {
-            Place::Folder(folder) => folder.hash(name).await,
-            Place::Bucket(bucket) => Ok(bucket.read(&name).await?.map(|bytes| hashed(&bytes))),
+            Backend::Folder(folder) => folder.hash(name).await,
+            Backend::Bucket(bucket) => Ok(bucket.read(&name).await?.map(|bytes| hashed(&bytes))),
         }
     }
 
-    /// Removes files; those that are gone already do no harm.
+    /// Removes files; missing ones are ignored.
     pub async fn remove(&self, names: Vec<String>) -> io::Result<()> {
         match &self.0 {
-            Place::Folder(folder) => folder.remove(names).await,
-            Place::Bucket(bucket) => bucket.remove(names).await,
+            Backend::Folder(folder) => folder.remove(names).await,
+            Backend::Bucket(bucket) => bucket.remove(names).await,
         }
     }
 
-    /// Everything that is kept, whoever it belongs to.
-    pub async fn all(&self) -> io::Result<Vec<Found>> {
+    /// All stored files.
+    pub async fn all(&self) -> io::Result<Vec<FileEntry>> {
         match &self.0 {
-            Place::Folder(folder) => folder.all().await,
-            Place::Bucket(bucket) => bucket.all().await,
+            Backend::Folder(folder) => folder.all().await,
+            Backend::Bucket(bucket) => bucket.all().await,
         }
     }
 
-    /// Whose files these are, by the mark that was left with them; see [`installation`].
+    /// The installation mark that was stored with the files; see [`installation`].
     async fn mark(&self) -> io::Result<Option<String>> {
         let mark = match &self.0 {
-            Place::Folder(folder) => folder.mark().await?,
-            Place::Bucket(bucket) => bucket.mark().await?,
+            Backend::Folder(folder) => folder.mark().await?,
+            Backend::Bucket(bucket) => bucket.mark().await?,
         };
         let mark = mark.map(|bytes| String::from_utf8_lossy(&bytes).trim().to_owned());
         Ok(mark.filter(|mark| !mark.is_empty()))
@@ -163,53 +161,53 @@ impl Files {
 
     async fn set_mark(&self, mark: String) -> io::Result<()> {
         match &self.0 {
-            Place::Folder(folder) => folder.set_mark(mark).await,
-            Place::Bucket(bucket) => bucket.set_mark(mark).await,
+            Backend::Folder(folder) => folder.set_mark(mark).await,
+            Backend::Bucket(bucket) => bucket.set_mark(mark).await,
         }
     }
 
-    /// The folder of what is not whole yet, or never became so; a bucket has no such files.
+    /// The folder of incomplete files; a bucket has none.
     pub fn incoming(&self) -> Option<PathBuf> {
         match &self.0 {
-            Place::Folder(folder) => Some(folder.incoming()),
-            Place::Bucket(_) => None,
+            Backend::Folder(folder) => Some(folder.incoming()),
+            Backend::Bucket(_) => None,
         }
     }
 
-    /// Stores something small and takes it away again, to see whether that can be done. A folder is made by the first
-    /// document; a bucket has to be there.
-    pub async fn try_out(&self) -> io::Result<()> {
+    /// Stores and removes a small file, to check that it works. A folder is created by the first document; a bucket has
+    /// to exist.
+    pub async fn check_writable(&self) -> io::Result<()> {
         match &self.0 {
-            Place::Folder(folder) => folder.try_out().await,
-            Place::Bucket(bucket) => bucket.try_out().await,
+            Backend::Folder(folder) => folder.check_writable().await,
+            Backend::Bucket(bucket) => bucket.check_writable().await,
         }
     }
 }
 
-/// Why the bytes of a file cannot all be given.
+/// The error for a file that is too short.
 fn too_short(missing_bytes: u64) -> io::Error {
-    let why = format!("the file is {missing_bytes} bytes shorter than expected");
-    io::Error::new(io::ErrorKind::UnexpectedEof, why)
+    let message = format!("the file is {missing_bytes} bytes shorter than expected");
+    io::Error::new(io::ErrorKind::UnexpectedEof, message)
 }
 
-/// A name that nobody guesses.
+/// A random name that cannot be guessed.
 pub fn generated_name() -> io::Result<String> {
     let mut bytes = [0_u8; 16];
     SystemRandom::new().fill(&mut bytes).map_err(|_| io::Error::other("the system gives no random numbers"))?;
     Ok(hexadecimal(&bytes))
 }
 
-/// The plain files of a folder; a folder that is not there has none. Nothing is followed.
-pub async fn list(folder: PathBuf) -> io::Result<Vec<Found>> {
+/// The plain files of a folder; empty if the folder does not exist. Links are not followed.
+pub async fn list(folder: PathBuf) -> io::Result<Vec<FileEntry>> {
     blocking(move || {
         let Some(entries) = found(fs::read_dir(folder))? else { return Ok(Vec::new()) };
         let mut files = Vec::new();
         for entry in entries {
             let entry = entry?;
-            // Gone since it was listed: somebody else has removed it.
+            // Removed since it was listed.
             let Some(metadata) = found(entry.metadata())?.filter(fs::Metadata::is_file) else { continue };
             let changed_at = millis(metadata.modified()?);
-            files.push(Found { name: entry.file_name().to_string_lossy().into_owned(), changed_at });
+            files.push(FileEntry { name: entry.file_name().to_string_lossy().into_owned(), changed_at });
         }
         files.sort_by(|one, other| one.name.cmp(&other.name));
         Ok(files)
@@ -217,12 +215,12 @@ pub async fn list(folder: PathBuf) -> io::Result<Vec<Found>> {
     .await?
 }
 
-/// Removes a file wherever it lies; one that is gone already does no harm.
+/// Removes a file at any path; a missing one is ignored.
 pub async fn remove(path: &Path) -> io::Result<()> {
     found(tokio::fs::remove_file(path).await).map(drop)
 }
 
-/// Whether a name stays within its place.
+/// Whether a name cannot lead out of the storage.
 fn is_plain(name: &str) -> bool {
     !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\\', '\0'])
 }
@@ -248,7 +246,7 @@ fn hashed(bytes: &[u8]) -> String {
     hexadecimal(digest::digest(&digest::SHA256, bytes).as_ref())
 }
 
-/// None where there is no such file.
+/// None if there is no such file.
 fn found<T>(answer: io::Result<T>) -> io::Result<Option<T>> {
     match answer {
         Ok(value) => Ok(Some(value)),
@@ -277,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hash_is_the_same_by_pieces_and_at_once() {
+    fn a_hash_is_the_same_in_chunks_and_at_once() {
         let text = b"a picture".repeat(20_000);
         let (size, by_pieces) = copy_and_hash(&mut text.as_slice(), &mut io::sink()).unwrap();
         assert_eq!((size, by_pieces), (text.len() as u64, hashed(&text)));

@@ -1,39 +1,39 @@
-//! The front: the main menu by role, and what everybody can ask.
+//! The front: the main menu by role, and the commands for everybody.
 //!
-//! `/start` is a way out of every dialogue, and the way in for those who are not known yet: a room that has a
-//! [welcome](crate::rooms::Room::welcome) takes them on. Everything else here disturbs no dialogue that is open.
-//! What nobody else hears ends here.
+//! `/start` leaves every dialogue. For unknown people it leads to the room with a
+//! [welcome](crate::rooms::Room::welcome). Everything else here leaves open dialogues alone. Inputs that no other
+//! dialogue handles end here.
 
 use futures_util::future::BoxFuture;
 use opora::prelude::*;
 use serde_json::json;
 
 use crate::application::{App, Speaker};
-use crate::domain::InTurn;
+use crate::domain::WriteInTurn;
 use crate::people;
 use crate::person::{OWNERS, Person, Role, Status, role_name};
 use crate::rooms::Rooms;
 pub use crate::texts::menu_button;
 use crate::texts::{Language, MENU};
-use crate::web::{self, Asker};
+use crate::web::{self, RequestSource};
 use crate::{jobs, key, text};
 
 const LANGUAGE: &str = "language:";
 const CABINET: &str = "cabinet";
 
-pub mod fitting;
-pub mod ways;
+pub mod navigation;
+pub mod text_limits;
 
 /// The front's own dialogue.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
 #[states(dialogue = "front")]
 #[serde(tag = "at", rename_all = "snake_case")]
 pub enum Front {
-    /// Waits for the dialogue that a newcomer was led to.
+    /// Waits for the dialogue of a newcomer to end.
     Newcomer,
 }
 
-/// The front, and the timers of all jobs. It belongs at the end of a script: its last word is for what nobody heard.
+/// The front, and the timers of all jobs. It must be last in a script: it also answers unhandled inputs.
 pub fn dialogue(rooms: &Rooms) -> Dialogue<Front> {
     let front = Dialogue::new()
         .start(command("start"), start)
@@ -41,32 +41,32 @@ pub fn dialogue(rooms: &Rooms) -> Dialogue<Front> {
         .start(command("me"), me)
         .start(command("help"), help)
         .start(command("cabinet"), cabinet)
-        .start(button(CABINET), cabinet_pressed)
+        .start(button(CABINET), cabinet_button)
         .start(button(MENU), back_to_menu)
         .start(button(LANGUAGE), choose_language)
-        .returned(Front::NEWCOMER, newcomer_is_done)
+        .on_returned(Front::NEWCOMER, newcomer_returned)
         .restore(not_understood);
-    jobs::hear(front, rooms)
+    jobs::handle_timers(front, rooms)
 }
 
-/// Who speaks, if the person may act in any of these roles and talks to the bot alone; otherwise that is said, and there
-/// is nobody. So no room tells a group what is for one person: names, documents, pay.
-pub async fn allowed(turn: &mut Turn, roles: &[Role]) -> Result<Option<Person>, BoxError> {
-    let speaker = meet(turn).await?;
+/// The speaker, if the person has one of these roles and the chat is private; otherwise a refusal is said. So no room
+/// tells a group what is for one person: names, documents, pay.
+pub async fn allowed_person(turn: &mut Turn, roles: &[Role]) -> Result<Option<Person>, BoxError> {
+    let speaker = identify_speaker(turn).await?;
     if !is_private(turn) {
-        lead_out(turn, speaker.language, None);
+        ask_to_private_chat(turn, speaker.language, None);
         return Ok(None);
     }
     let allowed = speaker.person.filter(|person| person.may(roles));
     if allowed.is_none() {
-        let words = text!(speaker.language, "not-allowed-toast");
-        let _: Step<Front> = turn.refuse(words);
+        let text = text!(speaker.language, "not-allowed-toast");
+        let _: Step<Front> = turn.refuse(text);
     }
     Ok(allowed)
 }
 
-/// Who speaks. People sign in by their usernames, which Telegram lets them change: one that is not the known one is noted.
-async fn meet(turn: &mut Turn) -> Result<Speaker, BoxError> {
+/// The speaker. Stores a changed username, because people sign in by it.
+async fn identify_speaker(turn: &mut Turn) -> Result<Speaker, BoxError> {
     let speaker = turn.context::<App>().speaker(turn).await?;
     if let (Some(person), Some(account)) = (&speaker.person, turn.person())
         && person.telegram_id == account.id
@@ -78,57 +78,56 @@ async fn meet(turn: &mut Turn) -> Result<Speaker, BoxError> {
     Ok(speaker)
 }
 
-/// Whether a person talks to the bot alone. In a group everybody reads what is answered, and in a chat of a business
-/// account its owner does.
+/// Whether the person talks to the bot alone. A group reads the answers, and so does the owner of a business account.
 fn is_private(turn: &Turn) -> bool {
     turn.key().is_private()
 }
 
-/// Asks somebody in a group to come to the bot's own chat, by a link where its name is known.
-fn lead_out(turn: &mut Turn, language: Language, bot: Option<&str>) {
-    let words = text!(language, "front-privately-toast");
+/// Asks a person in a group to come to the bot's private chat, by a link if the bot's name is known.
+fn ask_to_private_chat(turn: &mut Turn, language: Language, bot: Option<&str>) {
+    let text = text!(language, "front-privately-toast");
     let Some(bot) = bot else {
-        let _: Step<Front> = turn.refuse(words);
+        let _: Step<Front> = turn.refuse(text);
         return;
     };
     let way = Button::url(text!(language, "front-privately-button"), format!("https://t.me/{bot}"));
-    turn.say(Say::text(words).buttons([[way]]));
+    turn.say(Say::text(text).buttons([[way]]));
 }
 
-/// Holds those back who ask too often: they are told once, and then nothing of theirs is heard until their time comes.
-/// In a group people talk to each other, and only commands are counted.
+/// Rate limit of the chat: a person who sends too much is told once, and then ignored until the limit allows more. In
+/// groups people talk to each other, so only commands count.
 pub fn guard<'t>(turn: &'t mut Turn, input: &'t Input) -> BoxFuture<'t, Result<bool, BoxError>> {
     Box::pin(async move {
-        // The product has no business in chats of others, so nothing is said there and nothing is done.
+        // The product does not act in chats of business accounts.
         if !turn.key().business.is_empty() {
             return Ok(false);
         }
-        let (app, asker) = (turn.context::<App>(), Asker::Account(turn.key().user));
+        let (app, source) = (turn.context::<App>(), RequestSource::Account(turn.key().user));
         let is_private = is_private(turn);
         if !is_private && !matches!(input, Input::Command(_)) {
             return Ok(true);
         }
-        // Not the turn's time, which stands still while a turn is tried again.
+        // Not the turn's time, which stands still while a turn is retried.
         let (limits, now) = (&app.limits, app.clock.now());
-        let as_owner = limits.owners_in_chat.take(asker.clone(), now).is_ok();
-        let Err(too_many) = limits.in_chat.take(asker.clone(), now) else { return Ok(true) };
-        // Only who is beyond what anybody may is looked up.
+        let as_owner = limits.owners_in_chat.take(source.clone(), now).is_ok();
+        let Err(too_many) = limits.in_chat.take(source.clone(), now) else { return Ok(true) };
+        // The person is looked up only beyond the general limit.
         let speaker = app.speaker(turn).await?;
         if as_owner && speaker.person.is_some_and(|person| person.may(OWNERS)) {
             return Ok(true);
         }
-        tracing::debug!(user = turn.key().user, "somebody asks too often");
-        let words = text!(speaker.language, "front-too-many-toast", seconds = too_many.retry_after_s().unwrap_or(1));
+        tracing::debug!(user = turn.key().user, "rate limit of the chat exceeded");
+        let text = text!(speaker.language, "front-too-many-toast", seconds = too_many.retry_after_s().unwrap_or(1));
         if matches!(input, Input::Press(_)) {
-            turn.toast(words);
-        } else if is_private && limits.told_in_chat.take(asker, now).is_ok() {
-            turn.say(words);
+            turn.toast(text);
+        } else if is_private && limits.wait_replies.take(source, now).is_ok() {
+            turn.say(text);
         }
         Ok(false)
     })
 }
 
-/// The commands that Telegram offers, for both languages: calls of the Bot API.
+/// Calls of the Bot API that set the list of commands, for each language and by default.
 pub fn commands(default: Language) -> Vec<serde_json::Value> {
     let offered = |language: Language| {
         let described = [
@@ -148,14 +147,14 @@ pub fn commands(default: Language) -> Vec<serde_json::Value> {
 }
 
 async fn start(turn: &mut Turn, command: Command) -> Step<Front> {
-    let (app, speaker) = (turn.context::<App>(), meet(turn).await?);
+    let (app, speaker) = (turn.context::<App>(), identify_speaker(turn).await?);
     if !is_private(turn) {
-        // Whom a command of a group is for stands behind it, and a command for others does not come here.
-        lead_out(turn, speaker.language, command.mention.as_deref());
+        // In a group the command mentions this bot.
+        ask_to_private_chat(turn, speaker.language, command.mention.as_deref());
         return Ok(Next::End);
     }
-    let standing = speaker.person.as_ref().map(|person| person.status);
-    if !matches!(standing, Some(Status::Verified | Status::Blocked))
+    let status = speaker.person.as_ref().map(|person| person.status);
+    if !matches!(status, Some(Status::Verified | Status::Blocked))
         && let Some(welcome) = app.rooms.welcome()
         && let Some(child) = welcome(turn, speaker.person.clone()).await?
     {
@@ -165,8 +164,8 @@ async fn start(turn: &mut Turn, command: Command) -> Step<Front> {
     Ok(Next::End)
 }
 
-async fn newcomer_is_done(_: &mut Turn, _: Returned) -> Step<Front> {
-    // Whoever led the newcomer has said how it ended.
+async fn newcomer_returned(_: &mut Turn, _: Returned) -> Step<Front> {
+    // The child dialogue has said how it ended.
     Ok(Next::End)
 }
 
@@ -175,18 +174,18 @@ async fn back_to_menu(turn: &mut Turn, _: Press) -> Step<Front> {
     Ok(Next::End)
 }
 
-/// Shows the main menu as its button does, where somebody leaves a dialogue by another way.
+/// Shows the main menu, for dialogues that are left in another way than by its button.
 pub async fn show_menu(turn: &mut Turn) -> Result<(), BoxError> {
-    let (app, speaker) = (turn.context::<App>(), meet(turn).await?);
+    let (app, speaker) = (turn.context::<App>(), identify_speaker(turn).await?);
     if is_private(turn) {
         greet(turn, &app, &speaker);
     } else {
-        lead_out(turn, speaker.language, None);
+        ask_to_private_chat(turn, speaker.language, None);
     }
     Ok(())
 }
 
-/// The menu, or a word on why there is none.
+/// Shows the menu, or says why there is none.
 fn greet(turn: &mut Turn, app: &App, speaker: &Speaker) {
     let language = speaker.language;
     let Some(person) = &speaker.person else {
@@ -209,20 +208,20 @@ fn greet(turn: &mut Turn, app: &App, speaker: &Speaker) {
 fn say_menu(turn: &mut Turn, app: &App, person: &Person) {
     let language = person.language;
     let items = app.rooms.menu_of(person);
-    let has_pages = app.rooms.links().next().is_some();
+    let has_pages = app.rooms.demo_links().next().is_some();
     let cabinet = has_pages.then(|| [Button::raw(text!(language, "front-cabinet-button"), CABINET)]);
-    let words = if items.is_empty() {
+    let text = if items.is_empty() {
         text!(language, "front-menu-empty", name = person.full_name.as_str())
     } else {
         text!(language, "front-menu", name = person.full_name.as_str())
     };
     let rooms = items.iter().map(|item| [Button::new(language.text(item.caption), item.data)]);
-    turn.say(Say::text(words).buttons(rooms.chain(cabinet)));
+    turn.say(Say::text(text).buttons(rooms.chain(cabinet)));
 }
 
 async fn ask_language(turn: &mut Turn, _: Command) -> Step<Front> {
     let speaker = turn.context::<App>().speaker(turn).await?;
-    // Each is offered in its own words, so that everybody finds theirs.
+    // Each language is offered by its own name.
     let buttons = Language::ALL.map(|language| [Button::raw(language.name(), format!("{LANGUAGE}{language}"))]);
     turn.say(Say::text(text!(speaker.language, "front-language")).buttons(buttons));
     Ok(Next::Stay)
@@ -244,15 +243,15 @@ async fn cabinet(turn: &mut Turn, command: Command) -> Step<Front> {
     offer_cabinet(turn, command.mention.as_deref()).await
 }
 
-async fn cabinet_pressed(turn: &mut Turn, _: Press) -> Step<Front> {
+async fn cabinet_button(turn: &mut Turn, _: Press) -> Step<Front> {
     offer_cabinet(turn, None).await
 }
 
-/// Gives a link that signs its person in. In a group others would read it.
+/// Sends a sign-in link. Not in a group, where others would read it.
 async fn offer_cabinet(turn: &mut Turn, bot: Option<&str>) -> Step<Front> {
-    let (app, speaker) = (turn.context::<App>(), meet(turn).await?);
+    let (app, speaker) = (turn.context::<App>(), identify_speaker(turn).await?);
     if !is_private(turn) {
-        lead_out(turn, speaker.language, bot);
+        ask_to_private_chat(turn, speaker.language, bot);
         return Ok(Next::Stay);
     }
     match speaker.person.as_ref().filter(|person| person.status == Status::Verified) {
@@ -263,9 +262,9 @@ async fn offer_cabinet(turn: &mut Turn, bot: Option<&str>) -> Step<Front> {
 }
 
 async fn me(turn: &mut Turn, command: Command) -> Step<Front> {
-    let Speaker { person, language } = meet(turn).await?;
+    let Speaker { person, language } = identify_speaker(turn).await?;
     if !is_private(turn) {
-        lead_out(turn, language, command.mention.as_deref());
+        ask_to_private_chat(turn, language, command.mention.as_deref());
         return Ok(Next::Stay);
     }
     let id = turn.key().user.to_string();
@@ -285,34 +284,33 @@ async fn help(turn: &mut Turn, _: Command) -> Step<Front> {
     Ok(Next::Stay)
 }
 
-/// Nothing is open, and no room knows better. In groups people talk to one another.
+/// Answers an unhandled input. In groups people talk to each other.
 async fn not_understood(turn: &mut Turn, input: Input) -> Step<Front> {
     if !is_private(turn) {
         return Ok(Next::Stay);
     }
-    let (app, speaker) = (turn.context::<App>(), meet(turn).await?);
-    if is_left_key(&input) {
+    let (app, speaker) = (turn.context::<App>(), identify_speaker(turn).await?);
+    if is_old_key(&input) {
         turn.say(Say::text(text!(speaker.language, "front-keys-away")).remove_keyboard());
         greet(turn, &app, &speaker);
         return Ok(Next::Stay);
     }
     if speaker.person.as_ref().is_some_and(|person| person.status == Status::Verified) {
-        let words = text!(speaker.language, "front-not-understood");
-        turn.say(Say::text(words).buttons([[menu_button(speaker.language)]]));
+        let text = text!(speaker.language, "front-not-understood");
+        turn.say(Say::text(text).buttons([[menu_button(speaker.language)]]));
     } else {
         greet(turn, &app, &speaker);
     }
     Ok(Next::Stay)
 }
 
-/// Whether this is a key of a keyboard whose question was left by another way, such as a command: Telegram goes on showing
-/// it.
-fn is_left_key(input: &Input) -> bool {
+/// Whether this is a key of an old keyboard that Telegram still shows, because its question was left in another way.
+fn is_old_key(input: &Input) -> bool {
     let keys = [key!("main-menu-button"), key!("back-button")];
     matches!(input, Input::Text(text) if keys.iter().any(|key| is_key(text, key)))
 }
 
-/// Whether a text is this key of a keyboard, which may have been shown before its person chose another language.
+/// Whether a text is this key of a keyboard, in any language: the keyboard may be older than a change of language.
 pub fn is_key(text: &str, key: &'static str) -> bool {
     Language::ALL.iter().any(|language| language.text(key) == text.trim())
 }

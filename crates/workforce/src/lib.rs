@@ -5,21 +5,21 @@
 //! - [`person`], [`money`]: values that all rooms share: a person with roles and permissions, amounts, months;
 //! - [`people`], [`audit`], [`settings`], [`notices`]: what every room needs;
 //! - [`private`]: files that other users of the machine cannot read;
-//! - [`files`], [`attachments`]: where documents are kept, and what people send at work;
-//! - [`texts`]: what people read, in Russian and English;
-//! - [`rooms`]: the register of what the product does, each thing with its dialogues, pages and jobs;
-//! - [`onboarding`]: a questionnaire, and questions to whoever is in charge;
+//! - [`files`], [`attachments`]: stored documents, and files that people send at work;
+//! - [`texts`]: the texts that people read, in Russian and English;
+//! - [`rooms`]: the list of rooms, each with its dialogues, pages and jobs;
+//! - [`onboarding`]: the questionnaire, and questions from people to managers and owners;
 //! - [`registration`]: newcomers and their documents;
 //! - [`sites`], [`shifts`]: where people work and when; planning, working, closing;
 //! - [`payroll`]: what people earned and why, by month;
-//! - [`overview`]: what joins these rooms: today, the calendar, charts;
+//! - [`overview`]: joins these rooms: today, the calendar, charts;
 //! - [`application`], [`front`], [`jobs`]: the bot and the pages, put together from the rooms;
 //! - [`web`]: the frame of the pages, and sign-in;
-//! - [`failpoints`]: where tests end the process;
+//! - [`failpoints`]: named places where tests pause or kill the process;
 //! - [`run`], [`demo`], [`doctor`], [`serve`], [`state`]: what the command line offers;
 //! - [`server`]: the HTTP server below the pages, with its timeouts and limits.
 //!
-//! It is a library only so that its tests can reach it; nobody else is promised anything.
+//! It is a library only so that its tests can reach it. Its API may change in any release.
 
 pub mod application;
 pub mod attachments;

@@ -1,7 +1,7 @@
-//! Money, hours and months of pay: exact, and rounded once, at the end.
+//! Money, paid hours and payroll months: exact, and rounded once, at the end.
 //!
-//! An amount is whole kopecks, in the database and between rooms. What is reckoned with in between is a decimal; only
-//! [`Money::rounded`] makes money of it. Nothing here is a floating-point number, and no sign is ever dropped.
+//! An amount is whole kopecks, in the database and between rooms. Calculations use decimals, and only
+//! [`Money::rounded`] converts them back. Nothing uses floating point, and no sign is dropped.
 
 use std::fmt;
 use std::iter::Sum;
@@ -12,9 +12,9 @@ use rust_decimal::prelude::ToPrimitive;
 use rust_decimal::{Decimal, RoundingStrategy};
 use serde::{Deserialize, Serialize};
 
-pub use self::kind::{Kind, earned_names};
+pub use self::kind::{Kind, earned_kinds_sql};
 pub use self::kopecks::Kopecks;
-pub use self::period::{Period, day_of};
+pub use self::period::{PayrollMonth, day_of};
 use crate::text;
 use crate::texts::Language;
 
@@ -22,25 +22,25 @@ mod kind;
 mod kopecks;
 mod period;
 
-/// Nobody here pays more than a billion at once: whoever types it has slipped.
-const MOST_KOPECKS: i64 = 100_000_000_000;
-/// A shift that is longer than a year is a mistake of a clock.
-const LONGEST_SECONDS: i64 = 366 * 24 * 3600;
+/// One billion roubles; a larger amount is a typing error.
+const MAX_KOPECKS: i64 = 100_000_000_000;
+/// A year; a longer shift comes from a wrong clock.
+const MAX_WORKED_SECONDS: i64 = 366 * 24 * 3600;
 
-/// An amount with its sign.
+/// A signed amount.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Money(i64);
 
-/// Time that is paid, in hundredths of an hour.
+/// Paid time in hundredths of an hour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Hours(i64);
+pub struct PaidHours(i64);
 
-/// What was typed is no amount.
+/// The text is not an amount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not an amount of money")]
-pub struct NotMoney;
+pub struct InvalidAmount;
 
 impl Money {
     pub const ZERO: Self = Self(0);
@@ -53,24 +53,23 @@ impl Money {
         Self(roubles.saturating_mul(100))
     }
 
-    /// As it is kept.
     pub const fn kopecks(self) -> i64 {
         self.0
     }
 
-    /// To reckon with.
+    /// The amount in roubles, for calculations.
     pub fn decimal(self) -> Decimal {
         Decimal::new(self.0, 2)
     }
 
-    /// Half a kopeck goes up; away from zero for what is below it.
+    /// Rounds half a kopeck away from zero.
     pub fn rounded(exact: Decimal) -> Self {
         let limit = if exact.is_sign_negative() { i64::MIN } else { i64::MAX };
         let kopecks = exact.checked_mul(Decimal::ONE_HUNDRED).map(half_up);
         Self(kopecks.and_then(|kopecks| kopecks.to_i64()).unwrap_or(limit))
     }
 
-    /// How many, each at this price.
+    /// The amount multiplied by a count.
     pub fn times(self, count: i64) -> Self {
         Self(self.0.saturating_mul(count))
     }
@@ -83,8 +82,8 @@ impl Money {
         self.0 > 0
     }
 
-    /// The same distance below zero: what a price takes away.
-    pub const fn taken_away(self) -> Self {
+    /// The negative amount, whichever sign it has.
+    pub const fn as_deduction(self) -> Self {
         if self.0 > 0 { Self(-self.0) } else { self }
     }
 
@@ -94,16 +93,16 @@ impl Money {
         text!(language, "payroll-money", amount = format!("{sign}{}", grouped(self.0.unsigned_abs(), language)))
     }
 
-    /// The same with a plus before what is added.
+    /// The amount as text, with a plus sign if it is positive.
     pub fn signed(self, language: Language) -> String {
         if self.0 > 0 { format!("+{}", self.shown(language)) } else { self.shown(language) }
     }
 }
 
-impl Hours {
-    /// Half a hundredth goes up.
+impl PaidHours {
+    /// The hours of a number of seconds, rounded half up.
     pub fn worked(seconds: i64) -> Self {
-        let hours = Decimal::from(seconds.clamp(0, LONGEST_SECONDS)) / Decimal::from(3600);
+        let hours = Decimal::from(seconds.clamp(0, MAX_WORKED_SECONDS)) / Decimal::from(3600);
         Self(half_up(hours * Decimal::ONE_HUNDRED).to_i64().unwrap_or_default())
     }
 
@@ -111,7 +110,6 @@ impl Hours {
         Self(hundredths)
     }
 
-    /// As they are kept.
     pub const fn hundredths(self) -> i64 {
         self.0
     }
@@ -120,7 +118,7 @@ impl Hours {
         Decimal::new(self.0, 2)
     }
 
-    /// What they are worth by the hour.
+    /// The pay at an hourly rate.
     pub fn at(self, rate: Money) -> Money {
         self.decimal().checked_mul(rate.decimal()).map_or(Money::ZERO, Money::rounded)
     }
@@ -136,9 +134,9 @@ fn half_up(exact: Decimal) -> Decimal {
     exact.round_dp_with_strategy(0, RoundingStrategy::MidpointAwayFromZero)
 }
 
-/// Thousands apart, two places.
+/// Two decimals, with separators between thousands.
 fn grouped(hundredths: u64, language: Language) -> String {
-    // Spaces that do not break: an amount stays on its line.
+    // Non-breaking spaces keep an amount on one line.
     let (point, comma) = match language {
         Language::Ru => (',', '\u{a0}'),
         Language::En => ('.', ','),
@@ -155,21 +153,21 @@ fn grouped(hundredths: u64, language: Language) -> String {
 }
 
 impl FromStr for Money {
-    type Err = NotMoney;
+    type Err = InvalidAmount;
 
-    /// As people type it: `-33`, `−33,50`, `+1 234.5`. The sign stays.
-    fn from_str(typed: &str) -> Result<Self, NotMoney> {
+    /// Parses typed amounts: `-33`, `−33,50`, `+1 234.5`.
+    fn from_str(typed: &str) -> Result<Self, InvalidAmount> {
         let plain: String = typed.chars().filter(|c| !c.is_whitespace()).collect();
         let (sign, digits) = match plain.strip_prefix(['-', '−', '–']) {
             Some(rest) => (-1, rest),
             None => (1, plain.strip_prefix('+').unwrap_or(&plain)),
         };
-        let Kopecks(kopecks) = digits.parse().map_err(|()| NotMoney)?;
-        if kopecks > MOST_KOPECKS { Err(NotMoney) } else { Ok(Self(sign * kopecks)) }
+        let Kopecks(kopecks) = digits.parse().map_err(|()| InvalidAmount)?;
+        if kopecks > MAX_KOPECKS { Err(InvalidAmount) } else { Ok(Self(sign * kopecks)) }
     }
 }
 
-/// As machines and forms read it: `-33.50`.
+/// For machines and forms: `-33.50`.
 impl fmt::Display for Money {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Kopecks(self.0).fmt(f)
@@ -182,8 +180,8 @@ impl From<Kopecks> for Money {
     }
 }
 
-/// As machines read it: `7.50`.
-impl fmt::Display for Hours {
+/// For machines: `7.50`.
+impl fmt::Display for PaidHours {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Kopecks(self.0).fmt(f)
     }
@@ -224,11 +222,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn half_a_hundredth_of_an_hour_and_half_a_kopeck_go_up() {
-        assert_eq!(Hours::worked(18), Hours(1));
-        assert_eq!(Hours::worked(17), Hours(0));
-        assert_eq!(Hours::worked(-5), Hours(0));
-        assert_eq!(Hours(5).at("10.10".parse().unwrap()), Money(51));
+    fn half_a_hundredth_and_half_a_kopeck_are_rounded_up() {
+        assert_eq!(PaidHours::worked(18), PaidHours(1));
+        assert_eq!(PaidHours::worked(17), PaidHours(0));
+        assert_eq!(PaidHours::worked(-5), PaidHours(0));
+        assert_eq!(PaidHours(5).at("10.10".parse().unwrap()), Money(51));
         let share = Money(699_999).decimal() * Decimal::new(40, 2);
         assert_eq!(Money::rounded(share), Money(280_000));
         assert_eq!(Money::rounded(Decimal::new(-5, 3)), Money(-1));
@@ -236,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn amounts_are_read_with_their_sign_and_written_back() {
+    fn amounts_are_parsed_with_their_sign() {
         for (typed, kopecks) in [("-33", -3300), ("−33,5", -3350), ("+1 234.50", 123_450), ("0", 0), ("–0,01", -1)]
         {
             let read: Money = typed.parse().unwrap();
@@ -244,17 +242,17 @@ mod tests {
             assert_eq!(read.to_string().parse(), Ok(read));
         }
         for typed in ["", "-", "--1", "+-1", "1.234", "=1+1", "1e9", "10000000000", "NaN"] {
-            assert_eq!(typed.parse::<Money>(), Err(NotMoney), "{typed}");
+            assert_eq!(typed.parse::<Money>(), Err(InvalidAmount), "{typed}");
         }
     }
 
     #[test]
-    fn amounts_are_shown_as_each_language_writes_them() {
+    fn amounts_are_formatted_by_language() {
         let amount = Money(-123_456_705);
         assert_eq!(amount.shown(Language::Ru), "−1\u{a0}234\u{a0}567,05\u{a0}₽");
         assert_eq!(amount.shown(Language::En), "−1,234,567.05\u{a0}₽");
         assert_eq!(Money(777).signed(Language::En), "+7.77\u{a0}₽");
         assert_eq!(Money(0).signed(Language::En), "0.00\u{a0}₽");
-        assert_eq!(Hours(750).shown(Language::Ru), "7,50");
+        assert_eq!(PaidHours(750).shown(Language::Ru), "7,50");
     }
 }

@@ -1,8 +1,8 @@
-//! News for people: written in the commit of what they tell of, and sent after it, once.
+//! Notices: messages about committed changes, each sent once.
 //!
-//! A page or a job has no turn to speak in. So a notice is a row first, and no request waits for it to be sent. A job posts
-//! the rows that were not posted yet: after the commit of a page or a turn, every minute, and soon after a start. The number
-//! of the row names the post, so a job that is killed half-way and runs again sends nothing twice.
+//! A page or a job has no turn in which to say something, so a notice is a row first, written in the commit of the
+//! change. A job posts unsent rows: after the commit of a page or a turn, every minute, and soon after a start. The id
+//! of the row identifies the post, so a job that is killed and runs again sends nothing twice.
 
 use std::time::Duration;
 
@@ -16,38 +16,35 @@ use sea_orm::{ColumnTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySel
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use self::closed::{Closed, PaidLine};
-pub use self::leaving::told;
-pub use self::pay_news::PayNews;
+pub use self::pay_change::PayChange;
+pub use self::personal_data::notices_of;
+pub use self::shift_summary::{ShiftSummary, SummaryLine};
 use self::table as notice;
 use crate::application::App;
-use crate::domain::{Domain, Writing};
+use crate::domain::{Domain, Transaction};
 use crate::failpoints;
 use crate::front::menu_button;
 use crate::jobs;
-use crate::money::{Money, Period};
+use crate::money::{Money, PayrollMonth};
 use crate::person::{Person, Status};
 use crate::rooms::{Job, Room};
 use crate::text;
 use crate::texts::Language;
 
-mod closed;
-mod leaving;
-mod pay_news;
+mod pay_change;
+mod personal_data;
+mod shift_summary;
 mod table;
 
 const EFFECT: &str = "notices";
-/// How many are read at once; before they are marked twice as many are sent at most.
-const AT_ONCE: usize = 100;
-/// How long a run of the job takes at most.
-const RUN: Duration = Duration::from_secs(30);
-/// How often the job looks for what was not sent.
-const EVERY: Duration = Duration::from_secs(60);
+/// How many notices are read at once. Up to twice as many are sent before they are marked.
+const BATCH_SIZE: usize = 100;
+const MAX_RUN_TIME: Duration = Duration::from_secs(30);
+const JOB_INTERVAL: Duration = Duration::from_secs(60);
 const JOB: &str = "notices";
-/// How long an effect sends at most, where many notices wait.
-const EFFECT_TIME: Duration = Duration::from_secs(1);
+/// How long an effect sends notices if many wait.
+const MAX_EFFECT_TIME: Duration = Duration::from_secs(1);
 
-/// The room.
 #[derive(Debug)]
 pub struct NoticesRoom;
 
@@ -56,38 +53,38 @@ impl Room for NoticesRoom {
         "notices"
     }
 
-    fn work(&self, app: &App, bot: Bot) -> Bot {
-        work(app, bot)
+    fn effects(&self, app: &App, bot: Bot) -> Bot {
+        register_effect(app, bot)
     }
 
     fn forget<'a>(
         &'a self,
-        db: &'a Writing<'_, '_>,
+        db: &'a Transaction<'_, '_>,
         person: &'a Person,
         _: Millis,
     ) -> BoxFuture<'a, Result<Vec<String>, WriteError>> {
         Box::pin(async move {
-            leaving::forget(db, person).await?;
+            personal_data::forget(db, person).await?;
             Ok(Vec::new())
         })
     }
 
     fn jobs(&self) -> Vec<Job> {
-        vec![Job { name: JOB, every: EVERY, run: |app| Box::pin(tell(app)) }]
+        vec![Job { name: JOB, every: JOB_INTERVAL, run: |app| Box::pin(send_pending(app)) }]
     }
 }
 
-/// What somebody is told. Times are written by the clock of the place already.
+/// A notice. Times are already formatted by the site's clock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum Notice {
-    /// The hours of a slot that the person has planned for have changed.
+    /// The hours of a planned slot have changed.
     PlanMoved {
         site: String,
         before: String,
         after: String,
     },
-    /// Somebody in charge has planned for the person.
+    /// Staff planned a slot for the person.
     PlanMade {
         site: String,
         when: String,
@@ -100,41 +97,41 @@ pub enum Notice {
         site: String,
         when: String,
     },
-    /// A shift begins soon.
+    /// A planned shift starts soon.
     Reminder {
         site: String,
         when: String,
     },
-    /// Nobody came.
+    /// To staff: a person did not come.
     Missed {
         name: String,
         site: String,
         when: String,
     },
-    /// The person was expected and did not come.
+    /// To the person who did not come.
     YouMissed {
         site: String,
         when: String,
     },
-    /// The person has closed the own shift.
-    Closed(Closed),
-    /// A shift was closed because its time was over.
+    /// The summary of the person's own closed shift.
+    Closed(ShiftSummary),
+    /// A shift was closed automatically.
     ClosedByTime {
         site: String,
         end: String,
         total: Money,
     },
-    /// A site that the person had opened was closed because its hours were over and nobody worked there.
+    /// A site that the person had opened was closed automatically.
     SiteClosedByTime {
         site: String,
     },
-    /// Somebody in charge has closed the person's shift.
+    /// Staff closed the person's shift.
     ClosedByStaff {
         site: String,
         end: String,
         total: Money,
     },
-    /// Somebody does not come after all, and says why.
+    /// To staff: a person cancelled a plan and gave a reason.
     Cancelled {
         name: String,
         site: String,
@@ -149,15 +146,15 @@ pub enum Notice {
         when: String,
         fine: Money,
     },
-    /// Somebody in charge has changed the person's pay of a month by hand, or marked that it was paid.
+    /// An owner changed the person's pay, or marked a payment.
     Pay {
-        month: Period,
-        what: PayNews,
+        month: PayrollMonth,
+        what: PayChange,
     },
 }
 
-/// Writes notices, each for a person.
-pub async fn write(db: &Writing<'_, '_>, notices: Vec<(i64, Notice)>, at: Millis) -> Result<(), WriteError> {
+/// Writes notices, each with its person.
+pub async fn write(db: &Transaction<'_, '_>, notices: Vec<(i64, Notice)>, at: Millis) -> Result<(), WriteError> {
     let mut rows = Vec::with_capacity(notices.len());
     for (user_id, notice) in notices {
         rows.push(notice::ActiveModel {
@@ -173,21 +170,21 @@ pub async fn write(db: &Writing<'_, '_>, notices: Vec<(i64, Notice)>, at: Millis
     Ok(())
 }
 
-/// Lets what a turn writes be told right after it.
-pub fn after(turn: &mut Turn) {
+/// Sends the notices of a turn right after its commit.
+pub fn send_after(turn: &mut Turn) {
     turn.effect_without_outcome(EFFECT, &());
 }
 
-/// Lets a bot send what its turns have written.
-fn work(app: &App, bot: Bot) -> Bot {
+/// Registers the effect that sends the notices of turns.
+fn register_effect(app: &App, bot: Bot) -> Bot {
     let app = app.clone();
     bot.effect(EFFECT, move |_| {
         let app = app.clone();
         async move {
-            // The effect is over once its notice is posted: a process that is killed before runs it again.
-            match tell_for(&app, EFFECT_TIME).await {
-                Ok(Told::Everything) => {}
-                Ok(Told::Some) => soon(&app),
+            // The effect ends once the notices are posted. If the process is killed before, the effect runs again.
+            match send_for(&app, MAX_EFFECT_TIME).await {
+                Ok(SendProgress::AllSent) => {}
+                Ok(SendProgress::MoreWaiting) => send_soon(&app),
                 Err(error) => tracing::debug!(error = format!("{error:#}"), "notices will be sent later"),
             }
             Ok(Value::Null)
@@ -195,63 +192,63 @@ fn work(app: &App, bot: Bot) -> Bot {
     })
 }
 
-/// Has the job send what was committed, without waiting for it.
-pub fn soon(app: &App) {
-    jobs::soon(app, JOB);
+/// Asks the job to send committed notices, without waiting for it.
+pub fn send_soon(app: &App) {
+    jobs::run_soon(app, JOB);
 }
 
-/// The job.
-pub async fn tell(app: App) -> anyhow::Result<()> {
-    tell_for(&app, RUN).await.map(drop)
+/// The job: sends unsent notices.
+pub async fn send_pending(app: App) -> anyhow::Result<()> {
+    send_for(&app, MAX_RUN_TIME).await.map(drop)
 }
 
-/// How much of what waited was told.
+/// Whether all unsent notices were sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Told {
-    Everything,
-    Some,
+enum SendProgress {
+    AllSent,
+    MoreWaiting,
 }
 
-/// Tells what waits, for so long at most; at least some of it.
-async fn tell_for(app: &App, time: Duration) -> anyhow::Result<Told> {
+/// Sends unsent notices for a limited time; at least one batch.
+async fn send_for(app: &App, time: Duration) -> anyhow::Result<SendProgress> {
     let until = app.clock.now().plus(time);
-    while tell_some(app).await? {
+    while send_batch(app).await? {
         if app.clock.now() >= until {
-            return Ok(Told::Some);
+            return Ok(SendProgress::MoreWaiting);
         }
     }
-    Ok(Told::Everything)
+    Ok(SendProgress::AllSent)
 }
 
-/// False if nothing waits.
-async fn tell_some(app: &App) -> anyhow::Result<bool> {
-    let rows = untold(&app.domain).await?;
+/// Sends a batch; returns false if there was none.
+async fn send_batch(app: &App) -> anyhow::Result<bool> {
+    let rows = unsent(&app.domain).await?;
     if rows.is_empty() {
         return Ok(false);
     }
     let people = app.people.with_ids(&rows.iter().map(|row| row.1).collect::<Vec<_>>()).await?;
     for (id, user_id, notice) in &rows {
-        // Who is kept out, or forgotten, is not written to any more; it counts as told.
+        // Blocked and forgotten people get no notices; theirs count as sent.
         let member = people.iter().find(|person| person.id == *user_id && person.status == Status::Verified);
         if let Some(person) = member {
-            let said = Say::text(notice.words(person.language)).buttons([[menu_button(person.language)]]);
+            let message = Say::text(notice.text(person.language)).buttons([[menu_button(person.language)]]);
             failpoints::hit(failpoints::NOTICE_BEFORE_POST).await;
-            app.bot.post(&format!("notice-{id}"), person.telegram_id, said).await?;
+            app.bot.post(&format!("notice-{id}"), person.telegram_id, message).await?;
             failpoints::hit(failpoints::NOTICE_AFTER_POST).await;
         }
     }
-    let told: Vec<_> = rows.iter().map(|row| row.0).collect();
-    app.domain.write(move |db| Box::pin(mark_told(db, told))).await?;
+    let ids: Vec<_> = rows.iter().map(|row| row.0).collect();
+    app.domain.write(move |db| Box::pin(mark_sent(db, ids))).await?;
     Ok(true)
 }
 
-/// What waits to be told, the oldest first: number, person, notice. What cannot be read is passed over and goes on
-/// waiting: a newer version that works beside this one may have written it, and tells it once it leads.
-pub async fn untold(domain: &Domain) -> Result<Vec<(i64, i64, Notice)>, DbErr> {
+/// Unsent notices, oldest first: id, person, notice. Unreadable ones are skipped and stay unsent: a newer version may
+/// have written them, and sends them once it leads.
+pub async fn unsent(domain: &Domain) -> Result<Vec<(i64, i64, Notice)>, DbErr> {
     let (mut found, mut unreadable, mut after) = (Vec::new(), Vec::new(), 0);
     loop {
         let rows = waiting(domain, after).await?;
-        let has_more = rows.len() == AT_ONCE;
+        let has_more = rows.len() == BATCH_SIZE;
         after = rows.last().map_or(after, |row| row.id);
         for row in rows {
             match serde_json::from_str(&row.body) {
@@ -259,14 +256,14 @@ pub async fn untold(domain: &Domain) -> Result<Vec<(i64, i64, Notice)>, DbErr> {
                 Err(error) => unreadable.push((row.id, error)),
             }
         }
-        if !has_more || found.len() >= AT_ONCE {
+        if !has_more || found.len() >= BATCH_SIZE {
             break;
         }
     }
-    // A run asks until there is nothing left to tell: so it says this once.
+    // A run repeats until nothing is left, so this is logged only in its last round.
     if let Some((id, error)) = unreadable.first().filter(|_| found.is_empty()) {
         let count = unreadable.len();
-        tracing::error!(%error, id, count, "notices that cannot be read are passed over; this is the first of them");
+        tracing::error!(%error, id, count, "unreadable notices are skipped; this is the first one");
     }
     Ok(found)
 }
@@ -274,10 +271,10 @@ pub async fn untold(domain: &Domain) -> Result<Vec<(i64, i64, Notice)>, DbErr> {
 async fn waiting(domain: &Domain, after: i64) -> Result<Vec<notice::Model>, DbErr> {
     let waiting = notice::Entity::find().filter(notice::Column::IsTold.eq(false));
     let later = waiting.filter(notice::Column::Id.gt(after));
-    later.order_by_asc(notice::Column::Id).limit(AT_ONCE as u64).all(domain.read()).await
+    later.order_by_asc(notice::Column::Id).limit(BATCH_SIZE as u64).all(domain.read()).await
 }
 
-async fn mark_told(db: &Writing<'_, '_>, ids: Vec<i64>) -> Result<(), WriteError> {
+async fn mark_sent(db: &Transaction<'_, '_>, ids: Vec<i64>) -> Result<(), WriteError> {
     notice::Entity::update_many()
         .set(notice::ActiveModel { is_told: Set(true), ..Default::default() })
         .filter(notice::Column::Id.is_in(ids))
@@ -287,8 +284,8 @@ async fn mark_told(db: &Writing<'_, '_>, ids: Vec<i64>) -> Result<(), WriteError
 }
 
 impl Notice {
-    /// What the person reads.
-    pub fn words(&self, language: Language) -> String {
+    /// The text that the person reads.
+    pub fn text(&self, language: Language) -> String {
         match self.clone() {
             Self::PlanMoved { site, before, after } => {
                 text!(language, "notice-plan-moved", site = site, before = before, after = after)
@@ -301,7 +298,7 @@ impl Notice {
                 text!(language, "notice-missed", name = name, site = site, when = when)
             }
             Self::YouMissed { site, when } => text!(language, "notice-you-missed", site = site, when = when),
-            Self::Closed(closed) => closed.words(language),
+            Self::Closed(closed) => closed.text(language),
             Self::ClosedByTime { site, end, total } => {
                 let total = total.shown(language);
                 text!(language, "notice-closed-by-time", site = site, end = end, total = total)
@@ -319,7 +316,7 @@ impl Notice {
                 let fine = fine.shown(language);
                 text!(language, "notice-reason-rejected", site = site, when = when, fine = fine)
             }
-            Self::Pay { month, what } => what.words(month, language),
+            Self::Pay { month, what } => what.text(month, language),
         }
     }
 }

@@ -1,7 +1,7 @@
-//! Onboarding: a questionnaire with consent, then questions to whoever is in charge.
+//! Onboarding: a questionnaire with consent, then questions to managers and owners.
 //!
-//! The front door is [`Onboarding`]. Every answer is in the database with the turn that took it; a dialogue's state only
-//! says where its person is. A session keeps the questionnaire that it began with.
+//! The public functions are [`Onboarding`]. Every answer is committed with its turn; a dialogue's state only says which
+//! question is open. A session keeps the questionnaire that it began with.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,60 +17,60 @@ use sea_orm::DbErr;
 use serde_json::Value;
 
 pub use self::chat::ChatStates;
-pub use self::dialogue::{OnboardingStates, Place};
-use self::in_force::Known;
+use self::current::QuestionnaireCache;
+pub use self::dialogue::{OnboardingStates, QuestionPosition};
 pub use self::records::Status;
 use crate::application::App;
-use crate::domain::{Domain, Writing};
+use crate::domain::{Domain, Transaction};
 use crate::key;
 use crate::person::{OWNERS, Person, QUESTIONED};
 use crate::rooms::{Job, MenuItem, Room};
 use crate::text;
 use crate::texts::Language;
-use crate::web::{Event, Oops, Section};
+use crate::web::{Event, PageError, Section};
 
-mod asking;
 mod chat;
 pub mod command;
+mod current;
 mod dialogue;
 pub mod file;
-mod in_force;
-mod leaving;
+mod messages;
 mod pages;
+mod personal_data;
 pub mod questionnaire;
 mod records;
 mod tables;
 
-/// The data of the button that begins the questionnaire, or goes on with it.
+/// Data of the button that begins or continues the questionnaire.
 const BEGIN: &str = "onboarding:begin";
-/// The owner's own questionnaire in the data directory.
+/// The owner's questionnaire in the data directory.
 const FILE: &str = "questionnaire.toml";
-/// How soon a changed file is looked at, if nobody begins before.
-const LOOK_EVERY: Duration = Duration::from_secs(60);
+/// Interval of checks for a changed file.
+const FILE_CHECK_INTERVAL: Duration = Duration::from_secs(60);
 
-/// The front door. Clones are the same one.
+/// The public functions of the room. Clones share their cache.
 #[derive(Clone, Debug)]
 pub struct Onboarding {
     domain: Domain,
     clock: Clock,
     file: PathBuf,
-    known: Arc<Known>,
+    cache: Arc<QuestionnaireCache>,
 }
 
-/// A person's way through a questionnaire.
+/// One session of a person with a questionnaire.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Session {
     pub status: Status,
     pub began_at: Millis,
     /// When it was completed or declined.
     pub ended_at: Option<Millis>,
-    /// How many questions there are.
+    /// Number of questions.
     pub questions: usize,
     /// In the order of the questions.
     pub answers: Vec<Answer>,
 }
 
-/// A question as it was asked, and its answer, in a language.
+/// A question as it was asked, and its answer, in one language.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     pub question: String,
@@ -79,13 +79,12 @@ pub struct Answer {
     pub answered_at: Millis,
 }
 
-/// The room, for the register.
 #[derive(Debug)]
 pub struct OnboardingRoom;
 
 impl Onboarding {
     pub fn new(domain: Domain, clock: Clock, data_dir: &std::path::Path) -> Self {
-        Self { domain, clock, file: data_dir.join(FILE), known: Arc::default() }
+        Self { domain, clock, file: data_dir.join(FILE), cache: Arc::default() }
     }
 
     /// All sessions of a person, the newest first, with the questions as they were asked.
@@ -93,47 +92,47 @@ impl Onboarding {
         let sessions = records::sessions(self.domain.read(), user_id).await?;
         let answers = records::answers(self.domain.read(), sessions.iter().map(|session| session.id)).await?;
         self.load(sessions.iter().map(|session| session.questionnaire_id)).await?;
-        let mut told = Vec::with_capacity(sessions.len());
+        let mut listed = Vec::with_capacity(sessions.len());
         for session in sessions.into_iter().rev() {
             let questionnaire = self.questionnaire(session.questionnaire_id).await?;
             let of_it: Vec<_> = answers.iter().filter(|answer| answer.session_id == session.id).cloned().collect();
-            told.push(Session {
+            listed.push(Session {
                 status: session.status.parse().map_err(DbErr::Custom)?,
                 began_at: Millis(session.began_at),
                 ended_at: session.ended_at.map(Millis),
                 questions: questionnaire.questions.len(),
-                answers: asking::told(&questionnaire, &of_it, language),
+                answers: messages::answers_in_words(&questionnaire, &of_it, language),
             });
         }
-        Ok(told)
+        Ok(listed)
     }
 
-    /// Offers the questionnaire to somebody within a turn, as after an approval; nothing if it is not for this person.
+    /// Offers the questionnaire within a turn, as after an approval; does nothing if it is not for this person.
     pub fn offer(turn: &mut Turn, person: &Person) {
         if let Some(invitation) = Self::invitation(person) {
             turn.say_to(person.telegram_id, invitation);
         }
     }
 
-    /// The words and the button of an offer, where there is no turn to make it; none if it is not for this person.
+    /// The message that offers the questionnaire; none if it is not for this person.
     pub fn invitation(person: &Person) -> Option<Say> {
-        let (words, button) = (text!(person.language, "onboarding-offer"), begin_button(person.language));
-        person.may(QUESTIONED).then(|| Say::text(words).buttons([[button]]))
+        let (text, button) = (text!(person.language, "onboarding-offer"), begin_button(person.language));
+        person.may(QUESTIONED).then(|| Say::text(text).buttons([[button]]))
     }
 }
 
-/// Tells open pages of a person that there is something new once the turn has committed.
+/// Tells open pages of a person about a change, after the commit.
 fn tell_pages(turn: &mut Turn, user_id: i64) {
-    Event::to_roles(format!("person:{user_id}"), OWNERS).after(turn);
+    Event::to_roles(format!("person:{user_id}"), OWNERS).publish_after(turn);
 }
 
-/// It works whenever it is pressed.
+/// A button that works at any time.
 fn begin_button(language: Language) -> Button {
     Button::raw(text!(language, "onboarding-begin-button"), BEGIN)
 }
 
-async fn look(app: App) -> anyhow::Result<()> {
-    app.onboarding.in_force().await?;
+async fn check_file(app: App) -> anyhow::Result<()> {
+    app.onboarding.current().await?;
     Ok(())
 }
 
@@ -153,33 +152,33 @@ impl Room for OnboardingRoom {
         ]
     }
 
-    fn about_person<'a>(
+    fn person_sections<'a>(
         &'a self,
         app: &'a App,
         viewer: &'a Person,
         person: &'a Person,
-    ) -> BoxFuture<'a, Result<Vec<Section>, Oops>> {
+    ) -> BoxFuture<'a, Result<Vec<Section>, PageError>> {
         Box::pin(pages::section(app, viewer, person))
     }
 
     fn export<'a>(&'a self, domain: &'a Domain, person: &'a Person) -> BoxFuture<'a, anyhow::Result<Value>> {
-        Box::pin(leaving::export(domain, person))
+        Box::pin(personal_data::export(domain, person))
     }
 
     fn forget<'a>(
         &'a self,
-        db: &'a Writing<'_, '_>,
+        db: &'a Transaction<'_, '_>,
         person: &'a Person,
         _: Millis,
     ) -> BoxFuture<'a, Result<Vec<String>, WriteError>> {
         Box::pin(async move {
-            leaving::forget(db, person.id).await?;
+            personal_data::forget(db, person.id).await?;
             Ok(Vec::new())
         })
     }
 
     fn jobs(&self) -> Vec<Job> {
-        // What was good once must be noted before it is broken.
-        vec![Job { name: "questionnaire", every: LOOK_EVERY, run: |app| Box::pin(look(app)) }]
+        // A good questionnaire must be stored before the file is broken.
+        vec![Job { name: "questionnaire", every: FILE_CHECK_INTERVAL, run: |app| Box::pin(check_file(app)) }]
     }
 }

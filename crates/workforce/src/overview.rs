@@ -1,16 +1,17 @@
-//! What joins several rooms: today, the calendar, one's own schedule, charts, and the owner's day in the chat.
+//! Pages and dialogues that join several rooms: today, calendar, own schedule, charts, and the owner's menu in the
+//! chat.
 //!
-//! It has no tables and no rules of its own: it asks the front doors of sites, shifts and payroll, and draws. Owners see
-//! everything, managers what they were permitted, employees what is theirs.
+//! This room has no tables and no rules. It calls the public functions of sites, shifts and payroll. Owners see
+//! everything, managers what their permissions allow, employees their own data.
 
 use futures_util::future::BoxFuture;
 use opora::dialogue::Script;
 
 use crate::application::App;
 use crate::key;
-use crate::person::{KEEPERS, OWNERS, Permission, Person, WORKERS};
+use crate::person::{OWNERS, Permission, Person, SITE_STAFF, WORKERS};
 use crate::rooms::{MenuItem, Room};
-use crate::web::{NavItem, Oops, Routes, Section};
+use crate::web::{NavItem, PageError, Routes, Section};
 
 mod calendar;
 mod charts;
@@ -18,11 +19,10 @@ mod owner;
 mod schedule;
 mod today;
 
-/// The room.
 #[derive(Debug)]
-pub struct Overview;
+pub struct OverviewRoom;
 
-impl Room for Overview {
+impl Room for OverviewRoom {
     fn name(&self) -> &'static str {
         "overview"
     }
@@ -33,8 +33,8 @@ impl Room for Overview {
 
     fn menu(&self) -> Vec<MenuItem> {
         vec![
-            MenuItem { caption: key!("sites-today-button"), data: owner::TODAY, roles: KEEPERS },
-            MenuItem { caption: key!("sites-button"), data: owner::SITES, roles: KEEPERS },
+            MenuItem { caption: key!("sites-today-button"), data: owner::TODAY, roles: SITE_STAFF },
+            MenuItem { caption: key!("sites-button"), data: owner::SITES, roles: SITE_STAFF },
         ]
     }
 
@@ -44,8 +44,8 @@ impl Room for Overview {
             .post("/calendar/slots", calendar::create)
             .get("/calendar/slots/{id}", calendar::show_slot)
             .post("/calendar/slots/{id}", calendar::edit)
-            .post("/calendar/slots/{id}/move", calendar::shift_day)
-            .post("/calendar/slots/{id}/plans", calendar::put)
+            .post("/calendar/slots/{id}/move", calendar::move_to_day)
+            .post("/calendar/slots/{id}/plans", calendar::add_person)
             .post("/calendar/slots/{id}/plans/{plan}/cancel", calendar::cancel)
             .post("/calendar/slots/{id}/tasks", calendar::create_task)
             .post("/calendar/slots/{id}/tasks/{task}", calendar::edit_task)
@@ -65,7 +65,7 @@ impl Room for Overview {
             NavItem {
                 caption: key!("cabinet-nav-calendar"),
                 path: "/calendar",
-                roles: KEEPERS,
+                roles: SITE_STAFF,
                 needs: Some(Permission::View),
             },
             NavItem { caption: key!("cabinet-nav-schedule"), path: "/schedule", roles: WORKERS, needs: None },
@@ -73,7 +73,7 @@ impl Room for Overview {
         ]
     }
 
-    fn front_page<'a>(&'a self, app: &'a App, viewer: &'a Person) -> BoxFuture<'a, Result<Vec<Section>, Oops>> {
+    fn home_sections<'a>(&'a self, app: &'a App, viewer: &'a Person) -> BoxFuture<'a, Result<Vec<Section>, PageError>> {
         Box::pin(async move {
             let mut sections = today::sections(app, viewer).await?;
             sections.extend(schedule::sections(app, viewer).await?);

@@ -1,10 +1,10 @@
-//! Payroll: what people earned and why, by month, and what they were paid.
+//! Payroll: what people earned by month, why, and what they were paid.
 //!
-//! Rooms post [rows](Row) in the commit of what earned them ([`Payroll::post`]). Sums by person and month are kept beside
-//! the rows and always agree with them. A closed month stays as it is, which the database itself sees to: whatever comes
-//! later goes into the next one that is open.
+//! Rooms post [adjustments](NewAdjustment) in the commit that earns them ([`Payroll::post`]). Sums by person and month
+//! are stored beside the adjustments and always agree with them. The database keeps a closed month unchanged: later
+//! adjustments go into the next open month.
 //!
-//! It does not move money: a payment is a mark that somebody was paid.
+//! No money is moved: a payment is a mark that a person was paid.
 
 use std::time::Duration;
 
@@ -19,27 +19,28 @@ use serde_json::Value;
 
 pub use self::changes::NO_ENTRY;
 pub use self::ledger::{
-    Changed, DayOfMonth, Earnings, Entry, Line, LineMark, Month, PAGE, Payment, Reported, Seen, Sheet,
+    Adjustment, AdjustmentChange, AdjustmentCursor, DayPay, Earnings, Entry, MonthStatus, PAGE_SIZE, Payment,
+    PayrollSheet, PersonTotals, SeenMonth,
 };
 pub use self::pages::months;
-use self::rebuilding::LookedAfter;
+use self::rebuilding::LastRebuild;
 pub use self::rebuilding::rebuild;
+pub use self::refusal::{ActionError, PayrollRefusal};
 pub use self::rules::{
-    Basis, LatenessFacts, MaterialsExceedTotal, OrderFacts, Row, Shares, ShiftFacts, Source, TaskFacts, adjustments_of,
-    minutes_late, order_share, rate_of, task_row,
+    Basis, LatenessFacts, MaterialsExceedTotal, NewAdjustment, OrderFacts, Shares, ShiftFacts, Source, TaskFacts,
+    adjustments_of, minutes_late, order_share, rate_of, task_row,
 };
 pub use self::unsettled::Unsettled;
-pub use self::why::{NotDone, Why};
 use crate::application::App;
-use crate::domain::{Domain, Once, Writing, days, typed};
+use crate::domain::{Domain, FormKey, Transaction, days, user_text};
 use crate::key;
-use crate::money::{Hours, Kind, Money, Period};
-use crate::notices::PayNews;
+use crate::money::{Kind, Money, PaidHours, PayrollMonth};
+use crate::notices::PayChange;
 use crate::people::{self, People};
-use crate::person::{EARNERS, KEEPERS, OWNERS, Permission, Person};
+use crate::person::{EARNERS, OWNERS, Permission, Person, SITE_STAFF};
 use crate::rooms::{Job, MenuItem, Room};
 use crate::settings::{Settings, TIME_ZONE};
-use crate::web::{NavItem, Oops, Routes, Section};
+use crate::web::{NavItem, PageError, Routes, Section};
 
 mod by_site;
 mod changes;
@@ -47,21 +48,19 @@ mod earnings;
 mod explain;
 pub mod export;
 mod ledger;
-mod news;
 mod pages;
+mod pay_notice;
 mod posting;
 mod rebuilding;
+mod refusal;
 mod report;
 mod rules;
 mod tables;
 mod unsettled;
-mod why;
 
 const HOURLY: Duration = Duration::from_secs(60 * 60);
-/// How long a reason may be, in characters.
-pub const REASON_MOST: usize = 300;
+pub const MAX_REASON_LENGTH: usize = 300;
 
-/// The room.
 #[derive(Debug)]
 pub struct PayrollRoom;
 
@@ -90,23 +89,23 @@ impl Room for PayrollRoom {
             NavItem {
                 caption: key!("payroll-nav"),
                 path: pages::PAYROLL,
-                roles: KEEPERS,
+                roles: SITE_STAFF,
                 needs: Some(Permission::Finances),
             },
             NavItem { caption: key!("payroll-nav-own"), path: pages::OWN, roles: EARNERS, needs: None },
         ]
     }
 
-    fn front_page<'a>(&'a self, app: &'a App, viewer: &'a Person) -> BoxFuture<'a, Result<Vec<Section>, Oops>> {
+    fn home_sections<'a>(&'a self, app: &'a App, viewer: &'a Person) -> BoxFuture<'a, Result<Vec<Section>, PageError>> {
         Box::pin(pages::own_month(app, viewer))
     }
 
-    fn about_person<'a>(
+    fn person_sections<'a>(
         &'a self,
         app: &'a App,
         viewer: &'a Person,
         person: &'a Person,
-    ) -> BoxFuture<'a, Result<Vec<Section>, Oops>> {
+    ) -> BoxFuture<'a, Result<Vec<Section>, PageError>> {
         Box::pin(pages::month_of(app, viewer, person))
     }
 
@@ -119,46 +118,52 @@ impl Room for PayrollRoom {
     }
 }
 
-/// The front door.
+/// The public functions of this room.
 #[derive(Clone, Debug)]
 pub struct Payroll {
     domain: Domain,
     people: People,
     settings: Settings,
     clock: Clock,
-    looked_after: LookedAfter,
+    last_rebuild: LastRebuild,
 }
 
 impl Payroll {
     pub fn new(domain: Domain, clock: Clock) -> Self {
         let (people, settings) = (People::new(domain.clone()), Settings::new(domain.clone()));
-        Self { people, settings, domain, clock, looked_after: LookedAfter::default() }
+        Self { people, settings, domain, clock, last_rebuild: LastRebuild::default() }
     }
 
-    /// Writes rows down within a commit; those that are there already stay as they are.
-    pub async fn post(db: &Writing<'_, '_>, rows: Vec<Row>, at: Millis) -> Result<(), WriteError> {
+    /// Posts adjustments within a commit; existing ones stay.
+    pub async fn post(db: &Transaction<'_, '_>, rows: Vec<NewAdjustment>, at: Millis) -> Result<(), WriteError> {
         posting::post(db, None, rows, at).await
     }
 
-    /// The same for what was earned at a site: whoever may see its finances sees these rows.
-    pub async fn post_at(db: &Writing<'_, '_>, site_id: i64, rows: Vec<Row>, at: Millis) -> Result<(), WriteError> {
+    /// Posts adjustments that were earned at a site, within a commit. Managers with the permission for its finances see
+    /// them.
+    pub async fn post_at(
+        db: &Transaction<'_, '_>,
+        site_id: i64,
+        rows: Vec<NewAdjustment>,
+        at: Millis,
+    ) -> Result<(), WriteError> {
         posting::post(db, Some(site_id), rows, at).await
     }
 
-    /// The time by the clock of the business.
-    pub async fn now_here(&self) -> Result<DateTime<Tz>, DbErr> {
+    /// The current time in the time zone of the business.
+    pub async fn local_now(&self) -> Result<DateTime<Tz>, DbErr> {
         let zone = self.settings.get(&TIME_ZONE).await?;
         let now = DateTime::<Utc>::from_timestamp_millis(self.clock.now().0).unwrap_or_default();
         Ok(now.with_timezone(&zone))
     }
 
-    /// Today, by the clock of the business.
+    /// The current day in the time zone of the business.
     pub async fn today(&self) -> Result<NaiveDate, DbErr> {
-        Ok(self.now_here().await?.date_naive())
+        Ok(self.local_now().await?.date_naive())
     }
 
-    /// Adds a bonus, or with a minus a deduction. It goes into the month of its day, or the first after it that is open. It
-    /// is at most a year ahead.
+    /// Adds a bonus, or a deduction if the amount is negative. It goes into the month of its day, or into the next open
+    /// month. It lies at most a year ahead.
     pub async fn add_manual(
         &self,
         by: i64,
@@ -166,11 +171,11 @@ impl Payroll {
         day: NaiveDate,
         amount: Money,
         reason: &str,
-    ) -> Result<(), NotDone> {
-        self.add_manual_once(by, user_id, day, amount, reason, Once::default()).await
+    ) -> Result<(), ActionError> {
+        self.add_manual_once(by, user_id, day, amount, reason, FormKey::default()).await
     }
 
-    /// The same for a form that counts once.
+    /// Like [`Payroll::add_manual`], for a form that counts once.
     pub async fn add_manual_once(
         &self,
         by: i64,
@@ -178,121 +183,126 @@ impl Payroll {
         day: NaiveDate,
         amount: Money,
         reason: &str,
-        once: Once,
-    ) -> Result<(), NotDone> {
+        once: FormKey,
+    ) -> Result<(), ActionError> {
         let (reason, at) = (reason_of(reason)?, self.clock.now());
         if amount == Money::ZERO {
-            return Err(Why::BadAmount.into());
+            return Err(PayrollRefusal::BadAmount.into());
         }
         if !days::is_kept(day) {
-            return Err(Why::BadDay.into());
+            return Err(PayrollRefusal::BadDay.into());
         }
-        if Period::of(day) > Period::of(self.today().await?).year_ahead() {
-            return Err(Why::OverAYearAhead.into());
+        if PayrollMonth::containing(day) > PayrollMonth::containing(self.today().await?).year_ahead() {
+            return Err(PayrollRefusal::OverAYearAhead.into());
         }
         if self.people.by_id(user_id).await?.is_none() {
-            return Err(Why::Gone.into());
+            return Err(PayrollRefusal::Gone.into());
         }
         let manual = changes::Manual { user_id, day, amount, reason, by };
         let add = self.write(by, move |db| {
             Box::pin(async move {
-                once.keep(db, at).await?;
+                once.store(db, at).await?;
                 changes::add(db, manual, at).await
             })
         });
         add.await
     }
 
-    /// Changes what was written by hand; `version` is what was seen. In a closed month it becomes a correction.
-    pub async fn change(&self, by: i64, id: i64, version: i64, amount: Money, reason: &str) -> Result<(), NotDone> {
+    /// Changes a manual adjustment; `version` is what the owner saw. In a closed month it becomes a correction.
+    pub async fn change(&self, by: i64, id: i64, version: i64, amount: Money, reason: &str) -> Result<(), ActionError> {
         if amount == Money::ZERO {
-            return Err(Why::BadAmount.into());
+            return Err(PayrollRefusal::BadAmount.into());
         }
         let reason = reason_of(reason)?;
         self.edit(changes::Edit { id, version, amount: Some(amount), reason, by }).await
     }
 
-    /// Removes what was written by hand; in a closed month by a correction, for which the reason is.
-    pub async fn remove(&self, by: i64, id: i64, version: i64, reason: &str) -> Result<(), NotDone> {
+    /// Removes a manual adjustment. In a closed month a correction with this reason does it.
+    pub async fn remove(&self, by: i64, id: i64, version: i64, reason: &str) -> Result<(), ActionError> {
         let reason = reason_of(reason)?;
         self.edit(changes::Edit { id, version, amount: None, reason, by }).await
     }
 
-    /// Brings back what was removed.
-    pub async fn restore(&self, by: i64, id: i64) -> Result<(), NotDone> {
+    /// Restores a removed adjustment.
+    pub async fn restore(&self, by: i64, id: i64) -> Result<(), ActionError> {
         let at = self.clock.now();
         self.write(by, move |db| Box::pin(changes::restore(db, id, by, at))).await
     }
 
-    /// Marks that somebody was paid; `version` is that of the entry that was seen, or [`NO_ENTRY`], so two clicks pay once.
-    /// More than is due is refused unless it is an advance; then what is beyond counts as paid in the months after. An
-    /// advance may be paid in an open month in which nothing was earned yet, up to the one after this.
+    /// Marks a payment. `version` is that of the entry that the owner saw, or [`NO_ENTRY`], so a second click does not
+    /// pay again. More than is due is refused unless it is an advance; the excess then counts as paid in later months.
+    /// An advance can be paid in an open month without earnings, up to the next month.
     pub async fn mark_paid(
         &self,
         by: i64,
-        period: Period,
+        period: PayrollMonth,
         user_id: i64,
         amount: Money,
         version: i64,
         is_advance: bool,
-    ) -> Result<(), NotDone> {
+    ) -> Result<(), ActionError> {
         if !amount.is_positive() {
-            return Err(Why::BadAmount.into());
+            return Err(PayrollRefusal::BadAmount.into());
         }
-        if period > Period::of(self.today().await?).last_payable() {
-            return Err(Why::TooFarAhead.into());
+        if period > PayrollMonth::containing(self.today().await?).last_payable() {
+            return Err(PayrollRefusal::TooFarAhead.into());
         }
         if self.people.by_id(user_id).await?.is_none() {
-            return Err(Why::Gone.into());
+            return Err(PayrollRefusal::Gone.into());
         }
-        let (paid, at) = (changes::Paid { period, user_id, amount, version, is_advance, by }, self.clock.now());
+        let (paid, at) = (changes::PaymentMark { period, user_id, amount, version, is_advance, by }, self.clock.now());
         self.write(by, move |db| Box::pin(changes::pay(db, paid, at))).await
     }
 
     /// Takes back a payment that was marked by mistake.
-    pub async fn take_back(&self, by: i64, payment: i64) -> Result<(), NotDone> {
+    pub async fn take_back(&self, by: i64, payment: i64) -> Result<(), ActionError> {
         let at = self.clock.now();
         self.write(by, move |db| Box::pin(changes::take_back(db, payment, by, at))).await
     }
 
-    /// Closes a month that is over, for good, as it stands.
-    pub async fn close_period(&self, by: i64, period: Period) -> Result<(), NotDone> {
+    /// Closes a past month for good, as it is now.
+    pub async fn close_period(&self, by: i64, period: PayrollMonth) -> Result<(), ActionError> {
         let seen = self.of_period(period, 0).await?.seen();
         self.close_period_as_seen(by, period, seen).await
     }
 
-    /// The same if nothing in it has changed since it was seen.
-    pub async fn close_period_as_seen(&self, by: i64, period: Period, seen: Seen) -> Result<(), NotDone> {
+    /// Like [`Payroll::close_period`], but refused if the month has changed since the owner saw it.
+    pub async fn close_period_as_seen(
+        &self,
+        by: i64,
+        period: PayrollMonth,
+        seen: SeenMonth,
+    ) -> Result<(), ActionError> {
         if self.today().await? <= period.last_day() {
-            return Err(Why::NotOver.into());
+            return Err(PayrollRefusal::NotOver.into());
         }
         let at = self.clock.now();
         self.write(by, move |db| Box::pin(changes::close(db, period, seen, by, at))).await
     }
 
-    /// How each amount of a shift came about: what it is for, how much, and in words.
+    /// The adjustments of a shift as text: caption, amount, explanation.
     pub async fn explain(
         &self,
         shift_id: i64,
         language: crate::texts::Language,
     ) -> Result<Vec<(String, Money, String)>, DbErr> {
         let lines = self.of_shift(shift_id).await?;
-        Ok(lines.iter().map(|line| (line.caption(language), line.amount, line.words(language))).collect())
+        Ok(lines.iter().map(|line| (line.caption(language), line.amount, line.text(language))).collect())
     }
 
-    async fn edit(&self, edit: changes::Edit) -> Result<(), NotDone> {
+    async fn edit(&self, edit: changes::Edit) -> Result<(), ActionError> {
         let at = self.clock.now();
         self.write(edit.by, move |db| Box::pin(changes::edit(db, edit, at))).await
     }
 
-    /// A change by an owner. The commit checks that the actor is one still.
-    async fn write<F>(&self, by: i64, run: F) -> Result<(), NotDone>
+    /// Runs a change. Its commit checks that the actor is still an owner.
+    async fn write<F>(&self, by: i64, run: F) -> Result<(), ActionError>
     where
-        F: for<'w> FnOnce(&'w Writing<'_, '_>) -> BoxFuture<'w, Result<(), WriteError>> + Send + 'static,
+        F: for<'w> FnOnce(&'w Transaction<'_, '_>) -> BoxFuture<'w, Result<(), WriteError>> + Send + 'static,
     {
         let write = self.domain.write(move |db| {
             Box::pin(async move {
-                people::still_may(db, by, OWNERS).await?;
+                people::require_role(db, by, OWNERS).await?;
                 run(db).await
             })
         });
@@ -300,7 +310,11 @@ impl Payroll {
     }
 }
 
-fn reason_of(text: &str) -> Result<String, Why> {
-    let reason = typed::line(text);
-    if reason.is_empty() || reason.chars().count() > REASON_MOST { Err(Why::BadReason) } else { Ok(reason) }
+fn reason_of(text: &str) -> Result<String, PayrollRefusal> {
+    let reason = user_text::line(text);
+    if reason.is_empty() || reason.chars().count() > MAX_REASON_LENGTH {
+        Err(PayrollRefusal::BadReason)
+    } else {
+        Ok(reason)
+    }
 }

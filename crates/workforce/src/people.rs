@@ -1,7 +1,7 @@
-//! People: who they are, what they may do, and which language they speak.
+//! People: identity, roles, status and language.
 //!
-//! The front door of the room is [`People`] for questions and the functions of [`changes`] for writes. A role is a
-//! guard, not a place: whoever has several sees what each of them may see.
+//! The public functions are [`People`] for queries and [`changes`] for writes. A role grants rights and is no place in
+//! an organisation: a person with several roles sees what each of them may see.
 
 use std::collections::BTreeSet;
 
@@ -10,32 +10,32 @@ use opora::clock::Millis;
 use sea_orm::sea_query::{IntoCondition, Query};
 use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder};
 
-pub use self::acting::{WriteAs, still_may, unchanged};
+pub use self::actor::{WriteAs, require_role, require_unchanged};
 pub use self::changes::{
-    Enrolment, Grant, add_role, delete_waiting, enrol, give_role, grant, mark_as_test, revoke, set_documents,
-    set_language, set_status, set_test, set_username, take_on, take_role,
+    Enrolment, Grant, add_role, delete_pending, enrol, give_role, grant, make_employee, mark_as_test, revoke,
+    set_documents, set_language, set_status, set_test, set_username, take_role,
 };
-pub use self::leaving::{export, forget};
-pub use self::owners::{Deed, Hindrance, hold};
+pub use self::owners::{OwnerAction, OwnerActionRefusal, lock_and_check};
+pub use self::personal_data::{export, forget};
 pub use self::search::{PAGE, Page};
 use self::tables::{role as user_role, user};
 use crate::application::App;
 use crate::domain::Domain;
 use crate::key;
-use crate::person::{KEEPERS, Permission, Person, Role, Roles, Status};
+use crate::person::{Permission, Person, Role, Roles, SITE_STAFF, Status};
 use crate::rooms::Room;
-use crate::web::{Card, NavItem, Oops, Routes};
+use crate::web::{Card, NavItem, PageError, Routes};
 
-mod acting;
+mod actor;
 pub mod changes;
 pub mod command;
+pub mod forget_queue;
 pub mod forgetting;
-mod leaving;
 mod owners;
 mod pages;
+mod personal_data;
 mod search;
 mod tables;
-pub mod to_forget;
 
 /// The room.
 #[derive(Debug)]
@@ -52,15 +52,15 @@ impl Room for PeopleRoom {
 
     fn nav(&self) -> Vec<NavItem> {
         let needs = Some(Permission::Employees);
-        vec![NavItem { caption: key!("web-nav-people"), path: "/people", roles: KEEPERS, needs }]
+        vec![NavItem { caption: key!("web-nav-people"), path: "/people", roles: SITE_STAFF, needs }]
     }
 
-    fn home<'a>(&'a self, app: &'a App, viewer: &'a Person) -> BoxFuture<'a, Result<Vec<Card>, Oops>> {
+    fn home_cards<'a>(&'a self, app: &'a App, viewer: &'a Person) -> BoxFuture<'a, Result<Vec<Card>, PageError>> {
         Box::pin(async move { Ok(pages::counts(app, viewer).await?) })
     }
 }
 
-/// The front door.
+/// Queries about people.
 #[derive(Clone, Debug)]
 pub struct People {
     domain: Domain,
@@ -81,12 +81,12 @@ impl People {
         Ok(found.into_iter().next())
     }
 
-    /// Those of these ids who are known.
+    /// The people with these ids; unknown ids are left out.
     pub async fn with_ids(&self, ids: &[i64]) -> Result<Vec<Person>, DbErr> {
         find(self.domain.read(), user::Column::Id.is_in(ids.iter().copied())).await
     }
 
-    /// Verified people with any of these roles, in the order in which they came.
+    /// Verified people with any of these roles, in the order of their ids.
     pub async fn with_any(&self, roles: &[Role]) -> Result<Vec<Person>, DbErr> {
         let verified = user::Column::Status.eq(Status::Verified.name());
         let names = roles.iter().map(|role| role.name());
@@ -99,37 +99,37 @@ impl People {
         find(self.domain.read(), which).await
     }
 
-    /// Everybody in this state, in the order in which they came.
+    /// People with this status, in the order of their ids.
     pub async fn with_status(&self, status: Status) -> Result<Vec<Person>, DbErr> {
         find(self.domain.read(), user::Column::Status.eq(status.name())).await
     }
 
-    /// Everybody, in the order in which they came.
+    /// All people, in the order of their ids.
     pub async fn all(&self) -> Result<Vec<Person>, DbErr> {
         find(self.domain.read(), Condition::all()).await
     }
 }
 
-/// The person with this Telegram account, also as a commit under way has it.
+/// The person with this Telegram account, also within a commit.
 pub async fn by_telegram(db: &impl ConnectionTrait, telegram_id: i64) -> Result<Option<Person>, DbErr> {
     let found = find(db, user::Column::TelegramId.eq(telegram_id)).await?;
     Ok(found.into_iter().next())
 }
 
-/// Those of these people who are verified, as a commit under way has them.
+/// The verified ones of these people, within a commit.
 pub async fn verified_of(db: &impl ConnectionTrait, ids: impl Iterator<Item = i64>) -> Result<BTreeSet<i64>, DbErr> {
     let verified =
         Condition::all().add(user::Column::Id.is_in(ids)).add(user::Column::Status.eq(Status::Verified.name()));
     Ok(find(db, verified).await?.into_iter().map(|person| person.id).collect())
 }
 
-/// Whether a person waits to be looked at, as a commit under way has it.
+/// Whether a person waits for a review, within a commit.
 pub async fn is_pending(db: &impl ConnectionTrait, id: i64) -> Result<bool, DbErr> {
     let found = find(db, user::Column::Id.eq(id)).await?;
     Ok(found.first().is_some_and(|person| person.status == Status::Pending))
 }
 
-/// Whether a person became known by a role that was given, and not by registering.
+/// Whether a person was added by a granted role, and not by registration.
 pub async fn is_granted(db: &impl ConnectionTrait, id: i64) -> Result<bool, DbErr> {
     let row = user::Entity::find_by_id(id).one(db).await?;
     Ok(row.is_some_and(|row| row.enrolled_by == "grant"))

@@ -1,26 +1,25 @@
-//! A person: who it is, in which roles, and what a manager was permitted.
+//! A person: identity, roles and a manager's permissions.
 //!
-//! Plain values that the pages and all rooms share. Role sets are defined here and nowhere else. People are kept and changed
-//! in the room of people.
+//! Plain values that the pages and all rooms share. Role sets are defined here and nowhere else. The room `people`
+//! stores and changes people.
 
 use std::str::FromStr;
 
 use opora::clock::Millis;
 
-pub use self::permission::{Permission, Permits};
+pub use self::identifier::{MAX_IDENTIFIER_LENGTH, PersonIdentifier, stored_phone};
+pub use self::permission::{Permission, SitePermissions};
 pub use self::role::{
-    ANSWERERS, EARNERS, JUDGES, KEEPERS, MANAGERS, OPERATORS, OWNERS, QUESTIONED, Role, Roles, SHIFT_READERS, WORKERS,
-    role_name,
+    ANSWERERS, EARNERS, JUDGES, MANAGERS, OPERATORS, OWNERS, QUESTIONED, Role, Roles, SHIFT_READERS, SITE_STAFF,
+    WORKERS, role_name,
 };
-pub use self::who::{LONGEST_NAME, Who, stored_phone};
 use crate::text;
 use crate::texts::Language;
 
+mod identifier;
 mod permission;
 mod role;
-mod who;
 
-/// A person as the rooms see one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Person {
     pub id: i64,
@@ -32,31 +31,31 @@ pub struct Person {
     pub language: Language,
     pub status: Status,
     pub roles: Roles,
-    /// May sign in with any PIN, where the system's own flag allows it too.
+    /// May sign in with any PIN, while the setting `enable_test_users` is on.
     pub is_test: bool,
     pub created_at: Millis,
-    /// Raised by every change.
+    /// Rises with every change.
     pub version: i64,
 }
 
-/// Where a person stands.
+/// The status of a person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// Registered, and nobody has looked yet.
+    /// Registered, and not reviewed yet.
     Pending,
     Verified,
     Rejected,
-    /// Kept out by staff.
+    /// Blocked by staff.
     Blocked,
 }
 
 impl Person {
-    /// Whether the person may act in any of these roles: nobody may who is blocked or not verified.
+    /// Whether the person is verified and has one of these roles.
     pub fn may(&self, roles: &[Role]) -> bool {
         self.status == Status::Verified && self.roles.has_any(roles)
     }
 
-    /// Only a number is left.
+    /// Whether the person was forgotten, and only the id is left.
     pub const fn is_forgotten(&self) -> bool {
         self.telegram_id < 0
     }
@@ -65,7 +64,7 @@ impl Person {
 impl Status {
     const ALL: [Self; 4] = [Self::Pending, Self::Verified, Self::Rejected, Self::Blocked];
 
-    /// Its name in the database.
+    /// The status's name in the database.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -84,7 +83,7 @@ impl FromStr for Status {
     }
 }
 
-/// What people call a status.
+/// The status's name for people.
 pub fn status_name(status: Status, language: Language) -> String {
     match status {
         Status::Pending => text!(language, "web-status-pending"),

@@ -1,8 +1,8 @@
 //! Keeps the program's files private to the user that runs it.
 //!
-//! The database, its write-ahead log, documents and downloads hold passports, phone numbers and sign-in codes. New files
-//! are private from their first byte by the umask. A start removes the access that other users have to older files, and
-//! `opora doctor` names what is still open. Access control lists and other machines that mount the disk are not looked at.
+//! The database, its write-ahead log, documents and downloads hold passports, phone numbers and sign-in codes. New
+//! files are private from their first byte by the umask. A start removes other users' access to older files, and `opora
+//! doctor` lists files that are still open. Access control lists and network mounts are not checked.
 
 use std::fs::{self, Metadata, Permissions};
 use std::io;
@@ -15,20 +15,20 @@ use rustix::fs::Mode;
 /// Access of the group and of other users.
 const OTHERS: u32 = 0o077;
 const STICKY: u32 = 0o1000;
-/// What Opora keeps in a data directory: names, or how they begin.
+/// Names, or prefixes of names, of Opora's files in a data directory.
 const OWN_NAMES: [&str; 7] = ["opora", ".opora", "downloads", "files", "emulator", "demo", "questionnaire"];
 
-/// Creates files and folders without access for other users, from here on and in the whole process.
+/// Sets the umask of the process, so that new files and folders are private.
 pub fn restrict_new_files() {
     rustix::process::umask(Mode::RWXG | Mode::RWXO);
 }
 
-/// Makes a folder that only its owner can enter, and those above it that are missing.
+/// Creates a private folder, and missing parents.
 pub fn create_folder(path: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
-/// Makes an empty file that only its owner can read, unless there is a file already.
+/// Creates an empty private file, unless it exists.
 pub fn create_file(path: &Path) -> io::Result<()> {
     match fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
@@ -36,22 +36,22 @@ pub fn create_file(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes the data directory if it is missing, and removes the access of other users to it, to everything in it, and to a
-/// database file elsewhere. Answers what was changed.
+/// Creates the data directory if it is missing, and removes other users' access to it, to everything in it, and to a
+/// database file elsewhere. Returns the paths that were changed.
 ///
-/// A directory that other programs share is refused, because they would lose their access.
+/// A directory shared with other programs is refused, because they would lose their access.
 pub fn tighten(data_dir: &Path, database: Option<&Path>) -> anyhow::Result<Vec<PathBuf>> {
     create_folder(data_dir).with_context(|| format!("cannot make the data directory {}", data_dir.display()))?;
     refuse_shared(data_dir)?;
-    let open = exposed(data_dir, database)?;
-    for path in &open {
+    let exposed = exposed(data_dir, database)?;
+    for path in &exposed {
         let closed = without_others(path);
         closed.with_context(|| format!("cannot make {} private: it belongs to another user", path.display()))?;
     }
-    Ok(open)
+    Ok(exposed)
 }
 
-/// What other users of this machine can reach: of the data directory, and of a database file elsewhere.
+/// Paths that other users of this machine can reach: in the data directory, and of a database file elsewhere.
 pub fn exposed(data_dir: &Path, database: Option<&Path>) -> io::Result<Vec<PathBuf>> {
     let mut open = Vec::new();
     let outside = database.filter(|path| !path.starts_with(data_dir));
@@ -75,12 +75,12 @@ pub fn exposed(data_dir: &Path, database: Option<&Path>) -> io::Result<Vec<PathB
 }
 
 fn without_others(path: &Path) -> io::Result<()> {
-    // Temporary files may be gone by now.
+    // Temporary files may be gone already.
     let Some(found) = found(path)? else { return Ok(()) };
     fs::set_permissions(path, Permissions::from_mode(found.mode() & 0o700))
 }
 
-/// Metadata of the entry itself; none if it is gone.
+/// Metadata of the entry itself, without following links; none if it is gone.
 fn found(path: &Path) -> io::Result<Option<Metadata>> {
     match fs::symlink_metadata(path) {
         Ok(found) => Ok(Some(found)),
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shared_folder_is_refused_and_stays_as_it_is() {
+    fn a_shared_folder_is_refused_and_unchanged() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("notes.txt"), "another program's").unwrap();
         open_to_all(folder.path());
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn the_root_is_no_data_directory() {
+    fn the_root_directory_is_refused() {
         assert!(tighten(Path::new("/"), None).is_err());
     }
 }

@@ -1,10 +1,10 @@
-//! Registration: a newcomer gives a name, a phone number and documents, and somebody in charge decides.
+//! Registration: a newcomer gives a name, a phone number and documents, and an owner decides.
 //!
-//! What is given waits in the dialogue for a day. When all of it is there, one step makes a person of it: the files are
-//! fetched and kept, and then person and documents are written in one commit. Whatever fails, nothing but the draft
-//! remains, and the person may try again. The front doors are [`Registrations`] and [`crate::files::Files`].
+//! The answers wait in the dialogue for a day. At the end the files are downloaded and stored, and then person and
+//! documents are written in one commit. If anything fails, only the draft remains, and the person may try again. The
+//! public functions are [`Registrations`] and [`crate::files::Files`].
 //!
-//! What becomes of a person afterwards is not here.
+//! What happens to a person afterwards is not handled here.
 
 use std::time::Duration;
 
@@ -19,14 +19,14 @@ use serde_json::Value;
 
 pub use self::documents::{Document, DocumentKind, DocumentStatus};
 pub use self::draft::{Draft, Picture};
-pub use self::registrations::{Decided, NotDecided, Registrations, Waiting};
+pub use self::registrations::{Decision, DecisionError, PendingRegistration, Registrations};
 use self::states::Registration;
 use crate::application::App;
-use crate::domain::{Domain, Writing};
+use crate::domain::{Domain, Transaction};
 use crate::key;
 use crate::person::{OWNERS, Person, Status};
 use crate::rooms::{Job, MenuItem, Room, Welcome};
-use crate::web::{Card, NavItem, Oops, Routes, Section};
+use crate::web::{Card, NavItem, PageError, Routes, Section};
 
 mod answers;
 pub mod cleanup;
@@ -34,27 +34,27 @@ pub mod command;
 mod deciding;
 mod documents;
 mod draft;
-pub mod keeping;
-mod leaving;
+pub mod file_effects;
 mod pages;
+mod personal_data;
 mod questions;
 mod registrations;
 pub mod repair;
 mod saving;
-mod standing;
 mod states;
 mod tables;
+mod unblocking;
 
-const CLEANUP_EVERY: Duration = Duration::from_secs(60 * 60);
-const NEWS_EVERY: Duration = Duration::from_secs(60);
-/// A person waits for the outcome: better to be asked to try again than to hear nothing for a minute.
-const ATTEMPTS: u32 = 5;
+const CLEANUP_INTERVAL: Duration = Duration::from_secs(60 * 60);
+const DECISION_NOTICES_INTERVAL: Duration = Duration::from_secs(60);
+/// Attempts to store the files. The person waits meanwhile, so an early "try again" beats a minute of silence.
+const STORE_ATTEMPTS: u32 = 5;
 
 /// The room.
 #[derive(Debug)]
-pub struct Registering;
+pub struct RegistrationRoom;
 
-impl Room for Registering {
+impl Room for RegistrationRoom {
     fn name(&self) -> &'static str {
         "registration"
     }
@@ -63,11 +63,11 @@ impl Room for Registering {
         script.dialogue(states::dialogue()).dialogue(deciding::dialogue())
     }
 
-    fn work(&self, app: &App, bot: Bot) -> Bot {
+    fn effects(&self, app: &App, bot: Bot) -> Bot {
         let (keeper, discarder) = (app.clone(), app.clone());
-        bot.attempts(keeping::KEEP, ATTEMPTS)
-            .effect(keeping::KEEP, move |asked| keeping::keep(keeper.clone(), asked))
-            .effect(keeping::DISCARD, move |asked| keeping::discard(discarder.clone(), asked))
+        bot.effect_attempts(file_effects::STORE, STORE_ATTEMPTS)
+            .effect(file_effects::STORE, move |request| file_effects::store(keeper.clone(), request))
+            .effect(file_effects::DISCARD, move |request| file_effects::discard(discarder.clone(), request))
     }
 
     fn menu(&self) -> Vec<MenuItem> {
@@ -86,68 +86,72 @@ impl Room for Registering {
         vec![NavItem { caption: pages::CAPTION, path: pages::QUEUE, roles: OWNERS, needs: None }]
     }
 
-    fn standing<'a>(
+    fn status_after_unblock<'a>(
         &'a self,
-        db: &'a Writing<'_, '_>,
+        db: &'a Transaction<'_, '_>,
         person: &'a Person,
     ) -> BoxFuture<'a, Result<Option<Status>, DbErr>> {
-        Box::pin(async move { Ok(Some(standing::standing(db, person).await?)) })
+        Box::pin(async move { Ok(Some(unblocking::status_after_unblock(db, person).await?)) })
     }
 
-    fn home<'a>(&'a self, app: &'a App, viewer: &'a Person) -> BoxFuture<'a, Result<Vec<Card>, Oops>> {
+    fn home_cards<'a>(&'a self, app: &'a App, viewer: &'a Person) -> BoxFuture<'a, Result<Vec<Card>, PageError>> {
         Box::pin(pages::count(app, viewer))
     }
 
-    fn about_person<'a>(
+    fn person_sections<'a>(
         &'a self,
         app: &'a App,
         viewer: &'a Person,
         person: &'a Person,
-    ) -> BoxFuture<'a, Result<Vec<Section>, Oops>> {
+    ) -> BoxFuture<'a, Result<Vec<Section>, PageError>> {
         Box::pin(pages::section(app, viewer, person))
     }
 
     fn export<'a>(&'a self, domain: &'a Domain, person: &'a Person) -> BoxFuture<'a, anyhow::Result<Value>> {
-        Box::pin(leaving::export(domain, person.id))
+        Box::pin(personal_data::export(domain, person.id))
     }
 
     fn forget<'a>(
         &'a self,
-        db: &'a Writing<'_, '_>,
+        db: &'a Transaction<'_, '_>,
         person: &'a Person,
         _: Millis,
     ) -> BoxFuture<'a, Result<Vec<String>, WriteError>> {
-        Box::pin(leaving::forget(db, person.id))
+        Box::pin(personal_data::forget(db, person.id))
     }
 
     fn discard_drafts<'a>(&'a self, app: &'a App, states: &'a [Value]) -> BoxFuture<'a, anyhow::Result<()>> {
-        Box::pin(keeping::discard_now(app, leaving::drafts(states)))
+        Box::pin(file_effects::discard_now(app, personal_data::drafts(states)))
     }
 
     fn owned_files<'a>(&'a self, domain: &'a Domain, names: &'a [String]) -> BoxFuture<'a, Result<Vec<String>, DbErr>> {
-        Box::pin(keeping::owned(domain, names))
+        Box::pin(file_effects::owned(domain, names))
     }
 
     fn count_files<'a>(&'a self, domain: &'a Domain) -> BoxFuture<'a, Result<u64, DbErr>> {
-        Box::pin(keeping::count(domain))
+        Box::pin(file_effects::count(domain))
     }
 
     fn jobs(&self) -> Vec<Job> {
         vec![
-            Job { name: "file-cleanup", every: CLEANUP_EVERY, run: |app| Box::pin(cleanup::hourly(app)) },
-            Job { name: registrations::NEWS, every: NEWS_EVERY, run: |app| Box::pin(registrations::tell_all(app)) },
+            Job { name: "file-cleanup", every: CLEANUP_INTERVAL, run: |app| Box::pin(cleanup::hourly(app)) },
+            Job {
+                name: registrations::DECISION_NOTICES_JOB,
+                every: DECISION_NOTICES_INTERVAL,
+                run: |app| Box::pin(registrations::send_decision_notices(app)),
+            },
         ]
     }
 }
 
-/// Where `/start` leads: into a new registration, or back into one that was begun.
+/// Where `/start` leads: to a new registration, or back to an unfinished one.
 fn welcome(turn: &mut Turn, person: Option<Person>) -> BoxFuture<'_, Result<Option<Child>, BoxError>> {
     Box::pin(async move {
         if person.as_ref().is_some_and(|person| person.status != Status::Rejected) {
             return Ok(None);
         }
         if let Some(draft) = turn.draft::<Registration>().map(Registration::into_draft).filter(Draft::is_begun) {
-            return Ok(Some(Child::at(&states::taken_up(draft))));
+            return Ok(Some(Child::at(&states::resumed(draft))));
         }
         if let Some(person) = person {
             deciding::say_why_rejected(turn, &person).await?;

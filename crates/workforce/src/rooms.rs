@@ -1,7 +1,7 @@
-//! The register of rooms: what the product does, each thing in a place of its own.
+//! The list of rooms. Each room is one part of what the product does.
 //!
-//! A room is registered here and nowhere else; the bot, the pages, the menu and the schedule are made of this list. A
-//! room calls another room's front door, never its tables.
+//! A room is registered here and nowhere else. The bot, the pages, the menu and the jobs are built from this list. A
+//! room calls the public functions of other rooms, never their tables.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -19,35 +19,35 @@ use serde_json::Value;
 
 use crate::application::App;
 use crate::attachments::AttachmentsRoom;
-use crate::domain::{Domain, Writing};
+use crate::domain::{Domain, Transaction};
 use crate::notices::NoticesRoom;
 use crate::onboarding::OnboardingRoom;
-use crate::overview::Overview;
+use crate::overview::OverviewRoom;
 use crate::payroll::{PayrollRoom, Unsettled};
 use crate::people::PeopleRoom;
 use crate::person::{Permission, Person, Role, Status};
-use crate::registration::Registering;
+use crate::registration::RegistrationRoom;
 use crate::settings::SettingsRoom;
 use crate::shifts::ShiftsRoom;
 use crate::sites::{Attendance, SitesRoom};
-use crate::web::{Card, NavItem, Oops, Permissions, Routes, Section, Web};
+use crate::web::{Card, NavItem, PageError, Permissions, Routes, Section, Web};
 
-/// Every room of the product, in the order in which menus and the navigation show what they have.
+/// All rooms of the product, in the order of menus.
 const ALL: &[&dyn Room] = &[
     &ShiftsRoom,
-    &Overview,
+    &OverviewRoom,
     &SitesRoom,
     &PayrollRoom,
     &SettingsRoom,
     &PeopleRoom,
     &Web,
-    &Registering,
+    &RegistrationRoom,
     &OnboardingRoom,
     &AttachmentsRoom,
     &NoticesRoom,
 ];
 
-/// The navigation of the pages, in the order in which it is shown. What is not named here comes last.
+/// Order of the navigation of the pages. Items that are missing here come last.
 const NAVIGATION: &[&str] = &[
     "/calendar",
     "/schedule",
@@ -64,90 +64,93 @@ const NAVIGATION: &[&str] = &[
     "/registrations",
 ];
 
-/// Databases take only so many values at once.
-const NAMES_AT_ONCE: usize = 500;
+/// Databases limit the number of bound values in a statement.
+const NAMES_PER_QUERY: usize = 500;
 
-/// What a room brings along. Everything but its name has a default: nothing.
+/// What a room contributes. Only the name is required; the defaults contribute nothing.
 pub trait Room: Debug + Send + Sync + 'static {
-    /// Its name, for logs.
+    /// The room's name in logs.
     fn name(&self) -> &'static str;
 
-    /// Adds its dialogues. Handlers find the application by `turn.context::<App>()`.
+    /// Adds the room's dialogues. Handlers find the application by `turn.context::<App>()`.
     fn dialogues(&self, script: Script) -> Script {
         script
     }
 
-    /// Says how work is carried out that its turns ask for, by [`Bot::effect`].
-    fn work(&self, app: &App, bot: Bot) -> Bot {
+    /// Registers workers for the effects that its turns ask for, by [`Bot::effect`].
+    fn effects(&self, app: &App, bot: Bot) -> Bot {
         let _ = app;
         bot
     }
 
-    /// Where people get into it from the main menu.
+    /// Buttons of the main menu.
     fn menu(&self) -> Vec<MenuItem> {
         Vec::new()
     }
 
-    /// Where `/start` leads people who are not verified: the way into registration. Of several rooms the first is asked.
+    /// Where `/start` leads people who are not verified. The first room with a welcome wins.
     fn welcome(&self) -> Option<Welcome> {
         None
     }
 
-    /// Its pages. Handlers get the application by `State<App>`.
+    /// The room's pages. Handlers get the application by `State<App>`.
     fn routes(&self) -> Routes {
         Routes::new()
     }
 
-    /// Its places in the navigation of the pages.
+    /// Items in the navigation of the pages.
     fn nav(&self) -> Vec<NavItem> {
         Vec::new()
     }
 
-    /// What it counts on the front page for whoever looks at it.
-    fn home<'a>(&'a self, app: &'a App, viewer: &'a Person) -> BoxFuture<'a, Result<Vec<Card>, Oops>> {
+    /// Counts on the front page, for this viewer.
+    fn home_cards<'a>(&'a self, app: &'a App, viewer: &'a Person) -> BoxFuture<'a, Result<Vec<Card>, PageError>> {
         let _ = (app, viewer);
         Box::pin(async { Ok(Vec::new()) })
     }
 
-    /// What it shows on the front page above all counts, for whoever looks at it.
-    fn front_page<'a>(&'a self, app: &'a App, viewer: &'a Person) -> BoxFuture<'a, Result<Vec<Section>, Oops>> {
+    /// Sections on the front page above all counts, for this viewer.
+    fn home_sections<'a>(&'a self, app: &'a App, viewer: &'a Person) -> BoxFuture<'a, Result<Vec<Section>, PageError>> {
         let _ = (app, viewer);
         Box::pin(async { Ok(Vec::new()) })
     }
 
-    /// What it adds to a person's page for whoever looks at it: an owner or a superadmin.
-    fn about_person<'a>(
+    /// Sections on a person's page, for this viewer (an owner or a superadmin).
+    fn person_sections<'a>(
         &'a self,
         app: &'a App,
         viewer: &'a Person,
         person: &'a Person,
-    ) -> BoxFuture<'a, Result<Vec<Section>, Oops>> {
+    ) -> BoxFuture<'a, Result<Vec<Section>, PageError>> {
         let _ = (app, viewer, person);
         Box::pin(async { Ok(Vec::new()) })
     }
 
-    /// The people whom a manager looks after; nothing if that is not for this room to say, or for this person to see.
-    fn looked_after<'a>(&'a self, app: &'a App, viewer: &'a Person) -> BoxFuture<'a, Result<Option<Vec<i64>>, DbErr>> {
+    /// Ids of the people that a manager looks after; none if this room does not know, or the viewer has no such right.
+    fn managed_people<'a>(
+        &'a self,
+        app: &'a App,
+        viewer: &'a Person,
+    ) -> BoxFuture<'a, Result<Option<Vec<i64>>, DbErr>> {
         let _ = (app, viewer);
         Box::pin(async { Ok(None) })
     }
 
-    /// Where a person stands who is not blocked any more, within the commit that unblocks; nothing if that is not for this
-    /// room to say.
-    fn standing<'a>(
+    /// The status of a person after an unblock, within that commit; none if this room does not decide it.
+    fn status_after_unblock<'a>(
         &'a self,
-        db: &'a Writing<'_, '_>,
+        db: &'a Transaction<'_, '_>,
         person: &'a Person,
     ) -> BoxFuture<'a, Result<Option<Status>, DbErr>> {
         let _ = (db, person);
         Box::pin(async { Ok(None) })
     }
 
-    /// Within the commit after which a person may not act any more: takes back what was left for the person to do. `by`
-    /// is the person who has decided it.
-    fn person_kept_out<'a>(
+    /// Cancels the pending work of a person who may no longer act, within that commit. `by` is the person who decided
+    /// it.
+    fn cancel_pending_work<'a>(
         &'a self,
-        db: &'a Writing<'_, '_>,
+        db: &'a Transaction<'_, '_>,
         person_id: i64,
         by: Option<i64>,
         at: Millis,
@@ -161,7 +164,7 @@ pub trait Room: Debug + Send + Sync + 'static {
         let _ = (app, person_id);
     }
 
-    /// What of some days of pay is not settled yet; both ends are included.
+    /// What is still unsettled in the pay of these days, `first` and `last` included.
     fn unsettled<'a>(
         &'a self,
         app: &'a App,
@@ -172,17 +175,17 @@ pub trait Room: Debug + Send + Sync + 'static {
         Box::pin(async { Ok(Unsettled::default()) })
     }
 
-    /// What it knows of a person, for the person; nothing is null. Files are named, not given.
+    /// What the room knows about a person, for the person; null for nothing. Files are listed, not included.
     fn export<'a>(&'a self, domain: &'a Domain, person: &'a Person) -> BoxFuture<'a, anyhow::Result<Value>> {
         let _ = (domain, person);
         Box::pin(async { Ok(Value::Null) })
     }
 
-    /// Forgets what is personal, within the commit that makes a number of the person; what is worked and paid stays under
-    /// it. Answers the names of files that nobody owns any more.
+    /// Forgets personal data, within the commit that replaces the person by a number. Work and pay stay. Returns the
+    /// names of files that have no owner any more.
     fn forget<'a>(
         &'a self,
-        db: &'a Writing<'_, '_>,
+        db: &'a Transaction<'_, '_>,
         person: &'a Person,
         at: Millis,
     ) -> BoxFuture<'a, Result<Vec<String>, WriteError>> {
@@ -190,26 +193,26 @@ pub trait Room: Debug + Send + Sync + 'static {
         Box::pin(async { Ok(Vec::new()) })
     }
 
-    /// Removes files that only the states of conversations know, because their person is forgotten. What is there, as JSON.
+    /// Removes files that only the states of a forgotten person's conversations mention. `states` are JSON.
     fn discard_drafts<'a>(&'a self, app: &'a App, states: &'a [Value]) -> BoxFuture<'a, anyhow::Result<()>> {
         let _ = (app, states);
         Box::pin(async { Ok(()) })
     }
 
-    /// Which of these files it knows: what no room knows is nobody's, and goes once it is old.
+    /// Which of these files the room owns. A file without an owner is removed once it is old.
     fn owned_files<'a>(&'a self, domain: &'a Domain, names: &'a [String]) -> BoxFuture<'a, Result<Vec<String>, DbErr>> {
         let _ = (domain, names);
         Box::pin(async { Ok(Vec::new()) })
     }
 
-    /// How many files it knows.
+    /// Number of files the room owns.
     fn count_files<'a>(&'a self, domain: &'a Domain) -> BoxFuture<'a, Result<u64, DbErr>> {
         let _ = domain;
         Box::pin(async { Ok(0) })
     }
 
-    /// With which permission for which site a file at Telegram is seen.
-    fn file_is_seen_with<'a>(
+    /// The permissions that show a Telegram file, each with its site.
+    fn file_permissions<'a>(
         &'a self,
         domain: &'a Domain,
         telegram_file: &'a str,
@@ -218,30 +221,30 @@ pub trait Room: Debug + Send + Sync + 'static {
         Box::pin(async { Ok(Vec::new()) })
     }
 
-    /// What it does from time to time.
+    /// Work that the room repeats on a schedule.
     fn jobs(&self) -> Vec<Job> {
         Vec::new()
     }
 
-    /// Pages that the demo's welcome names: the key of what to call them, and their paths. The room with `/` has the
-    /// front page.
-    fn links(&self) -> Vec<(&'static str, &'static str)> {
+    /// Pages that the demo's welcome lists: the text key of the label, and the path. The room with `/` has the front
+    /// page.
+    fn demo_links(&self) -> Vec<(&'static str, &'static str)> {
         Vec::new()
     }
 }
 
-/// A button of the main menu. The room has an entry for its data: `start(button("…"), …)`.
+/// A button of the main menu. The room handles its data with `start(button("…"), …)`.
 #[derive(Clone, Copy, Debug)]
 pub struct MenuItem {
-    /// The key of its caption, `…-button`.
+    /// Text key of the caption, `…-button`.
     pub caption: &'static str,
     pub data: &'static str,
-    /// Who sees it. The entry checks the roles again: a button can be pressed long after.
+    /// Roles that see it. The handler checks the roles again, because a button can be pressed much later.
     pub roles: &'static [Role],
 }
 
-/// Work that comes again and again. It runs at the instance that leads, at least once each time, and soon after every
-/// start; so it does nothing where there is nothing to do. Its failure is logged, and it runs again when its time comes.
+/// Work on a schedule. The leader runs it, at least once per interval and soon after every start, so a run with nothing
+/// to do must do nothing. A failure is logged, and the next run comes at its time.
 #[derive(Clone, Copy, Debug)]
 pub struct Job {
     pub name: &'static str,
@@ -249,32 +252,31 @@ pub struct Job {
     pub run: fn(App) -> BoxFuture<'static, anyhow::Result<()>>,
 }
 
-/// Says where somebody who is not verified begins, with what is known of the person; `None` where there is nothing to
-/// begin, and the front has the word.
+/// Chooses where a person who is not verified begins; `None` leaves the answer to the front.
 pub type Welcome = for<'t> fn(&'t mut Turn, Option<Person>) -> BoxFuture<'t, Result<Option<Child>, BoxError>>;
 
-/// The room that knows who may do what at which site, for the pages.
+/// The room that knows permissions, for the pages.
 pub fn permissions() -> &'static dyn Permissions {
     &SitesRoom
 }
 
-/// The room that knows who comes to a site, for the room of sites.
+/// The room that knows attendance, for the room of sites.
 pub fn attendance() -> &'static dyn Attendance {
     &ShiftsRoom
 }
 
-/// Rooms in their order.
+/// A list of rooms, in order.
 #[derive(Clone, Debug)]
 pub struct Rooms(Arc<[&'static dyn Room]>);
 
 impl Rooms {
-    /// Those of the product.
+    /// All rooms of the product.
     pub fn all() -> Self {
-        Self::of(ALL)
+        Self::new(ALL)
     }
 
-    /// Only these, for tests.
-    pub fn of(rooms: &[&'static dyn Room]) -> Self {
+    /// Some rooms, for tests.
+    pub fn new(rooms: &[&'static dyn Room]) -> Self {
         Self(rooms.into())
     }
 
@@ -292,14 +294,14 @@ impl Rooms {
         self.iter().find_map(Room::welcome)
     }
 
-    pub fn links(&self) -> impl Iterator<Item = (&'static str, &'static str)> + '_ {
-        self.iter().flat_map(Room::links)
+    pub fn demo_links(&self) -> impl Iterator<Item = (&'static str, &'static str)> + '_ {
+        self.iter().flat_map(Room::demo_links)
     }
 
-    /// Which of these files any room knows.
+    /// Which of these files any room owns.
     pub async fn owned_files(&self, domain: &Domain, names: &[String]) -> Result<Vec<String>, DbErr> {
         let mut owned = Vec::new();
-        for names in names.chunks(NAMES_AT_ONCE) {
+        for names in names.chunks(NAMES_PER_QUERY) {
             for room in self.iter() {
                 owned.extend(room.owned_files(domain, names).await?);
             }
@@ -307,7 +309,7 @@ impl Rooms {
         Ok(owned)
     }
 
-    /// How many files all rooms know.
+    /// Number of files that all rooms own.
     pub async fn count_files(&self, domain: &Domain) -> Result<u64, DbErr> {
         let mut count = 0;
         for room in self.iter() {
@@ -316,7 +318,7 @@ impl Rooms {
         Ok(count)
     }
 
-    /// The places of the navigation, in their order.
+    /// The items of the navigation, in order.
     pub fn nav(&self) -> Vec<NavItem> {
         let mut items: Vec<_> = self.iter().flat_map(Room::nav).collect();
         items.sort_by_key(|item| NAVIGATION.iter().position(|path| *path == item.path).unwrap_or(NAVIGATION.len()));
@@ -335,12 +337,12 @@ mod tests {
     use crate::texts::Language;
 
     #[test]
-    fn the_dialogues_of_all_rooms_fit_together() {
+    fn dialogues_of_all_rooms_are_consistent() {
         assert_eq!(application::script(&Rooms::all()).check(), Ok(()));
     }
 
     #[test]
-    fn every_button_of_the_menu_has_a_caption_and_leaves_room_for_its_tag() {
+    fn menu_buttons_have_captions_and_short_data() {
         for item in Rooms::all().iter().flat_map(Room::menu) {
             assert!(item.data.len() <= 40 && item.caption.ends_with("-button"), "{item:?}");
             assert!(Language::ALL.iter().all(|language| language.knows(item.caption)), "{item:?}");
@@ -348,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn every_place_of_the_navigation_has_a_caption() {
+    fn navigation_items_have_captions() {
         for item in Rooms::all().iter().flat_map(Room::nav) {
             assert!(item.path.starts_with('/') && !item.roles.is_empty(), "{item:?}");
             assert!(Language::ALL.iter().all(|language| language.knows(item.caption)), "{item:?}");
@@ -356,21 +358,21 @@ mod tests {
     }
 
     #[test]
-    fn the_navigation_is_in_its_order_and_names_only_what_is_there() {
+    fn navigation_order_lists_only_existing_paths() {
         let paths: Vec<_> = Rooms::all().nav().iter().map(|item| item.path).collect();
         let known: Vec<_> = NAVIGATION.iter().copied().filter(|path| paths.contains(path)).collect();
         assert_eq!(known, NAVIGATION);
         assert_eq!(paths[..known.len()], known);
     }
 
-    /// The schedule, in minutes. Whoever takes a job away or changes its time has to say so here, and in docs/operating.md.
+    /// The schedule, in minutes. Every change is made here and in docs/operating.md.
     #[test]
-    fn every_job_is_there_once_and_comes_as_often_as_it_should() {
+    fn every_job_has_its_documented_interval() {
         let schedule = [
             ("attachments", 10),
             ("file-cleanup", 60),
             ("notices", 1),
-            // Hourly, since no timer knows the clock of the business; it looks itself whether it is four in the morning.
+            // Hourly: the job itself checks whether it is four in the morning on the clock of the business.
             ("payroll", 60),
             ("questionnaire", 1),
             ("registration-news", 1),
@@ -379,7 +381,7 @@ mod tests {
             ("shift-auto-close", 30),
             ("shift-no-shows", 10),
             ("shift-reminders", 30),
-            // Hourly, since each site has a clock of its own, by which it is the first of December, three in the morning.
+            // Hourly: each site has its own clock, on which the job runs on 1 December at three in the morning.
             ("slots-of-next-year", 60),
         ];
         let mut jobs: Vec<_> = Rooms::all().jobs().iter().map(|job| (job.name, job.every)).collect();

@@ -1,8 +1,8 @@
 //! `opora run`: bot, pages and jobs in one process, until told to stop.
 //!
-//! The order of the stop: the schedule and the intake, the turns under way, the outbox, the lease (the bot does these);
-//! then the pages, whose last calls are answered; then the store, of which Redis goes first, and the database. What
-//! cannot be finished in time is in the store, and is done after the next start, which may be at once.
+//! Order of the stop: the bot stops schedule and intake, running turns, outbox and lease. Then the pages close, after
+//! their last responses; then the store, Redis first, and the database. Unfinished work is in the store and is done
+//! after the next start.
 
 use std::path::Path;
 use std::time::Duration;
@@ -22,13 +22,13 @@ use crate::rooms::Rooms;
 use crate::server::{self, Limits, Server, Timeouts};
 use crate::{failpoints, front, jobs, people, private, serve, web};
 
-/// How long calls of pages that are under way may take at the end.
-const LAST_CALLS: Duration = Duration::from_secs(1);
+/// Time for responses in progress when the pages close.
+const PAGES_CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// While Telegram is away it is asked so seldom what the bot is called.
-const BETWEEN_QUESTIONS: Duration = Duration::from_secs(30);
+/// Retry interval of `getMe` while Telegram is away.
+const GET_ME_RETRY_INTERVAL: Duration = Duration::from_secs(30);
 
-/// The application, whole and not yet running.
+/// The application, assembled and not yet running.
 #[derive(Debug)]
 pub struct Product {
     pub app: App,
@@ -52,19 +52,19 @@ pub async fn run(flags: Flags) -> anyhow::Result<()> {
     product.run(listener, pages, stop).await
 }
 
-/// How many connections the pages may have: those that are wanted, unless the bot would lack files and sockets.
-fn connections(wanted: usize) -> usize {
+/// The connection limit of the pages: `wanted`, or less if the bot would run out of file descriptors.
+fn connection_limit(wanted: usize) -> usize {
     let descriptors = server::raise_descriptor_limit();
-    let connections = server::connections_within(descriptors, wanted);
-    tracing::info!(connections, descriptors, "connections of the pages are limited");
+    let connections = server::connections_for(descriptors, wanted);
+    tracing::info!(connections, descriptors, "connection limit of the pages");
     connections
 }
 
 /// `opora migrate`.
 pub async fn migrate(database: DatabaseFlags) -> anyhow::Result<()> {
     let address = database.address()?;
-    let taken = Domain::migrate(&address).await?;
-    match taken.as_slice() {
+    let applied = Domain::migrate(&address).await?;
+    match applied.as_slice() {
         [] => println!("{address} is up to date"),
         steps => println!("{address} is up to date now: {}", steps.join(", ")),
     }
@@ -72,13 +72,14 @@ pub async fn migrate(database: DatabaseFlags) -> anyhow::Result<()> {
 }
 
 impl Product {
-    /// Opens the database and the store, and puts everything together.
+    /// Opens the database and the store, and assembles the application.
     pub async fn open(config: Config, rooms: Rooms) -> anyhow::Result<Self> {
         make_private(&config).await?;
         let domain = Domain::open(&config.state, &config.database).await?;
         let clock = clock()?;
         let bot = Bot::new(&config.bot_token.0).api_url(&config.bot_api_url).send_limits(config.send_limits);
-        let bot = bot.settings(|settings| settings.polling.tells_to_wait = config.only_instance).clock(clock.clone());
+        let bot =
+            bot.settings(|settings| settings.polling.tell_people_to_wait = config.only_instance).clock(clock.clone());
         let app = App::new(&config, domain, rooms, bot.handle(), clock);
         installation::begin(&app).await;
         let bot = application::bot(&app, bot.store(app.domain.store().clone()));
@@ -89,7 +90,7 @@ impl Product {
                 (bot, Some((path.clone(), webhook)))
             }
         };
-        let limits = Limits::new(connections(config.web_connections), config.trusted_proxies.clone());
+        let limits = Limits::new(connection_limit(config.web_connections), config.trusted_proxies.clone());
         Ok(Self { app, config, bot, webhook, limits })
     }
 
@@ -102,38 +103,38 @@ impl Product {
         }
     }
 
-    /// Lifts the limit of one address: everybody comes from this machine.
+    /// Lifts the limit per address: all clients are on this machine.
     #[must_use]
     pub fn on_this_machine_only(self) -> Self {
         Self { limits: Limits::local(self.limits.total), ..self }
     }
 
-    /// Runs until told to stop, and closes everything.
+    /// Runs until `stop`, then closes everything.
     pub async fn run(self, listener: TcpListener, router: Router, stop: Stop) -> anyhow::Result<()> {
         let Self { app, config, bot, limits, .. } = self;
         let pages = Server::start(listener, router, limits, Timeouts::default());
-        let beside = app.clone();
-        let beside = tokio::spawn(async move {
-            let begun = async { tokio::join!(offer_commands(&config), jobs::begin(&beside)) };
+        let background = app.clone();
+        let background = tokio::spawn(async move {
+            let begun = async { tokio::join!(offer_commands(&config), jobs::start_timers(&background)) };
             tokio::join!(
                 begun,
-                learn_bot_name(&config, &beside),
-                web::across(&beside),
-                web::send_left_pins(&beside),
-                people::forgetting::run(&beside)
+                learn_bot_name(&config, &background),
+                web::relay_events(&background),
+                web::send_waiting_pins(&background),
+                people::forgetting::run(&background)
             )
         });
         let ran = bot.run_until(stop).await;
-        beside.abort();
-        pages.close(LAST_CALLS).await;
+        background.abort();
+        pages.close(PAGES_CLOSE_TIMEOUT).await;
         tracing::info!("the pages are closed");
         app.domain.close().await?;
-        tracing::info!("the database is closed; all is done");
+        tracing::info!("the database is closed");
         ran.context("the bot cannot run")
     }
 }
 
-/// Removes the access of other users to the files that older programs and commands have made.
+/// Removes other users' access to files that older versions created.
 async fn make_private(config: &Config) -> anyhow::Result<()> {
     let data_dir = config.data_dir.clone();
     let database = config.database.file().map(Path::to_owned);
@@ -145,12 +146,12 @@ async fn make_private(config: &Config) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What time it is for the bot, the pages and the jobs alike.
+/// The clock of bot, pages and jobs.
 #[cfg(debug_assertions)]
 fn clock() -> anyhow::Result<Clock> {
     let ahead = config::clock_ahead()?;
     if !ahead.is_zero() {
-        tracing::warn!(seconds = ahead.as_secs(), "the clock is ahead, as a test wants it");
+        tracing::warn!(seconds = ahead.as_secs(), "the clock is ahead, for a test");
     }
     Ok(Clock::machine_ahead(ahead))
 }
@@ -160,16 +161,16 @@ fn clock() -> anyhow::Result<Clock> {
     Ok(Clock::machine())
 }
 
-/// Asks until Telegram says what the bot is called: pages lead to it by that name.
+/// Asks Telegram for the bot's username until it answers. Pages link to the bot by it.
 async fn learn_bot_name(config: &Config, app: &App) {
     let Ok(telegram) = Telegram::new(&config.bot_token.0, &config.bot_api_url) else { return };
     while let Err(error) = app.learn_bot_name(&telegram).await {
         tracing::debug!(%error, "the bot's name is not known yet");
-        tokio::time::sleep(BETWEEN_QUESTIONS).await;
+        tokio::time::sleep(GET_ME_RETRY_INTERVAL).await;
     }
 }
 
-/// Tells Telegram which commands there are. Without it everything works, so a failure is only told.
+/// Sets the list of commands in Telegram. Everything works without it, so a failure is only logged.
 async fn offer_commands(config: &Config) {
     let Ok(telegram) = Telegram::new(&config.bot_token.0, &config.bot_api_url) else { return };
     for call in front::commands(config.language) {

@@ -1,4 +1,4 @@
-//! Listening, and stopping when asked to.
+//! Listening on a port, and `opora emulator`.
 
 use std::net::SocketAddr;
 
@@ -10,19 +10,19 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{cli, echo};
 
-/// What to do where a port is taken.
-pub const OTHER_PORT: &str = "another --port may be free";
+/// Advice for a port that is in use.
+pub const PORT_IN_USE_ADVICE: &str = "try another --port";
 
 /// `opora emulator`.
 pub async fn emulator(arguments: cli::Emulator) -> anyhow::Result<()> {
-    let (listener, address) = listen((arguments.listen, arguments.port).into(), OTHER_PORT).await?;
+    let (listener, address) = listen((arguments.listen, arguments.port).into(), PORT_IN_USE_ADVICE).await?;
     let settings = Settings {
         limits: arguments.limits.into(),
         data: arguments.data.clone(),
         allowed_hosts: AllowedHosts::new(&arguments.allow_hosts),
         page_language: None,
     };
-    let emulator = Emulator::new(settings).with_context(|| data_trouble(arguments.data.as_deref()))?;
+    let emulator = Emulator::new(settings).with_context(|| data_dir_error(arguments.data.as_deref()))?;
     println!("Bot API emulator {}", env!("CARGO_PKG_VERSION"));
     println!("  chat page    http://{address}/");
     println!("  Bot API URL  http://{address}   (any token of Telegram's form is a bot)");
@@ -34,7 +34,7 @@ pub async fn emulator(arguments: cli::Emulator) -> anyhow::Result<()> {
     if arguments.listen.is_loopback() {
         println!("  reachable    from this machine only (--listen 0.0.0.0 opens it)");
     } else {
-        println!("  reachable    from other machines: whoever reaches it can read and send everything");
+        println!("  reachable    from other machines: anyone who reaches it can read and send everything");
         println!("  host names   localhost and addresses (--allow-host NAME adds one)");
     }
     let echo = arguments.echo.map(|language| echo::begin(&emulator, address.port(), language));
@@ -49,7 +49,7 @@ pub async fn emulator(arguments: cli::Emulator) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Listens, or says why that cannot be.
+/// Listens on an address. The error carries `advice`.
 pub async fn listen(wanted: SocketAddr, advice: &str) -> anyhow::Result<(TcpListener, SocketAddr)> {
     let listener = TcpListener::bind(wanted).await;
     let listener = listener.with_context(|| format!("cannot listen on {wanted}; {advice}"))?;
@@ -68,6 +68,6 @@ pub async fn until_stopped(listener: TcpListener, router: Router) -> anyhow::Res
     Ok(())
 }
 
-pub fn data_trouble(data: Option<&std::path::Path>) -> String {
+pub fn data_dir_error(data: Option<&std::path::Path>) -> String {
     data.map_or_else(String::new, |data| format!("cannot use the data directory {}", data.display()))
 }

@@ -1,7 +1,7 @@
-//! What an owner may change while the product runs: settings with types, defaults and a history.
+//! Settings that an owner may change while the product runs, with types, defaults and a history.
 //!
-//! A setting is declared here once. Whoever wants to know asks [`Settings::get`]; a value that was never set, or that this
-//! version cannot read, is the default.
+//! A setting is declared here once and read by [`Settings::get`]. A value that was never set, or that this version
+//! cannot parse, is the default.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -15,51 +15,52 @@ use sea_orm::{
 };
 use serde_json::json;
 
-pub use self::in_charge::InCharge;
+pub use self::question_recipient::QuestionRecipient;
 use self::tables::{change, value};
 use crate::audit;
-use crate::domain::{self, Domain, Rule, Writing};
+use crate::domain::{self, Domain, RefusalReason, Transaction};
 use crate::key;
 use crate::money::Kopecks;
 use crate::person::OWNERS;
 use crate::rooms::Room;
 use crate::text;
 use crate::texts::Language;
-use crate::web::form::{Means, Told};
+use crate::web::form::{PageRefusal, PageRefusalKind};
 use crate::web::{NavItem, Routes};
 
 pub mod command;
-mod in_charge;
 mod pages;
+mod question_recipient;
 mod tables;
 
-/// How a commit refuses what was changed meanwhile.
+/// The refusal if a setting was changed meanwhile.
 const STALE: &str = "a setting was changed meanwhile";
-/// How it refuses to let questions go to somebody who cannot answer them.
-const NOBODY: &str = "nobody with this number may answer questions: a manager, an owner or a superadmin may";
+/// The refusal if the named person may not answer questions.
+const CANNOT_ANSWER: &str = "no person with this id may answer questions: managers, owners and superadmins may";
 
-/// Whether test users may sign in with any PIN; each of them needs the flag of their own, too.
+/// Whether test users may sign in with any PIN; each of them also needs the personal flag.
 pub const ENABLE_TEST_USERS: Setting<bool> = Setting { name: "enable_test_users", default: false };
-/// What a mandatory task without a price costs whoever leaves it undone.
+/// The penalty for a mandatory task without a price that was not done.
 pub const MANDATORY_TASK_PENALTY: Setting<Kopecks> =
     Setting { name: "mandatory_task_penalty_roubles", default: Kopecks(5000) };
-/// How long before its start a plan may be cancelled without it being short notice.
+/// Cancellations later than this before the start of a plan are at short notice.
 pub const CANCEL_NOTICE_HOURS: Setting<u16> = Setting { name: "cancel_notice_hours", default: 24 };
-/// What cancelling at short notice costs, once the reason was rejected.
+/// The fine for a cancellation at short notice whose reason was rejected.
 pub const CANCEL_SHORT_NOTICE_FINE: Setting<Kopecks> =
     Setting { name: "cancel_short_notice_fine_roubles", default: Kopecks(50_000) };
-/// What cancelling for a reason that does not count costs.
+/// The fine for a cancellation with an invalid reason.
 pub const CANCEL_INVALID_REASON_FINE: Setting<Kopecks> =
     Setting { name: "cancel_invalid_reason_fine_roubles", default: Kopecks(50_000) };
 
-/// The clock by which the business counts its days and months; sites have their own.
+/// The time zone of the business's days and months; sites have their own.
 pub const TIME_ZONE: Setting<Tz> = Setting { name: "time_zone", default: Tz::Europe__Moscow };
 
-/// Who answers the questions of people.
-pub const QUESTIONS_GO_TO: Setting<InCharge> = Setting { name: "questions_go_to", default: InCharge::Managers };
+/// Who answers people's questions.
+pub const QUESTIONS_GO_TO: Setting<QuestionRecipient> =
+    Setting { name: "questions_go_to", default: QuestionRecipient::Managers };
 
-/// All of them, for lists and for changes by name.
-pub const ALL: [&dyn Declared; 7] = [
+/// All settings, for lists and for changes by name.
+pub const ALL: [&dyn AnySetting; 7] = [
     &ENABLE_TEST_USERS,
     &MANDATORY_TASK_PENALTY,
     &CANCEL_NOTICE_HOURS,
@@ -69,68 +70,67 @@ pub const ALL: [&dyn Declared; 7] = [
     &QUESTIONS_GO_TO,
 ];
 
-/// A setting of a type.
+/// A setting with its type.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting<T> {
     pub name: &'static str,
     pub default: T,
 }
 
-/// How a value is typed.
+/// How a value is edited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub enum ValueKind {
     Flag,
     Number,
     Roubles,
     TimeZone,
-    /// Managers, owners, or one of those who may answer.
-    InCharge,
+    /// Managers, owners, or one person who may answer.
+    QuestionRecipient,
 }
 
-/// What a value can be.
-pub trait Typed: FromStr + Display + Copy + Sync {
-    const SHAPE: Shape;
+/// A type of setting values.
+pub trait SettingValue: FromStr + Display + Copy + Sync {
+    const KIND: ValueKind;
 }
 
-/// What somebody wants a setting to be, who has looked at it.
+/// A change that a person requests after seeing the present value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wish {
+pub struct RequestedChange {
     pub name: &'static str,
-    /// The value that was looked at.
+    /// The value that the person saw.
     pub seen: String,
     pub wanted: String,
 }
 
-/// A rule that said no.
+/// Why a change was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
-    /// Somebody has changed it since it was looked at.
+pub enum SettingRefusal {
+    /// Changed by another person meanwhile.
     Stale,
-    /// Whoever is named cannot answer questions.
-    Nobody,
+    /// The named person may not answer questions.
+    CannotAnswer,
 }
 
-/// It was not done.
-pub type NotDone = domain::NotDone<Why>;
+pub type ActionError = domain::ActionError<SettingRefusal>;
 
-/// A setting whose type does not matter.
-pub trait Declared: Sync {
+/// A setting of any type.
+pub trait AnySetting: Sync {
     fn name(&self) -> &'static str;
-    fn shape(&self) -> Shape;
-    /// The default, as it is written.
+    fn kind(&self) -> ValueKind;
+    /// The default, as text.
     fn default_text(&self) -> String;
-    /// A value as it is kept, if it is one.
-    fn normal(&self, text: &str) -> Option<String>;
+    /// The stored form of a value, if it is valid.
+    fn normalize(&self, text: &str) -> Option<String>;
 }
 
-/// One change of a setting.
+/// A change of a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     pub name: String,
     pub old: Option<String>,
     pub new: String,
     pub at: Millis,
-    /// The person; nobody if it came from the command line.
+    /// The person; none for the command line.
     pub by: Option<i64>,
 }
 
@@ -158,66 +158,66 @@ pub struct Settings {
     domain: Domain,
 }
 
-impl<T: Typed> Declared for Setting<T> {
+impl<T: SettingValue> AnySetting for Setting<T> {
     fn name(&self) -> &'static str {
         self.name
     }
 
-    fn shape(&self) -> Shape {
-        T::SHAPE
+    fn kind(&self) -> ValueKind {
+        T::KIND
     }
 
     fn default_text(&self) -> String {
         self.default.to_string()
     }
 
-    fn normal(&self, text: &str) -> Option<String> {
+    fn normalize(&self, text: &str) -> Option<String> {
         text.trim().parse::<T>().ok().map(|value| value.to_string())
     }
 }
 
-impl Typed for bool {
-    const SHAPE: Shape = Shape::Flag;
+impl SettingValue for bool {
+    const KIND: ValueKind = ValueKind::Flag;
 }
 
-impl Typed for u16 {
-    const SHAPE: Shape = Shape::Number;
+impl SettingValue for u16 {
+    const KIND: ValueKind = ValueKind::Number;
 }
 
-impl Typed for Kopecks {
-    const SHAPE: Shape = Shape::Roubles;
+impl SettingValue for Kopecks {
+    const KIND: ValueKind = ValueKind::Roubles;
 }
 
-impl Typed for Tz {
-    const SHAPE: Shape = Shape::TimeZone;
+impl SettingValue for Tz {
+    const KIND: ValueKind = ValueKind::TimeZone;
 }
 
-impl Typed for InCharge {
-    const SHAPE: Shape = Shape::InCharge;
+impl SettingValue for QuestionRecipient {
+    const KIND: ValueKind = ValueKind::QuestionRecipient;
 }
 
-impl Rule for Why {
-    fn of(refusal: &str) -> Option<Self> {
+impl RefusalReason for SettingRefusal {
+    fn parse(refusal: &str) -> Option<Self> {
         match refusal {
             STALE => Some(Self::Stale),
-            NOBODY => Some(Self::Nobody),
+            CANNOT_ANSWER => Some(Self::CannotAnswer),
             _ => None,
         }
     }
 }
 
-impl Told for Why {
-    fn words(self, language: Language) -> String {
+impl PageRefusal for SettingRefusal {
+    fn text(self, language: Language) -> String {
         match self {
             Self::Stale => text!(language, "web-form-stale"),
-            Self::Nobody => text!(language, "cabinet-setting-nobody"),
+            Self::CannotAnswer => text!(language, "cabinet-setting-nobody"),
         }
     }
 
-    fn means(self) -> Means {
+    fn refusal_kind(self) -> PageRefusalKind {
         match self {
-            Self::Stale => Means::Stale,
-            Self::Nobody => Means::Mistake,
+            Self::Stale => PageRefusalKind::Stale,
+            Self::CannotAnswer => PageRefusalKind::Mistake,
         }
     }
 }
@@ -233,21 +233,21 @@ impl Settings {
         Ok(row.and_then(|row| row.value.parse().ok()).unwrap_or(setting.default))
     }
 
-    /// Every setting with its value as it is written.
+    /// All settings with their values as text.
     pub async fn all(&self) -> Result<Vec<(&'static str, String)>, DbErr> {
         let rows = value::Entity::find().all(self.domain.read()).await?;
-        Ok(ALL.iter().map(|declared| (declared.name(), among(&rows, *declared))).collect())
+        Ok(ALL.iter().map(|declared| (declared.name(), value_in(&rows, *declared))).collect())
     }
 
-    /// All changes, the oldest first.
+    /// All changes, oldest first.
     pub async fn history(&self) -> Result<Vec<Change>, DbErr> {
         let rows = change::Entity::find().order_by_asc(change::Column::Id).all(self.domain.read()).await?;
         Ok(rows.into_iter().map(Change::from).collect())
     }
 
-    /// The last changes, the newest first.
-    pub async fn latest(&self, most: u64) -> Result<Vec<Change>, DbErr> {
-        let newest = change::Entity::find().order_by_desc(change::Column::Id).limit(most);
+    /// The last changes, newest first.
+    pub async fn latest(&self, max_changes: u64) -> Result<Vec<Change>, DbErr> {
+        let newest = change::Entity::find().order_by_desc(change::Column::Id).limit(max_changes);
         Ok(newest.all(self.domain.read()).await?.into_iter().map(Change::from).collect())
     }
 }
@@ -258,28 +258,33 @@ impl From<change::Model> for Change {
     }
 }
 
-/// Changes a setting; refused if there is none of this name or the value is none of its type. What is so already makes
-/// no history.
-pub async fn set(db: &Writing<'_, '_>, name: &str, text: &str, by: Option<i64>, at: Millis) -> Result<(), WriteError> {
+/// Changes a setting; refused for an unknown name or an invalid value. Setting the present value leaves no history.
+pub async fn set(
+    db: &Transaction<'_, '_>,
+    name: &str,
+    text: &str,
+    by: Option<i64>,
+    at: Millis,
+) -> Result<(), WriteError> {
     let Some(declared) = ALL.iter().find(|declared| declared.name() == name) else {
-        let known: Vec<_> = ALL.iter().map(|declared| declared.name()).collect();
-        return Err(Refusal::because(format!("there is no setting `{name}`: {}", known.join(", "))));
+        let names: Vec<_> = ALL.iter().map(|declared| declared.name()).collect();
+        return Err(Refusal::because(format!("there is no setting `{name}`: {}", names.join(", "))));
     };
-    let Some(new) = declared.normal(text) else {
+    let Some(new) = declared.normalize(text) else {
         let example = declared.default_text();
-        return Err(Refusal::because(format!("`{text}` is no value for {name}; {example} would be one")));
+        return Err(Refusal::because(format!("`{text}` is not a valid {name}; {example} is an example")));
     };
     if name == QUESTIONS_GO_TO.name
-        && let Ok(in_charge) = new.parse::<InCharge>()
-        && !in_charge.may_answer(db).await?
+        && let Ok(recipient) = new.parse::<QuestionRecipient>()
+        && !recipient.may_answer(db).await?
     {
-        return Err(Refusal::because(NOBODY));
+        return Err(Refusal::because(CANNOT_ANSWER));
     }
     let old = value::Entity::find_by_id(name).one(db).await?.map(|row| row.value);
     if old.as_ref() == Some(&new) {
         return Ok(());
     }
-    keep(db, name, &new, by, at).await?;
+    store(db, name, &new, by, at).await?;
     let row = change::ActiveModel {
         name: Set(name.to_owned()),
         old_value: Set(old),
@@ -293,53 +298,64 @@ pub async fn set(db: &Writing<'_, '_>, name: &str, text: &str, by: Option<i64>, 
     audit::record(db, audit::Entry { at, actor: by, action: "setting changed", subject: ("setting", id), detail }).await
 }
 
-/// Changes settings as somebody wants them who has looked at them; refused as a whole where one has changed since.
-pub async fn set_as_seen(db: &Writing<'_, '_>, wishes: Vec<Wish>, by: i64, at: Millis) -> Result<(), WriteError> {
-    let wished = |declared: &&&dyn Declared| wishes.iter().any(|wish| wish.name == declared.name());
-    let mut declared: Vec<&dyn Declared> = ALL.iter().filter(wished).copied().collect();
-    // In one order, so that two who save at once wait for each other and not both.
+/// Changes settings as requested; refused as a whole if one has changed since the person saw it.
+pub async fn set_if_unchanged(
+    db: &Transaction<'_, '_>,
+    requested: Vec<RequestedChange>,
+    by: i64,
+    at: Millis,
+) -> Result<(), WriteError> {
+    let is_requested = |declared: &&&dyn AnySetting| requested.iter().any(|change| change.name == declared.name());
+    let mut declared: Vec<&dyn AnySetting> = ALL.iter().filter(is_requested).copied().collect();
+    // Always in the same order, so that two concurrent saves cannot deadlock.
     declared.sort_by_key(|declared| declared.name());
     let names: Vec<_> = declared.iter().map(|declared| declared.name()).collect();
     for declared in &declared {
-        // What was never set has no row that two could meet at.
-        begin(db, *declared, at).await?;
+        // A setting without a row would have nothing to lock.
+        insert_default(db, *declared, at).await?;
     }
     let rows = value::Entity::find().filter(value::Column::Name.is_in(names));
     let rows = rows.order_by_asc(value::Column::Name).lock_exclusive().all(db).await?;
-    let is_as_seen = |declared: &&dyn Declared| {
-        let now = among(&rows, *declared);
-        wishes.iter().filter(|wish| wish.name == declared.name()).all(|wish| wish.seen == now)
+    let is_as_seen = |declared: &&dyn AnySetting| {
+        let now = value_in(&rows, *declared);
+        requested.iter().filter(|change| change.name == declared.name()).all(|change| change.seen == now)
     };
     if !declared.iter().all(is_as_seen) {
         return Err(Refusal::because(STALE));
     }
-    // A handful at most: an owner has changed each by hand.
-    for wish in &wishes {
-        set(db, wish.name, &wish.wanted, Some(by), at).await?;
+    // A handful at most: an owner changed each by hand.
+    for change in &requested {
+        set(db, change.name, &change.wanted, Some(by), at).await?;
     }
     Ok(())
 }
 
-/// The value of a setting among rows, as it is written: what cannot be read is the default.
-fn among(rows: &[value::Model], declared: &dyn Declared) -> String {
+/// The value of a setting in these rows, as text; the default if it is missing or invalid.
+fn value_in(rows: &[value::Model], declared: &dyn AnySetting) -> String {
     let row = rows.iter().find(|row| row.name == declared.name());
-    row.and_then(|row| declared.normal(&row.value)).unwrap_or_else(|| declared.default_text())
+    row.and_then(|row| declared.normalize(&row.value)).unwrap_or_else(|| declared.default_text())
 }
 
-/// Writes the default down where nothing is set yet.
-async fn begin(db: &impl ConnectionTrait, declared: &dyn Declared, at: Millis) -> Result<(), WriteError> {
+/// Stores the default of a setting that has no row.
+async fn insert_default(db: &impl ConnectionTrait, declared: &dyn AnySetting, at: Millis) -> Result<(), WriteError> {
     let row = value::ActiveModel {
         name: Set(declared.name().to_owned()),
         value: Set(declared.default_text()),
         changed_at: Set(at.0),
         changed_by: Set(None),
     };
-    let known = OnConflict::column(value::Column::Name).do_nothing().to_owned();
-    value::Entity::insert(row).on_conflict(known).exec_without_returning(db).await?;
+    let on_conflict = OnConflict::column(value::Column::Name).do_nothing().to_owned();
+    value::Entity::insert(row).on_conflict(on_conflict).exec_without_returning(db).await?;
     Ok(())
 }
 
-async fn keep(db: &impl ConnectionTrait, name: &str, new: &str, by: Option<i64>, at: Millis) -> Result<(), WriteError> {
+async fn store(
+    db: &impl ConnectionTrait,
+    name: &str,
+    new: &str,
+    by: Option<i64>,
+    at: Millis,
+) -> Result<(), WriteError> {
     let row = value::ActiveModel {
         name: Set(name.to_owned()),
         value: Set(new.to_owned()),

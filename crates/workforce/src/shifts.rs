@@ -1,7 +1,8 @@
-//! Shifts: who plans to come, who works, what was done, and how it ended.
+//! Shifts: plans, shifts, their tasks, and openings of sites.
 //!
-//! The front door is [`Shifts`]. Every mark and every photo is in the database at once; closing writes the shift, its plan
-//! and the amounts in one commit. What an amount comes to is the room of [payroll](crate::payroll).
+//! [`Shifts`] holds the public functions of this room. Each marked task and each photo is committed at once. Closing
+//! commits the shift, its plan and the adjustments together. How adjustments are calculated is the room of
+//! [payroll](crate::payroll).
 
 use std::time::Duration;
 
@@ -14,60 +15,59 @@ use opora::store::WriteError;
 use sea_orm::DbErr;
 use serde_json::Value;
 
+pub use self::api::{Dashboard, EndTime, Shifts};
 pub use self::chat::caption;
-pub use self::doors::{Ending, Overview, Shifts};
-pub use self::listing::{From, Listed, Mark, Whose};
-pub use self::plans::{Excuse, Fines, cancel, cancel_by_staff, judge, plan};
+pub use self::events::{ShiftEvent, ShiftEventKind};
+pub use self::listing::{PageStart, ShiftCursor, ShiftFilter, ShiftPage};
+pub use self::plans::{CancellationDetails, Fines, cancel, cancel_by_staff, judge, plan};
 pub use self::records::{
-    Cancellation, ClosedBy, Judgement, Medium, MediumKind, Opening, Plan, PlanStatus, Reason, Shift, ShiftStatus,
-    ShiftTask, tasks_of,
+    Cancellation, CancellationStatus, ClosedBy, Medium, MediumKind, Opening, Plan, PlanStatus, Reason, Shift,
+    ShiftStatus, ShiftTask, tasks_of,
 };
 pub use self::rules::{
-    LONG_DAY_MINUTES, Overdue, day_of, minutes_late, minutes_of_day, overdue, plannable, reckon, too_far,
+    LONG_DAY_MINUTES, Overdue, day_of, minutes_late, minutes_of_day, overdue, plannable, shift_adjustments, too_far,
 };
-pub use self::updates::{Happened, Update};
 pub use self::working::{
-    End, Proof, Start, attach, close, close_site, mark, open, open_next, open_site, post, shut, unmark,
+    Proof, ShiftEnd, ShiftStart, attach, close, close_site, end_opening, mark, open, open_next, open_site, post, unmark,
 };
 use crate::application::App;
-use crate::domain::{Domain, Writing};
+use crate::domain::{Domain, Transaction};
 use crate::key;
 use crate::payroll::Unsettled;
 use crate::person::{JUDGES, Permission, Person, SHIFT_READERS, WORKERS};
 use crate::rooms::{Job, MenuItem, Room};
 use crate::settings;
-use crate::sites::{By, Period, Site, local};
+use crate::sites::{ChangedBy, Period, Site, local};
 use crate::web::{NavItem, Routes};
 
+mod api;
 mod attendance;
 mod cancelling;
 mod chat;
 mod closing;
-mod doors;
+mod events;
+mod file_access;
 pub mod jobs;
 mod lateness;
-mod leaving;
 mod listing;
 mod marking;
 mod mine;
 mod opening;
 pub mod pages;
 pub mod paging;
+mod personal_data;
 mod planning;
 mod plans;
 mod records;
 mod rules;
-mod sent;
-mod site_doors;
+mod site_opening;
 mod tables;
 mod unsettled;
-mod updates;
 mod working;
 
-/// What pages name in `data-live` to hear of plans, shifts and openings.
+/// The topic that pages name in `data-live` to follow plans, shifts and openings.
 pub const TOPIC: &str = "shifts";
 
-/// The room.
 #[derive(Debug)]
 pub struct ShiftsRoom;
 
@@ -82,12 +82,12 @@ impl Room for ShiftsRoom {
             .dialogue(opening::dialogue())
             .dialogue(marking::dialogue())
             .dialogue(closing::dialogue())
-            .dialogue(site_doors::dialogue())
+            .dialogue(site_opening::dialogue())
             .dialogue(cancelling::dialogue())
     }
 
-    fn work(&self, app: &App, bot: Bot) -> Bot {
-        updates::work(app, bot)
+    fn effects(&self, app: &App, bot: Bot) -> Bot {
+        events::register_effect(app, bot)
     }
 
     fn menu(&self) -> Vec<MenuItem> {
@@ -98,8 +98,8 @@ impl Room for ShiftsRoom {
             item(key!("shifts-close-button"), closing::BEGIN),
             item(key!("shifts-plan-button"), planning::BEGIN),
             item(key!("shifts-mine-button"), mine::MINE),
-            item(key!("shifts-open-site-button"), site_doors::OPEN),
-            item(key!("shifts-close-site-button"), site_doors::CLOSE),
+            item(key!("shifts-open-site-button"), site_opening::OPEN),
+            item(key!("shifts-close-site-button"), site_opening::CLOSE),
         ]
     }
 
@@ -119,19 +119,19 @@ impl Room for ShiftsRoom {
         ]
     }
 
-    fn person_kept_out<'a>(
+    fn cancel_pending_work<'a>(
         &'a self,
-        db: &'a Writing<'_, '_>,
+        db: &'a Transaction<'_, '_>,
         person_id: i64,
         by: Option<i64>,
         at: Millis,
     ) -> BoxFuture<'a, Result<(), WriteError>> {
-        Box::pin(leaving::give_places_back(db, person_id, at, By { person: by, at }))
+        Box::pin(personal_data::give_places_back(db, person_id, at, ChangedBy { person: by, at }))
     }
 
     fn after_block(&self, app: &App, person_id: i64) {
-        // Their places are free.
-        Update::new(Happened::PlanCancelled, person_id).publish(app);
+        // The person's places are free now.
+        ShiftEvent::new(ShiftEventKind::PlanCancelled, person_id).publish(app);
     }
 
     fn unsettled<'a>(
@@ -144,24 +144,24 @@ impl Room for ShiftsRoom {
     }
 
     fn export<'a>(&'a self, domain: &'a Domain, person: &'a Person) -> BoxFuture<'a, anyhow::Result<Value>> {
-        Box::pin(leaving::export(domain, person.id))
+        Box::pin(personal_data::export(domain, person.id))
     }
 
     fn forget<'a>(
         &'a self,
-        db: &'a Writing<'_, '_>,
+        db: &'a Transaction<'_, '_>,
         person: &'a Person,
         at: Millis,
     ) -> BoxFuture<'a, Result<Vec<String>, WriteError>> {
-        Box::pin(leaving::forget(db, person.id, at))
+        Box::pin(personal_data::forget(db, person.id, at))
     }
 
-    fn file_is_seen_with<'a>(
+    fn file_permissions<'a>(
         &'a self,
         domain: &'a Domain,
         telegram_file: &'a str,
     ) -> BoxFuture<'a, Result<Vec<(Permission, i64)>, DbErr>> {
-        Box::pin(sent::seen_with(domain, telegram_file))
+        Box::pin(file_access::file_permissions(domain, telegram_file))
     }
 
     fn jobs(&self) -> Vec<Job> {
@@ -175,13 +175,13 @@ impl Room for ShiftsRoom {
     }
 }
 
-/// A period as people read it, by the clock of its place: the day, and from when to when.
+/// A time range as text, by the site's clock: the day, the start and the end.
 pub fn when(period: Period, site: &Site) -> String {
     let (from, to) = (local(period.from, site.about.time_zone), local(period.to, site.about.time_zone));
     format!("{} {}–{}", from.format("%d.%m"), from.format("%H:%M"), to.format("%H:%M"))
 }
 
-async fn settings_of(app: &App) -> Result<Fines, DbErr> {
+async fn fines_from_settings(app: &App) -> Result<Fines, DbErr> {
     Ok(Fines {
         notice_hours: app.settings.get(&settings::CANCEL_NOTICE_HOURS).await?.into(),
         short_notice: app.settings.get(&settings::CANCEL_SHORT_NOTICE_FINE).await?.into(),
@@ -196,9 +196,9 @@ mod tests {
     use crate::rooms::Rooms;
 
     #[test]
-    fn the_names_that_are_stored_stay() {
-        let script = application::script(&Rooms::of(&[&ShiftsRoom]));
-        let places: Vec<_> = script.places().filter(|(dialogue, _)| *dialogue != "front").collect();
+    fn stored_state_names_stay() {
+        let script = application::script(&Rooms::new(&[&ShiftsRoom]));
+        let places: Vec<_> = script.dialogue_states().filter(|(dialogue, _)| *dialogue != "front").collect();
         let expected: [(&str, &[&str]); 6] = [
             ("plan_shift", &["site", "free", "day", "slot", "confirm"]),
             ("open_shift", &["choose", "position"]),

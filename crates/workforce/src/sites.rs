@@ -1,7 +1,8 @@
-//! Sites: where people work, the times for which people are wanted there, what is to be done, and by which contract.
+//! Sites: places of work with their slots, tasks and contracts, and the permissions of managers.
 //!
-//! The front door is [`Sites`]. What two people edit at once has a version: whoever comes second is told, and nothing is
-//! lost silently. What is deleted can come back. Who comes when, and what came of it, is the room of [shifts](crate::shifts).
+//! [`Sites`] holds the public functions of this room. Rows that two people may edit at once have a version: the second
+//! edit is refused as stale. Deleted rows can be restored. Plans and shifts belong to the room of
+//! [shifts](crate::shifts).
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -12,49 +13,50 @@ use opora::store::WriteError;
 use sea_orm::DbErr;
 use serde_json::Value;
 
-pub use self::allowed::Rights;
+pub use self::api::{Sites, TOPIC};
 pub use self::attendance::Attendance;
 pub use self::changes::{
-    By, TASKS_MOST, create_site, create_task, delete_site, delete_task, edit_site, edit_task, live_site, restore_site,
-    restore_task, site, site_to_change, tasks_for,
+    ChangedBy, MAX_TASKS, create_site, create_task, delete_site, delete_task, edit_site, edit_task,
+    lock_site_for_change, lock_site_shared, restore_site, restore_task, site, tasks_for,
 };
-pub use self::contracts::{AboutContract, Contract, ContractStatus, contract_for, create_contract, permit, works_at};
-pub use self::doors::{Sites, TOPIC};
-pub use self::records::{AboutSite, AboutSlot, AboutTask, KOPECKS_MOST, Site, Slot, Task, is_price};
+pub use self::contracts::{
+    AboutContract, Contract, ContractStatus, contract_for, create_contract, require_contract, set_permissions,
+};
+pub use self::events::schedule_changed;
+pub use self::records::{AboutSite, AboutSlot, AboutTask, MAX_KOPECKS, Site, Slot, Task, is_price};
+pub use self::refusal::{ActionError, SiteRefusal, constraint_refusal};
+pub use self::rights::Rights;
 pub use self::rules::{Hours, LONGEST_DAY_MS, Period, Position, WorkingDays, local, monday_of};
-pub use self::schedule::DayOfSlots;
+pub use self::schedule::DaySlotCounts;
 pub use self::slots::{
-    copy_week, create_slot, delete_slot, edit_slot, fill, fill_year, free_place, hold_slot, restore_slot, slot,
+    copy_week, create_slot, delete_slot, edit_slot, fill, fill_year, free_place, lock_slot, restore_slot, slot,
     take_place,
 };
-pub use self::updates::rescheduled;
-pub use self::why::{NotDone, Why, kept};
 use crate::application::App;
-use crate::domain::{Domain, Writing};
+use crate::domain::{Domain, Transaction};
 use crate::key;
-use crate::person::{KEEPERS, OWNERS, Permission, Permits, Person};
+use crate::person::{OWNERS, Permission, Person, SITE_STAFF, SitePermissions};
 use crate::rooms::{Job, Room};
-use crate::web::{NavItem, Oops, Permissions, Routes, Section};
+use crate::web::{NavItem, PageError, Permissions, Routes, Section};
 
-mod allowed;
+mod api;
 mod attendance;
 mod changes;
 mod contracts;
-mod doors;
+mod events;
 pub mod jobs;
-mod leaving;
 pub mod pages;
-mod permits;
+mod permissions;
+mod personal_data;
 mod records;
+mod refusal;
+mod rights;
 mod rules;
 mod schedule;
 mod slots;
 mod tables;
-mod updates;
-mod why;
 mod workers;
 
-/// The room.
 #[derive(Debug)]
 pub struct SitesRoom;
 
@@ -72,38 +74,42 @@ impl Room for SitesRoom {
             NavItem {
                 caption: key!("cabinet-nav-sites"),
                 path: "/sites",
-                roles: KEEPERS,
+                roles: SITE_STAFF,
                 needs: Some(Permission::View),
             },
             NavItem { caption: key!("cabinet-nav-managers"), path: "/managers", roles: OWNERS, needs: None },
         ]
     }
 
-    fn about_person<'a>(
+    fn person_sections<'a>(
         &'a self,
         app: &'a App,
         viewer: &'a Person,
         person: &'a Person,
-    ) -> BoxFuture<'a, Result<Vec<Section>, Oops>> {
-        Box::pin(pages::about_person(app, viewer, person))
+    ) -> BoxFuture<'a, Result<Vec<Section>, PageError>> {
+        Box::pin(pages::person_sections(app, viewer, person))
     }
 
-    fn looked_after<'a>(&'a self, app: &'a App, viewer: &'a Person) -> BoxFuture<'a, Result<Option<Vec<i64>>, DbErr>> {
-        Box::pin(async move { Sites::of_app(app).looked_after(viewer).await })
+    fn managed_people<'a>(
+        &'a self,
+        app: &'a App,
+        viewer: &'a Person,
+    ) -> BoxFuture<'a, Result<Option<Vec<i64>>, DbErr>> {
+        Box::pin(async move { Sites::of_app(app).managed_people(viewer).await })
     }
 
     fn export<'a>(&'a self, domain: &'a Domain, person: &'a Person) -> BoxFuture<'a, anyhow::Result<Value>> {
-        Box::pin(leaving::export(domain, person.id))
+        Box::pin(personal_data::export(domain, person.id))
     }
 
     fn forget<'a>(
         &'a self,
-        db: &'a Writing<'_, '_>,
+        db: &'a Transaction<'_, '_>,
         person: &'a Person,
         at: Millis,
     ) -> BoxFuture<'a, Result<Vec<String>, WriteError>> {
         Box::pin(async move {
-            leaving::forget(db, person.id, at).await?;
+            personal_data::forget(db, person.id, at).await?;
             Ok(Vec::new())
         })
     }
@@ -115,8 +121,8 @@ impl Room for SitesRoom {
 }
 
 impl Permissions for SitesRoom {
-    fn permits_of<'a>(&'a self, app: &'a App, user_id: i64) -> BoxFuture<'a, Result<Permits, DbErr>> {
-        Box::pin(async move { Sites::of_app(app).permits_of(user_id).await })
+    fn site_permissions<'a>(&'a self, app: &'a App, user_id: i64) -> BoxFuture<'a, Result<SitePermissions, DbErr>> {
+        Box::pin(async move { Sites::of_app(app).site_permissions(user_id).await })
     }
 
     fn permitted_anywhere<'a>(&'a self, app: &'a App, user_id: i64) -> BoxFuture<'a, Result<Vec<Permission>, DbErr>> {
@@ -125,7 +131,7 @@ impl Permissions for SitesRoom {
 
     fn works_at<'a>(&'a self, app: &'a App, user_id: i64) -> BoxFuture<'a, Result<BTreeSet<i64>, DbErr>> {
         Box::pin(async move {
-            let pairs = Sites::of_app(app).where_they_work(&BTreeSet::from([user_id])).await?;
+            let pairs = Sites::of_app(app).workplaces(&BTreeSet::from([user_id])).await?;
             Ok(pairs.into_iter().map(|(site, _)| site).collect())
         })
     }

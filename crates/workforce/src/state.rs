@@ -1,7 +1,7 @@
-//! `opora state`, `opora backup` and `opora restore`: the operator's hands in a bot's store.
+//! `opora state`, `opora backup` and `opora restore`: operator commands for a bot's store.
 //!
-//! Everything goes through the library's store, beside a bot that runs or without one. What destroys something asks
-//! first. Nothing here makes a store: a mistyped path must not answer with an empty database.
+//! Everything goes through the library's store, while a bot runs or not. Destructive commands ask first. Nothing here
+//! creates a store: a mistyped path must not answer with an empty database.
 
 use std::path::PathBuf;
 
@@ -33,10 +33,8 @@ mod stats;
 mod tidy;
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Exit codes: 0 done; 1 not done, with the reason on standard error; 2 the command line was not \
-                        understood. What destroys something asks first; --yes answers."
-)]
+#[command(after_help = "Exit codes: 0 done; 1 not done, with the reason on standard error; 2 invalid command line. \
+                            Destructive commands ask first; --yes answers.")]
 pub struct State {
     #[command(flatten)]
     store: open::Address,
@@ -46,38 +44,38 @@ pub struct State {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// List conversations: whose, where they stand, how old; not what was said in them
+    /// List conversations: user, state, age; not their content
     List(list::List),
-    /// Show one conversation: its state, its latest transitions, its parked turns, the inputs that wait for it
+    /// Show one conversation: its state, latest transitions, parked turns and waiting inputs
     Show(show::Show),
-    /// End a conversation whatever its state; the person begins anew
+    /// End a conversation in any state; the person starts over
     Reset(reset::Reset),
     /// Write conversations as JSON lines, one conversation each
     Export(export::Export),
     /// Read conversations from JSON lines, as `export` writes them, or from an aiogram bot's Redis
     Import(import::Import),
-    /// Count what is kept and what waits
+    /// Count what is stored and what waits
     Stats(stats::Stats),
-    /// Turns that failed for good: look at them, run them again, drop them
+    /// Turns that failed for good: inspect, retry or drop them
     Parked(parked::Parked),
     /// Messages that could not be sent, and why
     Failed(failed::Failed),
-    /// Go on with a Redis that has lost something, also in the database beside it, or with a PostgreSQL that is not the one that
-    /// was there: what is missing is gone for good. Without --yes it only says what it is
+    /// Continue with a Redis that has lost data, also in the database beside it, or with a different PostgreSQL: the
+    /// missing data is gone for good. Without --yes it only reports the loss
     Accept(accept::Accept),
-    /// Who holds the lease, that is which process works for a bot
+    /// Show which process holds a bot's lease
     Lease(lease::LeaseArgs),
-    /// Remove what a database has kept of conversations before they came to Redis, so that a journal can lie there
+    /// Remove the conversations that a database kept before the bot moved to Redis, so that it can hold a journal
     Discard(discard::Discard),
-    /// Remove what other versions of this program left on a server: after an update, its former functions in Redis
+    /// Remove leftovers of other versions on a server: after an update, the old functions in Redis
     Tidy(tidy::Tidy),
 }
 
 /// What every command gets.
-struct Desk<'a> {
+struct CommandContext<'a> {
     store: &'a dyn Store,
     now: Millis,
-    /// The configuration file, if one was named.
+    /// The configuration file, if one was given.
     config: Option<PathBuf>,
 }
 
@@ -88,19 +86,19 @@ pub async fn run(arguments: State) -> anyhow::Result<()> {
     }
     let store = arguments.store.open().await?;
     let config = arguments.store.config.clone();
-    let desk = Desk { store: &*store, now: Clock::machine().now(), config };
+    let context = CommandContext { store: &*store, now: Clock::machine().now(), config };
     let done = match arguments.command {
-        Command::List(arguments) => list::run(&desk, arguments).await,
-        Command::Show(arguments) => show::run(&desk, arguments).await,
-        Command::Reset(arguments) => reset::run(&desk, arguments).await,
-        Command::Export(arguments) => export::run(&desk, arguments).await,
-        Command::Import(arguments) => import::run(&desk, arguments).await,
-        Command::Stats(arguments) => stats::run(&desk, arguments).await,
-        Command::Parked(arguments) => parked::run(&desk, arguments).await,
-        Command::Failed(arguments) => failed::run(&desk, arguments).await,
-        Command::Lease(arguments) => lease::run(&desk, arguments).await,
-        Command::Tidy(arguments) => tidy::run(&desk, arguments).await,
-        Command::Discard(discard) => discard::run(&desk, &arguments.store, discard).await,
+        Command::List(arguments) => list::run(&context, arguments).await,
+        Command::Show(arguments) => show::run(&context, arguments).await,
+        Command::Reset(arguments) => reset::run(&context, arguments).await,
+        Command::Export(arguments) => export::run(&context, arguments).await,
+        Command::Import(arguments) => import::run(&context, arguments).await,
+        Command::Stats(arguments) => stats::run(&context, arguments).await,
+        Command::Parked(arguments) => parked::run(&context, arguments).await,
+        Command::Failed(arguments) => failed::run(&context, arguments).await,
+        Command::Lease(arguments) => lease::run(&context, arguments).await,
+        Command::Tidy(arguments) => tidy::run(&context, arguments).await,
+        Command::Discard(discard) => discard::run(&context, &arguments.store, discard).await,
         Command::Accept(_) => Ok(()),
     };
     store.close().await?;

@@ -1,7 +1,6 @@
-//! What people read, from the Fluent files in `locales/`.
+//! The texts that people read, from the Fluent files in `locales/`.
 //!
-//! Every sentence has a key that both languages know; a test compares them. Nothing that a person reads is written in
-//! the code.
+//! Every text has a key in both languages; a test compares them. No text for people is written in the code.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -17,7 +16,7 @@ static_loader! {
     static SENTENCES = {
         locales: "./locales",
         fallback_language: "en",
-        // The marks around what is put in would show up in buttons and be counted in limits.
+        // Isolation marks around inserted values would show up in buttons and count in limits.
         customise: |bundle| bundle.set_use_isolating(false),
     };
 }
@@ -31,31 +30,28 @@ mod tests;
 static RUSSIAN: LanguageIdentifier = fluent_templates::langid!("ru");
 static ENGLISH: LanguageIdentifier = fluent_templates::langid!("en");
 
-/// The languages that the product speaks.
+/// The languages of the product.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Language {
-    /// Russian.
     #[default]
     Ru,
-    /// English.
     En,
 }
 
-/// What is put into a sentence, by name.
+/// Values that are inserted into a text, by name.
 pub type Values<'a> = HashMap<Cow<'static, str>, FluentValue<'a>>;
 
 impl Language {
-    /// Both, for tests and menus.
     pub const ALL: [Self; 2] = [Self::Ru, Self::En];
 
-    /// The language for a code that Telegram gives; English for those that are not spoken here.
+    /// The language for Telegram's language code; English for languages that the product does not have.
     pub fn of_code(code: &str) -> Self {
         let spoken = code.split(['-', '_']).next().unwrap_or_default();
         if spoken.is_empty() || spoken.eq_ignore_ascii_case("ru") { Self::Ru } else { Self::En }
     }
 
-    /// Its code.
+    /// The language code.
     pub const fn code(self) -> &'static str {
         match self {
             Self::Ru => "ru",
@@ -63,7 +59,7 @@ impl Language {
         }
     }
 
-    /// What it calls itself.
+    /// The language's own name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Ru => "Русский",
@@ -71,22 +67,22 @@ impl Language {
         }
     }
 
-    /// A sentence with nothing put in.
+    /// A text without inserted values.
     pub fn text(self, key: &str) -> String {
         SENTENCES.lookup(self.identifier(), key)
     }
 
-    /// A sentence; see [`text!`](crate::text).
+    /// A text with inserted values; see [`text!`](crate::text).
     pub fn text_with(self, key: &str, values: &Values<'_>) -> String {
         SENTENCES.lookup_with_args(self.identifier(), key, values)
     }
 
-    /// A sentence, if there is one and everything is there that is put in.
+    /// A text, if the key exists and all its values are given.
     pub fn find_text(self, key: &str, values: &Values<'_>) -> Option<String> {
         SENTENCES.try_lookup_with_args(self.identifier(), key, values)
     }
 
-    /// Whether there is such a sentence.
+    /// Whether the key exists.
     pub fn knows(self, key: &str) -> bool {
         SENTENCES.try_lookup(self.identifier(), key).is_some()
     }
@@ -113,7 +109,7 @@ impl fmt::Display for Language {
     }
 }
 
-/// The key of a sentence that is looked up elsewhere; a test checks that there is one, as it does for [`text!`](crate::text).
+/// A text key that is looked up elsewhere; a test checks that it exists, as for [`text!`](crate::text).
 #[macro_export]
 macro_rules! key {
     ($key:literal) => {
@@ -121,7 +117,7 @@ macro_rules! key {
     };
 }
 
-/// A sentence in a language: `text!(language, "greeting", name = "Anna", count = 3)`.
+/// A text in a language: `text!(language, "greeting", name = "Anna", count = 3)`.
 #[macro_export]
 macro_rules! text {
     ($language:expr, $key:expr) => {

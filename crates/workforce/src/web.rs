@@ -1,8 +1,8 @@
-//! The pages: the frame that every room's pages stand in, and sign-in.
+//! The frame that all rooms' pages share, and sign-in.
 //!
-//! A room gives its routes, its places in the [navigation](NavItem) and its [sections](Section) of a person's page. Its
-//! handlers ask for a guard ([`SignedIn`], [`Owner`], [`Operator`]) and answer a page or an [`Oops`]; sessions,
-//! CSRF tokens, limits, headers and error pages are the frame's, so no handler can forget them.
+//! A room contributes routes, [navigation items](NavItem) and [sections](Section) of a person's page. Its handlers take
+//! a guard ([`SignedIn`], [`Owner`], [`Operator`]) and return a page or a [`PageError`]. Sessions, CSRF tokens, limits,
+//! headers and error pages belong to the frame, so no handler can forget them.
 
 use std::time::Duration;
 
@@ -10,40 +10,40 @@ use futures_util::future::BoxFuture;
 use opora::clock::Millis;
 use opora::store::WriteError;
 
-pub use self::asked::{AskedDay, PageNumber};
-pub use self::draw::{moment, role_label, status_label};
 pub use self::file::{Downloads, ShownFile, file};
-pub use self::frame::{Guests, framed};
+pub use self::frame::{Guests, with_frame};
 pub use self::guards::{Operator, Owner, SignedIn, Visitor};
+pub use self::labels::{moment, role_label, status_label};
 pub use self::layout::{Card, NavItem, Section};
-pub use self::limits::{Asker, Limits};
-pub use self::live::{Event, Events, across, work as live};
-pub use self::oops::Oops;
+pub use self::limits::{Limits, RequestSource};
+pub use self::live::{Event, Events, register_effect as register_live_effect, relay_events};
+pub use self::page_error::PageError;
+pub use self::params::{DayParam, PageNumber};
 pub use self::permissions::Permissions;
 pub use self::routes::{Route, Routes};
-pub use self::sign_in::{devices, offer_link, send_left_pins};
+pub use self::sign_in::{devices, offer_link, send_waiting_pins};
 pub use self::visit::Visit;
 use crate::application::App;
-use crate::domain::{self, Writing};
+use crate::domain::{self, Transaction};
 use crate::key;
 use crate::person::{OPERATORS, Person};
 use crate::rooms::{Job, Room};
 
 mod admin;
-mod asked;
 mod assets;
 mod cookies;
 mod csrf;
-mod draw;
 mod file;
 pub mod form;
 mod frame;
 mod guards;
 mod home;
+mod labels;
 mod layout;
 mod limits;
 mod live;
-mod oops;
+mod page_error;
+mod params;
 mod permissions;
 mod routes;
 mod secrets;
@@ -51,7 +51,7 @@ pub mod sessions;
 mod sign_in;
 mod visit;
 
-const TIDY_EVERY: Duration = Duration::from_secs(60 * 60);
+const CLEANUP_INTERVAL: Duration = Duration::from_secs(60 * 60);
 
 /// The room.
 #[derive(Debug)]
@@ -77,12 +77,12 @@ impl Room for Web {
     }
 
     fn jobs(&self) -> Vec<Job> {
-        vec![Job { name: "sessions", every: TIDY_EVERY, run: |app| Box::pin(tidy(app)) }]
+        vec![Job { name: "sessions", every: CLEANUP_INTERVAL, run: |app| Box::pin(tidy(app)) }]
     }
 
     fn forget<'a>(
         &'a self,
-        db: &'a Writing<'_, '_>,
+        db: &'a Transaction<'_, '_>,
         person: &'a Person,
         _: Millis,
     ) -> BoxFuture<'a, Result<Vec<String>, WriteError>> {
@@ -93,7 +93,7 @@ impl Room for Web {
         })
     }
 
-    fn links(&self) -> Vec<(&'static str, &'static str)> {
+    fn demo_links(&self) -> Vec<(&'static str, &'static str)> {
         vec![(key!("demo-cabinet"), "/"), (key!("demo-admin"), "/admin")]
     }
 
@@ -102,16 +102,16 @@ impl Room for Web {
     }
 }
 
-/// Removes sessions, PINs, counts and the keys of forms that are over.
+/// Deletes expired sessions, PINs, counters and form keys.
 async fn tidy(app: App) -> anyhow::Result<()> {
     let now = app.clock.now();
     app.domain
         .write(move |db| {
             Box::pin(async move {
-                sessions::forget_expired(db, now).await?;
-                sign_in::forget_idle(db, now).await?;
-                domain::forget_sent(db, now).await?;
-                sign_in::forget_expired(db, now).await
+                sessions::delete_expired(db, now).await?;
+                sign_in::delete_idle(db, now).await?;
+                domain::delete_old_form_keys(db, now).await?;
+                sign_in::delete_expired(db, now).await
             })
         })
         .await?;

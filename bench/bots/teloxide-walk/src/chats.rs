@@ -1,4 +1,4 @@
-//! Polls, reactions, groups and who comes and goes.
+//! Polls, reactions, groups and their members.
 
 use teloxide::prelude::*;
 use teloxide::types::{
@@ -27,7 +27,7 @@ pub async fn vote(bot: Bot, answer: PollAnswer, polls: Polls) -> Done {
     let voted: Vec<String> = answer.option_ids.iter().map(u8::to_string).collect();
     bot.send_message(voter, format!("voted {}", voted.join(","))).await?;
     let sent = polls.lock().expect("no holder panics").remove(&answer.poll_id);
-    let (chat, message) = sent.ok_or("somebody else's poll")?;
+    let (chat, message) = sent.ok_or("an unknown poll")?;
     let closed = bot.stop_poll(chat, message).await?;
     let counts: Vec<String> = closed
         .options
@@ -67,12 +67,12 @@ pub async fn tidy(bot: Bot, message: Message) -> Done {
     let Some(MessageOrigin::User { sender_user, .. }) = forwarded.forward_origin() else {
         return Err("forwarded from no user".into());
     };
-    let told = format!(
+    let text = format!(
         "from user {}, pinned {}",
         sender_user.id,
         pinned.text().unwrap_or_default()
     );
-    bot.send_message(chat, told).await?;
+    bot.send_message(chat, text).await?;
     Ok(())
 }
 
@@ -80,12 +80,12 @@ pub async fn who(bot: Bot, message: Message) -> Done {
     let chat = message.chat.id;
     let count = bot.get_chat_member_count(chat).await?;
     let full = bot.get_chat(chat).await?;
-    let asker = message.from.as_ref().ok_or("nobody asked")?.id;
-    let member = bot.get_chat_member(chat, asker).await?;
+    let sender = message.from.as_ref().ok_or("no sender")?.id;
+    let member = bot.get_chat_member(chat, sender).await?;
     let status = if member.is_owner() { "creator" } else { "member" };
-    let told = format!("{}: {count} people, you are {status}", full.title().unwrap_or_default());
+    let text = format!("{}: {count} people, you are {status}", full.title().unwrap_or_default());
     let mut answer = bot
-        .send_message(chat, told)
+        .send_message(chat, text)
         .reply_parameters(ReplyParameters::new(message.id));
     if let Some(topic) = message.thread_id.filter(|_| message.is_topic_message) {
         answer = answer.message_thread_id(topic);
@@ -107,7 +107,7 @@ pub async fn left(bot: Bot, message: Message, user: User) -> Done {
     Ok(())
 }
 
-pub async fn standing(bot: Bot, change: ChatMemberUpdated) -> Done {
+pub async fn member_status(bot: Bot, change: ChatMemberUpdated) -> Done {
     if change.old_chat_member.is_banned() && change.new_chat_member.is_member() {
         bot.send_message(change.chat.id, format!("welcome back {}", change.from.first_name))
             .await?;

@@ -1,4 +1,4 @@
-//! The walk in teloxide, by polling: which update goes to which step.
+//! The walk in teloxide, by polling: routes each update to its step.
 //!
 //! The token, the address of the Bot API, a picture to send and formatted texts come from the environment.
 mod chats;
@@ -33,7 +33,7 @@ enum Command {
     Start,
     Contact,
     Limit,
-    /// Carries the id of somebody who blocked the bot.
+    /// With the id of a person who blocked the bot.
     Errors(i64),
     Html,
     Md,
@@ -99,5 +99,5 @@ fn schema() -> UpdateHandler<Failure> {
         .branch(Update::filter_callback_query().endpoint(talk::choose))
         .branch(Update::filter_poll_answer().endpoint(chats::vote))
         .branch(Update::filter_message_reaction_updated().endpoint(chats::reaction))
-        .branch(Update::filter_my_chat_member().endpoint(chats::standing))
+        .branch(Update::filter_my_chat_member().endpoint(chats::member_status))
 }

@@ -1,4 +1,4 @@
-//! Files, down and up.
+//! Downloads and uploads files.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Texts, keyboards, what a person shares, and a limit that is kept.
+//! Texts, keyboards, shared contacts and locations, and a sending limit.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub async fn start(bot: Bot, me: Me, message: Message) -> Done {
         ["Yes", "No"].map(|word| InlineKeyboardButton::callback(word, format!("choice:{}", word.to_lowercase())));
     let site = InlineKeyboardButton::url("Site", "https://example.org/".parse()?);
     let keyboard = InlineKeyboardMarkup::new([choice.to_vec(), vec![site]]);
-    let name = message.from.as_ref().map_or("nobody", |user| &user.first_name);
+    let name = message.from.as_ref().map_or("?", |user| &user.first_name);
     let hello = format!("Hello, {name}! I am @{}", me.username());
     bot.send_message(message.chat.id, hello).reply_markup(keyboard).await?;
     Ok(())
@@ -70,7 +70,7 @@ pub async fn take_location(bot: Bot, message: Message, place: Location) -> Done 
 }
 
 pub async fn limit(bot: Bot, message: Message) -> Done {
-    match bot.send_message(message.chat.id, "nobody stopped me").await {
+    match bot.send_message(message.chat.id, "no limit reached").await {
         Err(RequestError::RetryAfter(wait)) => {
             tokio::time::sleep(wait.duration()).await;
             bot.send_message(message.chat.id, format!("waited {} s", wait.seconds()))

@@ -11,15 +11,15 @@ use super::methods::Method;
 use super::parameters::Parameters;
 use crate::world::file::{MAX_DOWNLOAD, MAX_UPLOAD};
 
-/// Room for a file of the largest size, or several smaller ones, and their envelope.
+/// One file of the largest size, or several smaller ones, with the multipart headers.
 const MAX_BODY: u64 = MAX_UPLOAD + (2 << 20);
-/// A call without files has no use for more.
+/// The limit for a call without files.
 const MAX_PLAIN_BODY: usize = 4 << 20;
 const MAX_PARTS: usize = 100;
-/// What may follow the last part of a form and is passed over.
+/// How many bytes after the last part of a form are ignored.
 const MAX_EPILOGUE: usize = 64 << 10;
 
-/// What the log keeps of one parameter, and of a name.
+/// How many bytes of a parameter and of a name the log keeps.
 const MAX_NOTED: usize = 16 << 10;
 const MAX_NOTED_NAME: usize = 200;
 
@@ -28,7 +28,7 @@ pub struct Call {
     pub method: String,
     pub parameters: Parameters,
     pub uploads: Vec<Upload>,
-    /// What a strict server would have refused.
+    /// What a strict server would refuse.
     pub complaints: Vec<String>,
 }
 
@@ -64,7 +64,7 @@ impl Call {
         Ok(call)
     }
 
-    /// A call that a webhook answered with: `{"method": "sendMessage", …}`, or the same as a form. None if the answer is
+    /// A call in the answer of a webhook: `{"method": "sendMessage", …}` or the same as a form. None if the answer has
     /// no call.
     pub async fn from_webhook_reply(content_type: &str, body: Vec<u8>) -> Option<Self> {
         let mut call = Self::default();
@@ -100,7 +100,7 @@ impl Call {
         Ok(())
     }
 
-    /// Leaves of the call what the log has room for.
+    /// Cuts the call to the size that the log keeps.
     pub fn shorten(&mut self) {
         self.parameters.shorten(MAX_NOTED);
         for text in self.complaints.iter_mut().chain(self.uploads.iter_mut().map(|upload| &mut upload.name)) {
@@ -157,8 +157,8 @@ impl Call {
     }
 }
 
-/// Reads what follows the last boundary, if only the end of a chunked body: a connection with something unread on it is
-/// closed after the answer, under the hands of a client that keeps it for its next call.
+/// Reads what follows the last boundary, such as the end of a chunked body. Otherwise the server closes the connection
+/// after the answer, while the client keeps it for its next call.
 async fn read_out(mut body: BodyDataStream) {
     let mut left = MAX_EPILOGUE;
     while let Some(Ok(piece)) = body.next().await {
@@ -169,7 +169,7 @@ async fn read_out(mut body: BodyDataStream) {
     }
 }
 
-/// Cuts a text that is too long, at a character, and says so.
+/// Cuts a text that is too long between two characters and marks the cut.
 pub fn shorten(text: &mut String, most: usize) {
     if text.len() > most {
         let whole = text.len();

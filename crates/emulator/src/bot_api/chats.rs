@@ -1,4 +1,4 @@
-//! Where a call wants to go: which chat it names, whether the bot may write there, and how soon.
+//! The chat of a call: which one it names, whether the bot may write there, and the sending limits.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use serde::de::{self, Deserializer, Visitor};
 use super::call::Call;
 use super::error::ApiError;
 use crate::world::World;
-use crate::world::chat::{Chat, ChatKind, Standing};
+use crate::world::chat::{Chat, ChatKind, MemberStatus};
 use crate::world::fault::Fault;
 use crate::world::limit::{IN_CHAT, IN_GROUP, Limits, OVERALL};
 
@@ -47,10 +47,10 @@ impl<'de> Deserialize<'de> for ChatRef {
     }
 }
 
-/// The fault that strikes this call, if one does.
-pub fn struck(world: &mut World, call: &Call) -> Option<Fault> {
+/// The fault that applies to this call, if any. It counts as used.
+pub fn take_fault(world: &mut World, call: &Call) -> Option<Fault> {
     let chat = named_in(world, call);
-    world.faults.strike_call(&call.method, chat)
+    world.faults.take_for_call(&call.method, chat)
 }
 
 /// The chat that a call names, by id or by name.
@@ -88,7 +88,7 @@ pub fn open<'a>(world: &'a World, chat: &ChatRef) -> Result<&'a Chat, ApiError> 
     if !chat.closed_to_bot {
         return Ok(chat);
     }
-    let kicked = chat.standing(world.me.id) == Some(Standing::Kicked);
+    let kicked = chat.member_status(world.me.id) == Some(MemberStatus::Kicked);
     Err(ApiError::forbidden(match (chat.kind, kicked) {
         (ChatKind::Private, _) => "bot was blocked by the user",
         (ChatKind::Group, true) => "bot was kicked from the group chat",
@@ -98,25 +98,25 @@ pub fn open<'a>(world: &'a World, chat: &ChatRef) -> Result<&'a Chat, ApiError> 
     }))
 }
 
-/// Refuses a send that comes too soon, where limits are kept; counts it otherwise.
+/// Refuses a send above the limits, if limits are on; counts it otherwise.
 pub fn check_limits(world: &mut World, call: &Call) -> Result<(), ApiError> {
     if world.limits == Limits::Off {
         return Ok(());
     }
     let now_ms = world.clock.now_ms();
-    let overall_ms = world.gauge.wait_ms(OVERALL, now_ms);
+    let overall_ms = world.rate_usage.wait_ms(OVERALL, now_ms);
     let named = named_in(world, call);
     let chat = named.and_then(|id| world.chat_mut(id));
-    let pace = chat.as_ref().map_or(IN_CHAT, |chat| if chat.is_private() { IN_CHAT } else { IN_GROUP });
-    let chat_ms = chat.as_ref().map_or(0, |chat| chat.gauge.wait_ms(pace, now_ms));
+    let limit = chat.as_ref().map_or(IN_CHAT, |chat| if chat.is_private() { IN_CHAT } else { IN_GROUP });
+    let chat_ms = chat.as_ref().map_or(0, |chat| chat.rate_usage.wait_ms(limit, now_ms));
     let wait_ms = overall_ms.max(chat_ms);
     if wait_ms > 0 {
         let seconds = u32::try_from((wait_ms + 999) / 1000).unwrap_or(u32::MAX);
         return Err(ApiError::too_many_requests(seconds));
     }
     if let Some(chat) = chat {
-        chat.gauge.spend(pace, now_ms);
+        chat.rate_usage.spend(limit, now_ms);
     }
-    world.gauge.spend(OVERALL, now_ms);
+    world.rate_usage.spend(OVERALL, now_ms);
     Ok(())
 }

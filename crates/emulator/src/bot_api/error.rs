@@ -30,7 +30,7 @@ impl ApiError {
         Self { code, description: description.into(), parameters: None }
     }
 
-    /// 400. Telegram lowers the first letter of its inner errors unless they are constants such as `BUTTON_DATA_INVALID`.
+    /// 400. Telegram begins its inner errors in lower case, except for constants such as `BUTTON_DATA_INVALID`.
     pub fn bad_request(what: impl AsRef<str>) -> Self {
         Self::new(400, format!("Bad Request: {}", lowered(what.as_ref())))
     }

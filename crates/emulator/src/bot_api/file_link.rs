@@ -9,22 +9,22 @@ use super::error::ApiError;
 use crate::emulator::Emulator;
 use crate::token::Token;
 use crate::world::fault::Cut;
-use crate::world::file::{Data, image_type};
+use crate::world::file::{FileData, image_type};
 
-/// Answers a download; a path that is unknown, or whose link has died, is not found.
+/// Answers a download. An unknown path or an expired link is a 404.
 pub async fn download(emulator: &Emulator, token: &str, path: &str) -> Response {
-    let Some(bot) = Token::parse(token).and_then(|token| emulator.known(&token)) else {
+    let Some(bot) = Token::parse(token).and_then(|token| emulator.existing(&token)) else {
         return ApiError::unauthorized().into_response();
     };
-    let fault = bot.world().faults.strike_download();
-    if let Some(delay_ms) = fault.as_ref().and_then(|fault| fault.order.delay_ms) {
+    let fault = bot.world().faults.take_for_download();
+    if let Some(delay_ms) = fault.as_ref().and_then(|fault| fault.spec.delay_ms) {
         tokio::time::sleep(std::time::Duration::from_millis(delay_ms)).await;
     }
-    let cut = fault.as_ref().and_then(|fault| fault.order.cut);
+    let cut = fault.as_ref().and_then(|fault| fault.spec.cut);
     if cut == Some(Cut::Before) {
         return super::cut();
     }
-    if let Some(error) = super::forced(fault.as_ref()) {
+    if let Some(error) = super::forced_error(fault.as_ref()) {
         return error.into_response();
     }
     let data = {
@@ -41,14 +41,14 @@ pub async fn download(emulator: &Emulator, token: &str, path: &str) -> Response 
 }
 
 /// The bytes of a file, from memory or from disk.
-pub(crate) async fn bytes_of(data: Option<Data>) -> Option<Bytes> {
+pub(crate) async fn bytes_of(data: Option<FileData>) -> Option<Bytes> {
     match data? {
-        Data::Memory(bytes) => Some(bytes),
-        Data::Disk(path) => tokio::fs::read(path).await.ok().map(Bytes::from),
+        FileData::Memory(bytes) => Some(bytes),
+        FileData::Disk(path) => tokio::fs::read(path).await.ok().map(Bytes::from),
     }
 }
 
-/// Bytes that somebody uploaded: images as such, everything else as something no browser runs.
+/// Uploaded bytes as a response: images as images, everything else with a type that no browser runs.
 pub(crate) fn served(bytes: Bytes, attachment: bool) -> Response {
     let image = image_type(&bytes);
     let headers = [

@@ -15,13 +15,13 @@ mod send;
 mod signals;
 mod updates;
 
-use super::Outcome;
+use super::MethodResult;
 use super::call::Call;
 use super::parameters::names_of;
 use crate::delivery::polling;
 use crate::world::World;
 
-use self::media::{Caption, Shown};
+use self::media::{Caption, DisplayOptions};
 use self::send::{Location, Options, Target};
 
 /// An emulated method.
@@ -39,40 +39,40 @@ pub struct Method {
 
 #[derive(Clone, Copy, Debug)]
 pub enum Run {
-    Now(fn(&mut World, &Call) -> Outcome),
-    /// `getUpdates`, the only one that waits.
+    Immediate(MethodFn),
+    /// `getUpdates`, the only method that waits.
     Poll,
 }
 
-/// A name that Telegram gave up and still takes, because libraries still send it, and the name it has now.
+/// Old names of methods, which libraries still send and Telegram still takes, with their new names.
 const FORMER_NAMES: &[(&str, &str)] = &[("getChatMembersCount", "getChatMemberCount")];
 
-/// The same of parameters. A method that takes the new one takes the old one.
+/// Old names of parameters with their new names. A method that takes the new one takes the old one.
 const FORMER_PARAMETERS: &[(&str, &str)] = &[
     ("reply_to_message_id", "reply_parameters"),
     ("allow_sending_without_reply", "reply_parameters"),
     ("disable_web_page_preview", "link_preview_options"),
 ];
 
-/// The method of a name, which Telegram reads in any case.
+/// The method with a name. Upper and lower case do not matter, as in Telegram.
 pub fn find(name: &str) -> Option<&'static Method> {
     let named = |name: &str| METHODS.iter().find(|method| method.name.eq_ignore_ascii_case(name));
     let former = || FORMER_NAMES.iter().find(|(former, _)| former.eq_ignore_ascii_case(name));
     named(name).or_else(|| named(former()?.1))
 }
 
-/// All of them, the most used first.
+/// All emulated methods, the most used first.
 pub fn all() -> &'static [Method] {
     METHODS
 }
 
 impl Method {
-    /// Whether it has something to wait for before its effect.
+    /// Whether the method has to wait for something before it runs under the lock.
     pub fn waits(&self) -> bool {
         matches!(self.run, Run::Poll) || !self.links.is_empty()
     }
 
-    /// Whether it takes a parameter of this name, be it a former one.
+    /// Whether the method takes a parameter of this name, which may be an old name.
     pub fn knows(&self, name: &str) -> bool {
         let has = |name: &str| self.parameters.iter().any(|names| names().contains(&name));
         has(name) || FORMER_PARAMETERS.iter().any(|(former, now)| *former == name && has(now))
@@ -84,23 +84,23 @@ impl Method {
 }
 
 pub use self::files::add as add_file;
-pub use self::reactions::{Kind as ReactionKind, kinds_json};
+pub use self::reactions::{ReactionKind, kinds_json};
 pub use self::updates::allow as allow_updates;
 
 type Names = &'static [fn() -> &'static [&'static str]];
-type Now = fn(&mut World, &Call) -> Outcome;
+type MethodFn = fn(&mut World, &Call) -> MethodResult;
 
-const fn method(name: &'static str, parameters: Names, run: Now) -> Method {
-    Method { name, parameters, run: Run::Now(run), sends: false, links: &[] }
+const fn method(name: &'static str, parameters: Names, run: MethodFn) -> Method {
+    Method { name, parameters, run: Run::Immediate(run), sends: false, links: &[] }
 }
 
 /// A method that Telegram limits.
-const fn sending(name: &'static str, parameters: Names, run: Now) -> Method {
+const fn sending(name: &'static str, parameters: Names, run: MethodFn) -> Method {
     Method { sends: true, ..method(name, parameters, run) }
 }
 
 /// A limited method that takes files.
-const fn media(name: &'static str, parameters: Names, run: Now, links: &'static [&'static str]) -> Method {
+const fn media(name: &'static str, parameters: Names, run: MethodFn, links: &'static [&'static str]) -> Method {
     Method { links, ..sending(name, parameters, run) }
 }
 
@@ -120,21 +120,32 @@ static METHODS: &[Method] = &[
     },
     method(
         "editMessageText",
-        &[names_of::<edit::Which>, names_of::<edit::Text>, names_of::<send::Preview>, names_of::<edit::Rich>],
+        &[
+            names_of::<edit::EditTarget>,
+            names_of::<edit::Text>,
+            names_of::<send::Preview>,
+            names_of::<edit::RichMessage>,
+        ],
         edit::text,
     ),
-    method("editMessageCaption", &[names_of::<edit::Which>, names_of::<edit::Caption>], edit::caption),
+    method("editMessageCaption", &[names_of::<edit::EditTarget>, names_of::<edit::Caption>], edit::caption),
     Method {
         links: &["media"],
-        ..method("editMessageMedia", &[names_of::<edit::Which>, names_of::<edit::NewMedia>], edit::media)
+        ..method("editMessageMedia", &[names_of::<edit::EditTarget>, names_of::<edit::NewMedia>], edit::media)
     },
-    method("editMessageReplyMarkup", &[names_of::<edit::Which>], edit::reply_markup),
-    method("deleteMessage", &[names_of::<delete::One>], delete::one),
-    method("deleteMessages", &[names_of::<delete::Several>], delete::several),
+    method("editMessageReplyMarkup", &[names_of::<edit::EditTarget>], edit::reply_markup),
+    method("deleteMessage", &[names_of::<delete::DeleteMessage>], delete::message),
+    method("deleteMessages", &[names_of::<delete::DeleteMessages>], delete::messages),
     method("sendChatAction", &[names_of::<signals::Action>], signals::chat_action),
     media(
         "sendPhoto",
-        &[names_of::<Target>, names_of::<Options>, names_of::<Caption>, names_of::<Shown>, names_of::<media::Photo>],
+        &[
+            names_of::<Target>,
+            names_of::<Options>,
+            names_of::<Caption>,
+            names_of::<DisplayOptions>,
+            names_of::<media::Photo>,
+        ],
         media::photo,
         &["photo"],
     ),
@@ -146,7 +157,13 @@ static METHODS: &[Method] = &[
     ),
     media(
         "sendVideo",
-        &[names_of::<Target>, names_of::<Options>, names_of::<Caption>, names_of::<Shown>, names_of::<media::Video>],
+        &[
+            names_of::<Target>,
+            names_of::<Options>,
+            names_of::<Caption>,
+            names_of::<DisplayOptions>,
+            names_of::<media::Video>,
+        ],
         media::video,
         &["video", "thumbnail", "cover"],
     ),
@@ -156,7 +173,7 @@ static METHODS: &[Method] = &[
             names_of::<Target>,
             names_of::<Options>,
             names_of::<Caption>,
-            names_of::<Shown>,
+            names_of::<DisplayOptions>,
             names_of::<media::Animation>,
         ],
         media::animation,
@@ -185,7 +202,7 @@ static METHODS: &[Method] = &[
     sending("sendVenue", &[names_of::<Target>, names_of::<Options>, names_of::<send::Venue>], send::venue),
     sending("sendContact", &[names_of::<Target>, names_of::<Options>, names_of::<send::Contact>], send::contact),
     sending("sendDice", &[names_of::<Target>, names_of::<Options>, names_of::<send::Dice>], send::dice),
-    sending("sendPoll", &[names_of::<polls::Where>, names_of::<polls::Poll>], polls::send),
+    sending("sendPoll", &[names_of::<polls::PollTarget>, names_of::<polls::Poll>], polls::send),
     method("stopPoll", &[names_of::<polls::Stop>], polls::stop),
     sending("forwardMessage", &[names_of::<forward::Forward>], forward::forward),
     sending("forwardMessages", &[names_of::<forward::ForwardSeveral>], forward::forward_several),
@@ -194,24 +211,24 @@ static METHODS: &[Method] = &[
     method("setMessageReaction", &[names_of::<reactions::Reaction>], reactions::set),
     method("pinChatMessage", &[names_of::<pins::Pin>], pins::pin),
     method("unpinChatMessage", &[names_of::<pins::Unpin>], pins::unpin),
-    method("unpinAllChatMessages", &[names_of::<about::WhichChat>], pins::unpin_all),
-    method("getFile", &[names_of::<files::WhichFile>], files::get),
-    method("getUserProfilePhotos", &[names_of::<files::WhosePhotos>], files::profile_photos),
-    method("getChat", &[names_of::<about::WhichChat>], about::chat),
-    method("getChatMember", &[names_of::<members::WhichMember>], members::one),
-    method("getChatMemberCount", &[names_of::<about::WhichChat>], members::count),
-    method("getChatAdministrators", &[names_of::<members::WhichAdministrators>], members::administrators),
-    method("leaveChat", &[names_of::<about::WhichChat>], members::leave),
+    method("unpinAllChatMessages", &[names_of::<about::ChatParameter>], pins::unpin_all),
+    method("getFile", &[names_of::<files::GetFile>], files::get),
+    method("getUserProfilePhotos", &[names_of::<files::GetProfilePhotos>], files::profile_photos),
+    method("getChat", &[names_of::<about::ChatParameter>], about::chat),
+    method("getChatMember", &[names_of::<members::GetMember>], members::member),
+    method("getChatMemberCount", &[names_of::<about::ChatParameter>], members::count),
+    method("getChatAdministrators", &[names_of::<members::GetAdministrators>], members::administrators),
+    method("leaveChat", &[names_of::<about::ChatParameter>], members::leave),
     method("getMe", &[], about::me),
     method("logOut", &[], about::log_out),
     method("close", &[], about::close),
     method(
         "setMyCommands",
-        &[names_of::<bot_profile::Whose>, names_of::<bot_profile::Commands>],
+        &[names_of::<bot_profile::ScopeAndLanguage>, names_of::<bot_profile::Commands>],
         bot_profile::set_commands,
     ),
-    method("getMyCommands", &[names_of::<bot_profile::Whose>], bot_profile::get_commands),
-    method("deleteMyCommands", &[names_of::<bot_profile::Whose>], bot_profile::delete_commands),
+    method("getMyCommands", &[names_of::<bot_profile::ScopeAndLanguage>], bot_profile::get_commands),
+    method("deleteMyCommands", &[names_of::<bot_profile::ScopeAndLanguage>], bot_profile::delete_commands),
     method("setMyName", &[names_of::<bot_profile::Name>], bot_profile::set_name),
     method("getMyName", &[names_of::<bot_profile::Language>], bot_profile::get_name),
     method("setMyDescription", &[names_of::<bot_profile::Description>], bot_profile::set_description),
@@ -219,7 +236,7 @@ static METHODS: &[Method] = &[
     method("setMyShortDescription", &[names_of::<bot_profile::ShortDescription>], bot_profile::set_short_description),
     method("getMyShortDescription", &[names_of::<bot_profile::Language>], bot_profile::get_short_description),
     method("setChatMenuButton", &[names_of::<bot_profile::MenuButton>], bot_profile::set_menu_button),
-    method("getChatMenuButton", &[names_of::<bot_profile::WhoseMenuButton>], bot_profile::get_menu_button),
+    method("getChatMenuButton", &[names_of::<bot_profile::GetMenuButton>], bot_profile::get_menu_button),
     method("setWebhook", &[names_of::<updates::SetWebhook>], updates::set_webhook),
     method("deleteWebhook", &[names_of::<updates::DeleteWebhook>], updates::delete_webhook),
     method("getWebhookInfo", &[], updates::webhook_info),

@@ -1,8 +1,8 @@
-//! Methods of Bot API 10.1 that are known but not emulated yet, so that a bot is told which of the two it met.
+//! Methods of Bot API 10.1 that are not emulated. Calls to them get a 501, calls to unknown methods a 404.
 
 use super::error::ApiError;
 
-/// Why a method that is not emulated cannot be called.
+/// The error for a method that is not emulated or does not exist.
 pub fn explain(method: &str) -> ApiError {
     match KNOWN.iter().find(|known| known.eq_ignore_ascii_case(method)) {
         Some(known) => ApiError::new(501, format!("Not Implemented: method {known} is not emulated yet")),

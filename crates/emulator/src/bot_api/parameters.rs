@@ -1,9 +1,8 @@
 //! The parameters of a call, and how a typed struct is read from them.
 //!
-//! On the wire a parameter may come from the query, a form, a multipart part or a JSON body. Telegram treats all of
-//! them as text and parses structured ones as JSON; so does this module. Each method names its parameters by an
-//! ordinary struct with `Deserialize`; the names of its fields are what the method knows, and anything else in a call
-//! can be reported as unknown. Nothing here knows a method.
+//! A parameter comes from the query, a form, a multipart part or a JSON body. Like Telegram, this module treats all of
+//! them as text and parses structured ones as JSON. A method declares its parameters with a struct that implements
+//! `Deserialize`; parameters that are not among its fields can be reported as unknown.
 
 mod json;
 
@@ -13,12 +12,12 @@ use serde::de::value::StrDeserializer;
 use serde::de::{self, DeserializeOwned, DeserializeSeed, IntoDeserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use self::json::{Json, Unfit};
+use self::json::{InvalidValue, Json};
 use super::error::ApiError;
 
 pub use self::json::TextOr;
 
-/// The method with the most parameters has less than half as many.
+/// More than twice the parameters of any method.
 const MAX_PARAMETERS: usize = 100;
 
 /// Parameters by name, in the order they came. The last of several with one name wins.
@@ -83,12 +82,12 @@ impl Parameters {
         self.entries.iter().map(|entry| &*entry.value)
     }
 
-    /// How much text there is in all of them.
+    /// The length of all names and values.
     pub fn bytes(&self) -> usize {
         self.entries.iter().map(|entry| entry.name.len() + entry.value.len()).sum()
     }
 
-    /// Cuts values and names that are too long to be kept for the log.
+    /// Cuts values and names that are too long for the log.
     pub fn shorten(&mut self, most: usize) {
         for text in self.entries.iter_mut().flat_map(|entry| [&mut entry.name, &mut entry.value]) {
             if text.len() > most {
@@ -99,7 +98,7 @@ impl Parameters {
         }
     }
 
-    /// Takes a parameter out.
+    /// Removes a parameter and returns its value.
     pub fn take(&mut self, name: &str) -> Option<Box<str>> {
         let at = self.entries.iter().position(|entry| &*entry.name == name)?;
         Some(self.entries.remove(at).value)
@@ -120,7 +119,7 @@ impl Parameters {
         self.entries.iter().map(shown).collect::<serde_json::Map<_, _>>().into()
     }
 
-    /// Refuses a call that no method could have so many parameters for.
+    /// Refuses a call with more parameters than any method has.
     pub fn check(&self) -> Result<(), ApiError> {
         if self.too_many { Err(ApiError::bad_request("too many parameters")) } else { Ok(()) }
     }
@@ -128,14 +127,14 @@ impl Parameters {
     fn put(&mut self, entry: Entry) {
         match self.entries.iter().position(|known| known.name == entry.name) {
             Some(place) => self.entries[place] = entry,
-            // Each new one is compared with all before it, so their number must stay small.
+            // Each new parameter is compared with all others, so their number must stay small.
             None if self.entries.len() >= MAX_PARAMETERS => self.too_many = true,
             None => self.entries.push(entry),
         }
     }
 }
 
-/// The names of the fields of `T`, for telling unknown parameters and for comparing with a schema.
+/// The names of the fields of `T`, to report unknown parameters and to compare with a schema.
 pub fn names_of<T: DeserializeOwned>() -> &'static [&'static str] {
     struct Probe<'a>(&'a mut &'static [&'static str]);
     impl<'de> de::Deserializer<'de> for Probe<'_> {
@@ -158,13 +157,13 @@ pub fn names_of<T: DeserializeOwned>() -> &'static [&'static str] {
         }
     }
     let mut names: &'static [&'static str] = &[];
-    // The probe always errs; the names are what it was asked with.
+    // The probe always fails. Before that, serde passes it the names.
     let _ = T::deserialize(Probe(&mut names));
     names
 }
 
-/// `reply_markup`, the one object in nearly every call: read straight from its text where it is well-formed. What is not
-/// is read again, slowly, for Telegram's words.
+/// `reply_markup`, an object in nearly every call. If it is well-formed, it is read directly from its text. Otherwise
+/// it is read a second time, more slowly, for Telegram's error message.
 #[derive(Debug)]
 pub struct QuickMarkup<T>(pub T);
 
@@ -177,7 +176,7 @@ impl<'de, T: DeserializeOwned> de::Deserialize<'de> for QuickMarkup<T> {
                 f.write_str("an Object")
             }
             fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
-                // Serde would take an array for an object; Telegram does not.
+                // Serde also reads an object from an array; Telegram does not.
                 let quick = text.starts_with('{').then(|| serde_json::from_str(text).ok()).flatten();
                 quick.map_or_else(|| T::deserialize(Field { name: "reply_markup", text }).map_err(E::custom), Ok)
             }
@@ -186,7 +185,7 @@ impl<'de, T: DeserializeOwned> de::Deserialize<'de> for QuickMarkup<T> {
     }
 }
 
-/// A parameter that Telegram knows and the emulator passes over.
+/// A parameter that Telegram knows and the emulator ignores.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ignored;
 
@@ -206,7 +205,7 @@ impl<'de> de::Deserialize<'de> for Ignored {
     }
 }
 
-/// Why a parameter could not be read, in Telegram's words.
+/// Why a parameter could not be read, as Telegram words it.
 #[derive(Debug)]
 pub struct Malformed(String);
 
@@ -271,7 +270,7 @@ impl<'de> MapAccess<'de> for FieldAccess<'de> {
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Malformed> {
         for field in self.fields.by_ref() {
-            // An empty value is no value: Telegram does not tell them apart.
+            // Telegram treats an empty value like a missing one.
             let Some(value) = self.parameters.get(field).filter(|value| !value.is_empty()) else {
                 continue;
             };
@@ -302,15 +301,15 @@ impl<'de> Field<'de> {
         number.map_err(|_| Malformed(format!("field \"{}\" must be of type Number", self.name)))
     }
 
-    /// The text as JSON, then as what its field wants.
-    fn json<T>(&self, read: impl FnOnce(Json<'_>) -> Result<T, Unfit>) -> Result<T, Malformed> {
+    /// Parses the text as JSON and reads the type of the field from it.
+    fn json<T>(&self, read: impl FnOnce(Json<'_>) -> Result<T, InvalidValue>) -> Result<T, Malformed> {
         let value = serde_json::from_str(self.text).map_err(|_| self.unparsable())?;
         read(Json::parameter(self.name, &value)).map_err(|error| Malformed(error.to_string()))
     }
 
     fn unparsable(&self) -> Malformed {
         let what =
-            if self.name == "reply_markup" { "reply keyboard markup".to_owned() } else { json::spoken(self.name) };
+            if self.name == "reply_markup" { "reply keyboard markup".to_owned() } else { json::in_words(self.name) };
         Malformed(format!("can't parse {what} JSON object"))
     }
 }
@@ -425,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_or_malformed_is_said_in_telegrams_words() {
+    fn errors_are_worded_as_by_telegram() {
         let no_text = sample(|it| it.add_text("chat_id", "5"));
         assert_eq!(no_text, Err("Bad Request: message text is empty".into()));
         let bad_number = sample(|it| it.add_text("chat_id", "five"));
@@ -439,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn a_struct_tells_its_names() {
+    fn the_names_of_a_struct_are_found() {
         assert_eq!(names_of::<Sample>(), ["chat_id", "text", "flag", "list"]);
     }
 }

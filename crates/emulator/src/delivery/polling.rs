@@ -1,6 +1,6 @@
 //! `getUpdates`: long polling with offsets and confirmations.
 //!
-//! One poller at a time: a new call sends an older one away with 409, and a webhook sends away both.
+//! There is one poller at a time: a new call ends an older one with 409, and so does setting a webhook.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio::time::timeout;
 
-use crate::bot_api::Outcome;
+use crate::bot_api::MethodResult;
 use crate::bot_api::error::ApiError;
 use crate::bot_api::methods::allow_updates;
 use crate::clock::Stopwatch;
@@ -30,36 +30,36 @@ pub struct Parameters {
     allowed_updates: Option<Vec<String>>,
 }
 
-pub async fn get_updates(bot: &Bot, given: Parameters) -> Outcome {
+pub async fn get_updates(bot: &Bot, given: Parameters) -> MethodResult {
     let limit = given.limit.unwrap_or(100).clamp(1, 100) as usize;
     let seconds = u64::try_from(given.timeout.unwrap_or(0)).unwrap_or(0).min(MAX_TIMEOUT_SECONDS);
     let me = begin(&mut bot.world(), &given)?;
     let started = Stopwatch::start();
     loop {
-        // Registered before looking, so that nothing is missed in between.
+        // Registered before the check, so that no update between check and wait is missed.
         let mut woken = std::pin::pin!(bot.updates_ready.notified());
         woken.as_mut().enable();
         let left = Duration::from_secs(seconds).saturating_sub(started.elapsed());
         let wait = {
             let mut world = bot.world();
-            still_ours(&world, me)?;
+            check_still_current(&world, me)?;
             let now_ms = world.clock.now_ms();
             let expired = world.queue.expire(now_ms);
             world.forget_updates(&expired);
             let updates = world.queue.poll(limit, now_ms);
             if !updates.is_empty() || left.is_zero() {
-                tell(&world, &updates);
+                publish_deliveries(&world, &updates);
                 return Ok(array(updates.iter().map(|(_, json)| &json[..])));
             }
             let ready = world.queue.next_ready_ms(now_ms).map(|ready| Duration::from_millis((ready - now_ms) as u64));
             ready.map_or(left, |ready| ready.min(left))
         };
-        // Running out of time is an empty answer at the next turn of the loop.
+        // After a timeout the next iteration returns an empty answer.
         let _ = timeout(wait, woken).await;
     }
 }
 
-/// Takes the place of any older poller and confirms what the offset says.
+/// Becomes the current poller, and confirms the updates below the offset.
 fn begin(world: &mut World, given: &Parameters) -> Result<(u64, u64), ApiError> {
     if world.profile.webhook.is_some() {
         return Err(ApiError::conflict(WEBHOOK_ACTIVE));
@@ -74,7 +74,7 @@ fn begin(world: &mut World, given: &Parameters) -> Result<(u64, u64), ApiError> 
     Ok((world.poller, world.webhook_generation))
 }
 
-fn still_ours(world: &World, (poller, webhook): (u64, u64)) -> Result<(), ApiError> {
+fn check_still_current(world: &World, (poller, webhook): (u64, u64)) -> Result<(), ApiError> {
     if world.webhook_generation != webhook && world.profile.webhook.is_some() {
         return Err(ApiError::conflict(WEBHOOK_SET));
     }
@@ -84,13 +84,13 @@ fn still_ours(world: &World, (poller, webhook): (u64, u64)) -> Result<(), ApiErr
     Ok(())
 }
 
-fn tell(world: &World, updates: &[(i64, bytes::Bytes)]) {
-    if !world.events.heard() {
+fn publish_deliveries(world: &World, updates: &[(i64, bytes::Bytes)]) {
+    if !world.events.has_subscribers() {
         return;
     }
     for (id, _) in updates {
         let at = world.clock.now_ms();
-        world.events.tell("delivery", || json!({"update_id": id, "by": "poll", "at": at, "ok": true}));
+        world.events.publish("delivery", || json!({"update_id": id, "by": "poll", "at": at, "ok": true}));
     }
 }
 

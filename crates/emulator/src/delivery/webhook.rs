@@ -1,8 +1,8 @@
 //! Posting updates to a bot's webhook.
 //!
-//! Updates of one chat go in order, and so do one person's presses; between these nothing is promised, as with
-//! Telegram. What is not answered with 2xx is posted again: at once, then after 2, 4, 8 … 60 seconds of the bot's
-//! clock, or when `Retry-After` says, until it expires.
+//! Updates of one chat are posted in order, and so are one person's button presses. As with Telegram, there is no order
+//! between chats. An update that is not answered with 2xx is posted again until it expires: at once, then after
+//! 2, 4, 8 … 60 seconds of the bot's clock, or after the time in `Retry-After`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,19 +14,19 @@ use crate::bot_api::{self, call::Call};
 use crate::emulator::{Bot, Emulator};
 use crate::world::World;
 use crate::world::profile::Webhook;
-use crate::world::queue::Queued;
+use crate::world::queue::QueuedUpdate;
 
 const ANSWER_SECONDS: u64 = 60;
 const MAX_BACKOFF_SECONDS: i64 = 60;
-/// What `Retry-After` may ask for; zero and less ask for nothing.
+/// The accepted range of `Retry-After`. Zero and negative values are ignored.
 const RETRY_AFTER_SECONDS: std::ops::RangeInclusive<i64> = 1..=3600;
-/// An answer may carry a call; more than this it cannot be.
+/// The limit for an answer, which may contain a call.
 const MAX_REPLY: usize = 4 << 20;
-/// Delays are kept on the bot's clock, which can be moved: looked at this often while one runs.
-const LOOK_AGAIN: Duration = Duration::from_millis(200);
+/// Poll interval while an update is delayed: the bot's clock can be moved, so a timer cannot be used.
+const DELAY_POLL_INTERVAL: Duration = Duration::from_millis(200);
 const SECRET_HEADER: &str = "x-telegram-bot-api-secret-token";
 
-/// Begins to post for the webhook that is set now, until it is set anew or deleted.
+/// Starts posting to the webhook that is set now, until it is changed or deleted.
 pub fn run(emulator: &Emulator, bot: &Arc<Bot>) {
     let generation = {
         let world = bot.world();
@@ -59,30 +59,30 @@ async fn post_all(emulator: &Emulator, bot: &Arc<Bot>, generation: u64) {
             tokio::spawn(async move { post(&emulator, &bot, &webhook, update, generation).await });
         }
         if delayed {
-            let _ = tokio::time::timeout(LOOK_AGAIN, woken).await;
+            let _ = tokio::time::timeout(DELAY_POLL_INTERVAL, woken).await;
         } else {
             woken.await;
         }
     }
 }
 
-/// What became of one try.
-struct Try {
+/// The result of posting an update once.
+struct Attempt {
     status: Option<u16>,
     retry_after: Option<i64>,
     reply: Option<Call>,
     error: Option<String>,
 }
 
-async fn post(emulator: &Emulator, bot: &Arc<Bot>, webhook: &Webhook, update: Queued, generation: u64) {
+async fn post(emulator: &Emulator, bot: &Arc<Bot>, webhook: &Webhook, update: QueuedUpdate, generation: u64) {
     let id = update.id;
-    let outcome = try_once(emulator, webhook, &update).await;
+    let outcome = attempt(emulator, webhook, &update).await;
     {
         let mut world = bot.world();
         if world.webhook_generation == generation {
             settle(&mut world, &update, &outcome);
         }
-        world.events.tell("delivery", || {
+        world.events.publish("delivery", || {
             json!({
                 "update_id": id, "by": "webhook", "at": world.clock.now_ms(), "ok": outcome.error.is_none(),
                 "status": outcome.status, "error": outcome.error,
@@ -95,7 +95,7 @@ async fn post(emulator: &Emulator, bot: &Arc<Bot>, webhook: &Webhook, update: Qu
     }
 }
 
-fn settle(world: &mut World, update: &Queued, outcome: &Try) {
+fn settle(world: &mut World, update: &QueuedUpdate, outcome: &Attempt) {
     let Some(error) = &outcome.error else {
         world.queue.delivered(update.number);
         world.forget_updates(&[update.number]);
@@ -107,10 +107,10 @@ fn settle(world: &mut World, update: &Queued, outcome: &Try) {
     if let Some(webhook) = &mut world.profile.webhook {
         webhook.last_error = Some((now, error.clone()));
     }
-    world.events.tell("webhook", || json!({"webhook": world.webhook_info()}));
+    world.events.publish("webhook", || json!({"webhook": world.webhook_info()}));
 }
 
-/// How long to wait after a try that failed, so many having failed before.
+/// How long to wait after a failed attempt; `attempts` counts the failed ones before it.
 fn wait_seconds(attempts: u32, retry_after: Option<i64>) -> i64 {
     let asked = retry_after.filter(|seconds| seconds >= RETRY_AFTER_SECONDS.start());
     match (asked, attempts) {
@@ -120,7 +120,7 @@ fn wait_seconds(attempts: u32, retry_after: Option<i64>) -> i64 {
     }
 }
 
-async fn try_once(emulator: &Emulator, webhook: &Webhook, update: &Queued) -> Try {
+async fn attempt(emulator: &Emulator, webhook: &Webhook, update: &QueuedUpdate) -> Attempt {
     let mut request = emulator
         .http()
         .post(&webhook.url)
@@ -130,7 +130,7 @@ async fn try_once(emulator: &Emulator, webhook: &Webhook, update: &Queued) -> Tr
     if let Some(secret) = &webhook.secret_token {
         request = request.header(SECRET_HEADER, secret);
     }
-    let failed = |error: &str| Try { status: None, retry_after: None, reply: None, error: Some(error.to_owned()) };
+    let failed = |error: &str| Attempt { status: None, retry_after: None, reply: None, error: Some(error.to_owned()) };
     let response = match request.send().await {
         Ok(response) => response,
         Err(error) if error.is_timeout() => return failed("Read timeout expired"),
@@ -141,13 +141,13 @@ async fn try_once(emulator: &Emulator, webhook: &Webhook, update: &Queued) -> Tr
     let retry_after = response.headers().get(header::RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
     if !status.is_success() {
         let error = Some(format!("Wrong response from the webhook: {status}"));
-        return Try { status: Some(status.as_u16()), retry_after, reply: None, error };
+        return Attempt { status: Some(status.as_u16()), retry_after, reply: None, error };
     }
     let reply = reply(response).await;
-    Try { status: Some(status.as_u16()), retry_after: None, reply, error: None }
+    Attempt { status: Some(status.as_u16()), retry_after: None, reply, error: None }
 }
 
-/// The call that the bot put into its answer, if it did.
+/// The call in the bot's answer, if there is one.
 async fn reply(mut response: reqwest::Response) -> Option<Call> {
     let content_type = response.headers().get(header::CONTENT_TYPE)?.to_str().ok()?.to_owned();
     let mut body = Vec::new();

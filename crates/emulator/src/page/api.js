@@ -1,11 +1,11 @@
 // The people's side of the emulator over HTTP: one function per route of `/client`.
 //
-// Promise: an answer is the parsed JSON; a refusal is a `Refusal` that carries the server's own words. Nothing here
+// Promise: an answer is the parsed JSON; a refused request throws a `Refusal` with the server's message. Nothing here
 // keeps state or touches the document.
 
 import { t } from "./texts.js";
 
-/** The server understood and said no, or could not be reached (status 0). */
+/** The server refused the request, or could not be reached (status 0). */
 export class Refusal extends Error {
   constructor(status, words) {
     super(words);
@@ -23,7 +23,7 @@ async function call(method, path, body) {
   try {
     response = await fetch(path, request);
   } catch {
-    // What the browser says here ("Failed to fetch") is neither in the page's language nor of any help.
+    // The browser's own message ("Failed to fetch") is not in the page's language and does not help.
     throw new Refusal(0, t("unreachable"));
   }
   const text = await response.text();
@@ -66,7 +66,7 @@ export const api = {
   eventsUrl: (token) => `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}${of(token)}/events`,
 };
 
-/** A file as the JSON form of `send` wants it. */
+/** A file as `send` takes it in JSON. */
 export function packed(file) {
   return new Promise((resolve, reject) => {
     const reader = new FileReader();

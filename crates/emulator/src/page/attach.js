@@ -1,7 +1,7 @@
 // Sending files: from the menu, by dropping them on the chat, by pasting a picture.
 //
-// Promise: pictures go as photos (several as one album, ten at most), videos as videos, anything else as documents; what stands in the
-// field becomes the caption.
+// Promise: pictures go as photos (several as one album, ten at most), videos as videos, anything else as documents;
+// the text in the input becomes the caption.
 
 import { el } from "./dom.js";
 import { packed } from "./api.js";
@@ -12,7 +12,7 @@ const LARGEST_ALBUM = 10;
 const PHOTO_TYPES = /^image\/(jpeg|png|webp|gif|bmp)$/;
 const isVideo = (file) => file.type.startsWith("video/");
 
-/** The hidden inputs behind the menu. */
+/** The hidden file inputs that the menu opens. */
 export function fileInputs(here, takeCaption) {
   const input = (testid, props, handle) => {
     const node = el("input", {
@@ -89,7 +89,7 @@ async function sendDropped(here, files, rest) {
   if (others.length) await sendDocuments(here, others, visual.length ? {} : rest);
 }
 
-/** Makes a whole column take dropped files and pasted pictures. */
+/** Lets a column accept dropped files and pasted pictures. */
 export function catchFiles(node, here, composer) {
   const hint = el("div", { class: "drop-hint", "aria-hidden": "true" }, el("span", { text: t("dropHere") }));
   let depth = 0;

@@ -1,6 +1,6 @@
-// Structured contents of a bubble: contact, place, poll, dice, invoice, checklist and what else is not a picture.
+// Structured contents of a bubble: contact, location, poll, dice, invoice, checklist and others.
 //
-// Promise: no map, no outside request; coordinates are shown as numbers. A kind that is not drawn says so.
+// Promise: no map and no request to other servers; coordinates are shown as numbers. An unsupported kind is named.
 
 import { avatar, button, copyText, el, icon } from "./dom.js";
 import { richText } from "./entities.js";

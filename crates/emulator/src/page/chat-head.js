@@ -1,4 +1,4 @@
-// The top of a chat: who it is, the pinned message, the topics.
+// The top of a chat: name and photo, the pinned message, the topics.
 
 import { avatar, button, el, icon, iconButton } from "./dom.js";
 import { chatMenu } from "./chat-menus.js";
@@ -9,7 +9,7 @@ import { chatOf, nameOf, room, state, tell } from "./state.js";
 import { summary } from "./summary.js";
 import { languageName, t } from "./texts.js";
 
-/** Who it is and what one can do with the chat. */
+/** The name of the chat and its menu. */
 export function headerParts(here) {
   const chat = chatOf(here.chatId);
   if (!chat) return [];

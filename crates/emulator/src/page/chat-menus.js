@@ -1,4 +1,4 @@
-// What one can do with a message and with a chat: the contents of their menus.
+// The menu of a message and the menu of a chat.
 
 import { api } from "./api.js";
 import { copyText } from "./dom.js";
@@ -27,7 +27,7 @@ export function messageMenu(message, here) {
   ];
 }
 
-// The Bot API knows the heart without its variation selector.
+// The Bot API uses the heart without its variation selector.
 const plain = (emoji) => emoji.replace("\uFE0F", "");
 
 export function chatMenu(here) {

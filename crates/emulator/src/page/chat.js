@@ -1,7 +1,7 @@
 // One chat as a column: header, pinned message, topics, messages, composer.
 //
-// Promise: it makes `here`, the only object its parts use to act in the chat, and undoes every subscription when it is
-// closed. Drawing is left to its parts.
+// Promise: creates `here`, the only object through which its parts act in the chat, and ends all subscriptions when it
+// is closed. The parts draw themselves.
 
 import { el, refill } from "./dom.js";
 import { catchFiles } from "./attach.js";
@@ -53,7 +53,7 @@ export function createChat(chatId) {
   return { node, focus: composer.focus, end };
 }
 
-/** The chat as its parts see it: who writes, where, and what can be done. */
+/** The chat as its parts see it: the writer, the topic and the actions. */
 function place(chatId, toast) {
   const here = {
     chatId,
@@ -79,7 +79,7 @@ function place(chatId, toast) {
   return here;
 }
 
-/** Draws again what a change concerns. */
+/** Redraws the parts that a change affects. */
 function listen(here, life, { timeline, composer, drawHead }) {
   const isHere = (chatId) => chatId === here.chatId;
   const drawAll = () => {

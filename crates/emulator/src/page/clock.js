@@ -1,4 +1,4 @@
-// The emulator's clock: what time it is there, and moving it forward.
+// The emulator's clock: shows its time and moves it forward.
 
 import { button, el, fill, icon } from "./dom.js";
 import { api } from "./api.js";

@@ -1,4 +1,4 @@
-// Pieces around the field: the banner of a reply or an edit, the bot's menu button, the choice of the writer.
+// Parts around the input: the banner of a reply or an edit, the bot's menu button, the choice of the writer.
 
 import { button, el, icon, iconButton } from "./dom.js";
 import { showAlert } from "./dialogs.js";
@@ -6,7 +6,7 @@ import { chatOf, nameOf, state, tell } from "./state.js";
 import { senderName, summary } from "./summary.js";
 import { t } from "./texts.js";
 
-/** What to send when an own message was edited. */
+/** The request for an edited message. */
 export function editBody(message, text) {
   const body = { edit: message.message_id };
   if (message.text !== undefined) body.text = text;
@@ -14,7 +14,7 @@ export function editBody(message, text) {
   return body;
 }
 
-/** Above the field: what is being edited or answered. */
+/** The banner above the input: the message that is edited or answered. */
 export function bannerOf({ editing, replyTo }, onLeave) {
   const message = editing ?? replyTo;
   if (!message) return null;
@@ -32,7 +32,7 @@ export function bannerOf({ editing, replyTo }, onLeave) {
   );
 }
 
-/** The button left of the field: the bot's menu, as the bot has set it. */
+/** The button left of the input: the bot's menu button. */
 export function menuButton(commands) {
   const menu = state.menuButton;
   if (menu?.type === "web_app") {
@@ -52,7 +52,7 @@ export function menuButton(commands) {
   });
 }
 
-/** In a group: as whom one writes. */
+/** In a group: the choice of the writer. */
 export function writerChoice(here) {
   const members = (chatOf(here.chatId)?.member_ids ?? []).filter((id) => state.users.has(id));
   if (!members.length) return el("p", { class: "row-note nobody", text: t("nobodyInGroup") });

@@ -1,4 +1,4 @@
-// Where one writes: text, replies, edits, commands, attachments and the bot's keyboard below.
+// The input of a chat: text, replies, edits, commands, attachments and the bot's keyboard below.
 //
 // Promise: Enter sends, Shift+Enter breaks the line, Escape leaves a reply or an edit; a draft survives switching
 // chats; a refused message stays in the field.
@@ -104,7 +104,7 @@ export function createComposer(here, life) {
     sendButton.classList.toggle("ready", Boolean(field.value.trim()));
   }
 
-  /** Text in the field becomes the caption of what is attached. */
+  /** The text in the input becomes the caption of an attachment. */
   function takeCaption() {
     const body = {};
     if (draft.text.trim() && !draft.editing) body.caption = draft.text.trim();
@@ -124,7 +124,7 @@ export function createComposer(here, life) {
     draft.editing = draft.replyTo = null;
     draw();
     if (await here.send(body)) return;
-    // Refused: what was written must not be lost.
+    // Refused: the text must not be lost.
     if (!field.value) {
       Object.assign(draft, before);
       setText(text);

@@ -1,6 +1,7 @@
-// What a person does in a chat: sends, presses, votes, reacts.
+// Actions of a person in a chat: send, press, vote, react.
 //
-// Promise: a refusal becomes a toast in that chat, and nothing throws. Every deed is done as whoever writes there.
+// Promise: a refusal becomes a toast in that chat, and nothing throws. Every action is done as the chat's current
+// writer.
 
 import { api } from "./api.js";
 import { showAlert } from "./dialogs.js";
@@ -10,7 +11,7 @@ import { t } from "./texts.js";
 
 const PRESS_WAIT_SECONDS = 10;
 
-/** Runs a deed; a refusal becomes a toast. Says whether it worked. */
+/** Runs an action; a refusal becomes a toast. Returns whether it succeeded. */
 async function attempt(here, deed) {
   try {
     return (await deed()) ?? {};
@@ -20,7 +21,7 @@ async function attempt(here, deed) {
   }
 }
 
-/** Sends as whoever writes, into the topic at hand. */
+/** Sends as the current writer, into the current topic. */
 export async function send(here, body) {
   const thread = here.thread();
   const whole = { from: here.writer(), ...body };
@@ -30,7 +31,7 @@ export async function send(here, body) {
   return answer;
 }
 
-/** Presses a button; it waits, visibly, until the bot answers. */
+/** Presses a button, which shows that it waits until the bot answers. */
 export async function press(here, message, data, row, column) {
   const key = `${message.message_id}:${row}:${column}`;
   if (here.pending.has(key)) return;
@@ -47,7 +48,7 @@ export async function press(here, message, data, row, column) {
   here.toast(t("noAnswer"), "warning");
 }
 
-/** An answer to a press that had been given up. */
+/** An answer to a press after its timeout. */
 export function lateAnswer(here, answer) {
   if (here.unanswered?.delete(answer.callback_query_id)) showAnswer(here, answer);
 }
@@ -63,7 +64,7 @@ export function vote(here, message, ids) {
   return attempt(here, () => api.vote(state.token, here.chatId, body));
 }
 
-/** Gives a reaction, or takes it back if it was given. */
+/** Sets a reaction, or removes it if it is set. */
 export function react(here, message, emoji) {
   const given = state.reactions.get(keyOf(here.chatId, message.message_id)) ?? [];
   const mine = given.find(({ from }) => from === here.writer())?.reaction ?? [];

@@ -1,6 +1,6 @@
 // Windows above the page: alerts, questions, forms, the picture viewer and toasts.
 //
-// Promise: native dialogs, so that Escape closes, the focus stays inside and returns; several may lie above each other.
+// Promise: native dialogs, so that Escape closes them and the focus stays inside and returns. Dialogs can be stacked.
 
 import { button, el, iconButton } from "./dom.js";
 import { outerLink } from "./entities.js";
@@ -31,7 +31,7 @@ function raise(node) {
   return () => node.close();
 }
 
-/** The alert of a callback answer; with a link when the bot wants one opened. */
+/** The alert of a callback answer, with a link if the bot gave one. */
 export function showAlert(text, url) {
   const ok = button({
     class: "primary",
@@ -52,7 +52,7 @@ export function showAlert(text, url) {
   raise(node);
 }
 
-/** Asks before something that cannot be undone. */
+/** Asks before an action that cannot be undone. */
 export function confirmDeed(title, words, label, deed) {
   const sure = button({
     class: "primary danger",
@@ -67,7 +67,7 @@ export function confirmDeed(title, words, label, deed) {
   );
 }
 
-/** A form in a dialog. `onSubmit` gets the form's data; it may throw, and its words are shown. */
+/** A form in a dialog. `onSubmit` gets the form's data; if it throws, the message is shown. */
 export function formDialog(title, fields, { submit, testid, submitTestid, onSubmit, className }) {
   const problem = el("p", { class: "problem", role: "alert" });
   const send = el("button", { type: "submit", class: "primary", testid: submitTestid, text: submit });
@@ -107,7 +107,7 @@ export function field(label, control, hint) {
   );
 }
 
-/** A picture or a video over everything; a click beside it closes. */
+/** A picture or a video above the page; a click beside it closes it. */
 export function lightbox(media, caption) {
   const close = () => node.close();
   const node = el(

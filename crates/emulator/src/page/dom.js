@@ -5,7 +5,7 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** Creates an element. `props`: class, text, testid, on: {event: listener}, data: {..}, anything else is an attribute. */
+/** Creates an element. `props`: class, text, testid, on: {event: listener}, data: {..}; all others are attributes. */
 export function el(tag, props = {}, ...children) {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(props)) {
@@ -50,8 +50,8 @@ export function fill(node, ...children) {
 }
 
 /**
- * Replaces the children that look different and leaves the others, with their focus and listeners, in place. For parts
- * that are made anew at every drawing and whose listeners depend on nothing but what the attributes show.
+ * Replaces the children that differ and keeps the others with their focus and listeners. For parts that are created
+ * again for every drawing and whose listeners depend only on the attributes.
  */
 export function refill(node, ...children) {
   const wanted = [...append(document.createDocumentFragment(), children).childNodes];
@@ -133,7 +133,7 @@ export function icon(name) {
   return svg;
 }
 
-/** A coloured circle with initials; the colour depends on the id alone, so that a person keeps it. */
+/** A coloured circle with initials. The colour depends only on the id. */
 export function avatar(id, name, kind = "") {
   const hue = Math.abs(Number(id) || 0) % 7;
   const letters = [...new Intl.Segmenter().segment(firstLetters(name))].map((part) => part.segment);

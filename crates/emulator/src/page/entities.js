@@ -1,7 +1,7 @@
 // Formatted text: a string and its Bot API entities become DOM nodes.
 //
-// Promise: offsets are UTF-16 units as in the Bot API (and as in JavaScript); nested, overlapping and senseless entities
-// are all survived; text becomes text nodes only, and only harmless schemes become links.
+// Promise: offsets are UTF-16 units as in the Bot API (and as in JavaScript); nested, overlapping and invalid
+// entities do no harm; text becomes text nodes only, and only harmless schemes become links.
 
 import { button, copyText, el, icon } from "./dom.js";
 import { moment, t } from "./texts.js";
@@ -17,7 +17,7 @@ export function richText(text, entities = [], sendCommand = null) {
   return out;
 }
 
-/** An address safe to link to, or null. */
+/** An address that is safe to link to, or null. */
 export function safeUrl(address) {
   const trimmed = String(address ?? "").trim();
   const complete = /^[a-z][a-z0-9+.-]*:/i.test(trimmed) ? trimmed : `http://${trimmed}`;

@@ -1,10 +1,10 @@
-// What stands in a chat and is no message: the empty chat, the busy bot.
+// The empty chat, and the sign of a busy bot.
 
 import { avatar, button, el } from "./dom.js";
 import { isBlocked, nameOf, state } from "./state.js";
 import { t } from "./texts.js";
 
-/** A chat in which nothing was said: the bot introduces itself. */
+/** The introduction of the bot in a chat without messages. */
 export function emptyFace(here) {
   const isBot = !here.isGroup;
   return el(

@@ -1,7 +1,7 @@
-// Faults on request: what the network and Telegram may do to a bot, made to happen.
+// Faults: failures of the network and of Telegram, on request.
 //
-// Promise: a ready-made case is two clicks away, every field of the contract can be set, and active faults are listed
-// with what is left of them.
+// Promise: a preset is two clicks away, every field of a fault can be set, and active faults are listed with the number
+// of times they still apply.
 
 import { button, el, fill, icon, iconButton } from "./dom.js";
 import { api } from "./api.js";
@@ -191,7 +191,7 @@ function methodNames() {
 
 const NUMBERS = ["chat_id", "status", "retry_after", "delay_ms", "times"];
 
-/** The form as the server wants it: only what was filled in, and only what belongs to the kind. */
+/** The request for the form: only filled fields, and only fields of the chosen kind. */
 function faultOf(data) {
   const ofCall = data.get("kind") === "call";
   const names = ofCall

@@ -1,6 +1,6 @@
 // Small forms: a new person, a group, a topic, a contact, a place.
 //
-// Promise: every field has a sensible value already, so that pressing the main button at once is right.
+// Promise: every field has a sensible default, so that the main button can be pressed at once.
 
 import { button, el } from "./dom.js";
 import { api } from "./api.js";
@@ -9,7 +9,7 @@ import { openChat } from "./screen.js";
 import { field, formDialog } from "./dialogs.js";
 import { language, languageName, LANGUAGE_CODES, PEOPLE, PLACES, t } from "./texts.js";
 
-/** The next person of the ready-made ones who is not there yet. */
+/** The next preset person who does not exist yet. */
 export function nextPerson() {
   const taken = new Set([...state.users.values()].map((user) => user.first_name));
   const ready = PEOPLE[language()].find((person) => !taken.has(person.first_name));
@@ -59,7 +59,7 @@ export function personForm() {
   );
 }
 
-/** What was filled in; empty fields are left out. */
+/** The filled fields, without empty ones. */
 function filled(data) {
   return Object.fromEntries(
     [...data].map(([name, value]) => [name, String(value).trim()]).filter(([, value]) => value),
@@ -160,13 +160,13 @@ export function topicForm(here) {
   });
 }
 
-/** A number that nobody has, and that a person keeps. */
+/** A fictional phone number, always the same for a person. */
 function phoneOf(userId) {
   const digits = String(Math.abs(userId)).padStart(7, "0").slice(-7);
   return language() === "ru" ? `+7900${digits}` : `+1555${digits}`;
 }
 
-/** Shares a contact: one's own when a button asked for it, else anybody's of those known here. */
+/** Shares a contact: the writer's own if a button asked for it, otherwise that of any person here. */
 export function contactForm(here, { own = false, send }) {
   const me = state.users.get(here.writer());
   const phone = el("input", {

@@ -1,7 +1,7 @@
 // The inspector: every call of the bot and every update for it, newest below.
 //
-// Promise: at most a few hundred rows are in the document, details are built when opened, and following the end stops
-// when one scrolls up to read.
+// Promise: at most a few hundred rows are in the document, details are built when opened, and scrolling up stops the
+// list from following new rows.
 
 import { button, el, fill, icon, iconButton, refill } from "./dom.js";
 import { scope, state } from "./state.js";

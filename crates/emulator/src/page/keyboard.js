@@ -59,7 +59,7 @@ function inlineButton(message, key, y, x, here) {
 
 const styleOf = ({ style }) => (["primary", "success", "danger"].includes(style) ? `style-${style}` : "");
 
-/** The reply markup in force for whoever writes: {kind: "keyboard" | "force_reply", markup, message} or null. */
+/** The reply markup in force for the current writer: {kind: "keyboard" | "force_reply", markup, message} or null. */
 export function replyMarkup(here) {
   const kept = room(here.chatId);
   let answered = false;

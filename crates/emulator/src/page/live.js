@@ -1,7 +1,7 @@
-// The stream of events: a WebSocket that comes back by itself.
+// The stream of events: a WebSocket that reconnects by itself.
 //
-// Promise: after every (re)connection `onOpen` runs to its end before the first event is handed over, so that a fresh
-// picture of the world is never overwritten by the older one it was fetched against. Events are not interpreted here.
+// Promise: after every connection `onOpen` completes before the first event is passed on, so that fetched state is
+// never overwritten by older events. Events are not interpreted here.
 
 const FIRST_PAUSE_MS = 400;
 const LONGEST_PAUSE_MS = 5000;

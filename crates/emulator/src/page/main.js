@@ -91,14 +91,14 @@ function mount() {
   offline.hidden = state.connection !== "lost";
 }
 
-/** Reads new words of the bot to those who do not see them. */
+/** Announces new messages of the bot to screen readers. */
 function announce({ chatId, message }) {
   if (message.from?.id !== state.bot?.id || !state.open.includes(chatId)) return;
   announcer.append(el("p", { text: `${senderName(message)}: ${summary(message)}` }));
   while (announcer.children.length > 5) announcer.firstChild.remove();
 }
 
-/** Without a bot the page waits for one: the first request with a token makes it. */
+/** Without a bot the page waits for one: the first request with a token creates it. */
 async function watchForBots() {
   if (state.token || document.hidden) return;
   await refreshBots().catch(() => {});

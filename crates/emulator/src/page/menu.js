@@ -1,6 +1,6 @@
 // A small menu at a place on the screen, for the mouse and for the keyboard alike.
 //
-// Promise: one menu at a time; arrows walk, Enter chooses, Escape or a click elsewhere closes, and the focus goes back
+// Promise: one menu at a time; arrows move, Enter chooses, Escape or a click elsewhere closes, and the focus goes back
 // to where it was.
 
 import { button, el, icon } from "./dom.js";

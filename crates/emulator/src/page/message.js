@@ -1,7 +1,7 @@
 // One message, or one album, as a bubble.
 //
-// Promise: a bubble is a pure picture of its messages; it is drawn anew when they change. Every part of it is built from
-// text nodes. Deeds (reply, press, vote) are asked of `here`, the chat it stands in.
+// Promise: a bubble depends only on its messages and is drawn again when they change. All text is in text nodes.
+// Actions (reply, press, vote) go through `here`, the chat of the bubble.
 
 import { avatar, button, el, icon, iconButton } from "./dom.js";
 import { richText } from "./entities.js";
@@ -139,7 +139,7 @@ function metaOf(messages, here, place) {
   );
 }
 
-/** One tick: waits for the bot. Two: the bot has fetched it. None: too old for the record to tell. */
+/** One tick: waits for the bot. Two: the bot has fetched it. None: too old for the record. */
 function ticks(here, message) {
   const delivered = state.deliveries.get(keyOf(here.chatId, message.message_id));
   if (delivered === undefined) return null;

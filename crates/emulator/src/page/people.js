@@ -1,6 +1,6 @@
-// The list on the left: the bot at hand, its people and groups.
+// The list on the left: the current bot, its people and groups.
 //
-// Promise: each chat shows its last words, its time and what is unread; everything is one click away.
+// Promise: each chat shows its last message, its time and the number of unread messages; everything is one click away.
 
 import { avatar, button, el, icon, iconButton, refill } from "./dom.js";
 import { api } from "./api.js";

@@ -77,7 +77,7 @@ function idOrNull(value) {
   return Number.isFinite(id) && value !== undefined && value !== null && value !== "" ? id : null;
 }
 
-/** Whether a call was refused or an update could not be handed over. */
+/** Whether a call was refused or an update could not be delivered. */
 export function isFailure(entry) {
   if (entry.kind === "call")
     return entry.event.status >= 400 || entry.event.answer?.ok === false || !entry.event.status;
@@ -86,7 +86,7 @@ export function isFailure(entry) {
 
 export const complaintsOf = (entry) => entry.event.complaints ?? [];
 
-/** A poll that brought nothing: correct, endless and dull. */
+/** A `getUpdates` call without updates, which the inspector can hide. */
 export function isEmptyPoll(entry) {
   const result = entry.event.answer?.result;
   return entry.kind === "call" && entry.event.method === "getUpdates" && Array.isArray(result) && result.length === 0;

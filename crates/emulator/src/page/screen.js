@@ -1,6 +1,6 @@
 // What is on the screen: open chats, layout, language and theme, remembered between visits.
 //
-// Promise: a browser that refuses to store anything still works, it only forgets. Nothing here talks to the server.
+// Promise: works without browser storage, but then remembers nothing. Nothing here talks to the server.
 
 import { chatOf, room, state, tell } from "./state.js";
 
@@ -19,7 +19,7 @@ export function note(name, value) {
     if (value === null || value === undefined) localStorage.removeItem(PREFIX + name);
     else localStorage.setItem(PREFIX + name, JSON.stringify(value));
   } catch {
-    // Storage may be full or forbidden; the page lives without it.
+    // Storage may be full or forbidden; the page works without it.
   }
 }
 
@@ -47,7 +47,7 @@ export function closeChat(chatId) {
   saveScreen();
 }
 
-/** The chat one works in; what it says counts as read. */
+/** Makes a chat the active one and marks it as read. */
 export function activate(chatId) {
   state.active = chatId;
   if (state.unread.delete(chatId)) tell("people");
@@ -85,7 +85,7 @@ function saveScreen() {
   note(`open.${state.token}`, { open: state.open, layout: state.layout });
 }
 
-/** After the world was fetched: reopens what was open, and drops what is gone. */
+/** After the world was fetched: reopens the open chats that still exist. */
 export function reopenChats() {
   const saved = recall(`open.${state.token}`);
   if (!state.open.length && Array.isArray(saved?.open)) {

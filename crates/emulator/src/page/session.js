@@ -1,7 +1,7 @@
-// The bot at hand: chooses it, follows its events and turns them into state.
+// The current bot: chooses it, follows its events and turns them into state.
 //
-// Promise: after a lost connection everything shown is fetched again, so that nothing said, edited or deleted
-// meanwhile is missed. This is the only module that writes what the server said into `state`.
+// Promise: after a lost connection everything on the screen is fetched again, so that no change is missed. Only this
+// module writes answers and events of the server into `state`.
 
 import { api } from "./api.js";
 import { follow } from "./live.js";
@@ -30,7 +30,7 @@ export async function start() {
   if (token) await chooseBot(token);
 }
 
-/** Creates a bot by its token (first use does) and turns to it. */
+/** Creates a bot by using its token, and switches to it. */
 export async function createBot(token, profile) {
   await api.setBot(token, profile);
   await refreshBots();
@@ -56,7 +56,7 @@ export async function chooseBot(token) {
   });
 }
 
-/** Leaves the bot at hand, as when it was forgotten. */
+/** Leaves the current bot, for example when it was deleted. */
 export async function leaveBot() {
   stop();
   emptyWorld();
@@ -206,7 +206,7 @@ function isSeen(chatId) {
   return state.open.includes(chatId) && !document.hidden && !(isNarrow() && state.active !== chatId);
 }
 
-/** Takes the answer to a sent message in case its event is late; never over an event that came first. */
+/** Stores the answer to a sent message, unless its event has arrived already. */
 export function takeSent(chatId, answer) {
   for (const message of [answer].flat()) {
     if (message?.message_id && !room(chatId).messages.has(message.message_id)) {

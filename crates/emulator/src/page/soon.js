@@ -1,6 +1,6 @@
-// Work put off to the next frame, once however often it was asked for.
+// Delays work to the next frame, and runs it once.
 //
-// Promise: it runs also in a hidden window, which gets no frames but whose tests and screen readers read it.
+// Promise: it also runs in a hidden window, which gets no frames but is read by tests and screen readers.
 
 /** Returns a function that plans `work`; many calls before the next frame cost one run. */
 export function soon(work) {

@@ -1,4 +1,4 @@
-// What the page knows: one plain object, and a way to hear of changes by topic.
+// The state of the page: one plain object, and subscriptions to changes by topic.
 //
 // Promise: views read `state` and change it only through the functions of `session.js` and `screen.js`. Messages of a
 // chat are kept in order of their ids. Nothing here talks to the server or to the document.
@@ -38,7 +38,7 @@ function fresh() {
   };
 }
 
-/** Forgets everything about the bot at hand; what concerns the window (layout, inspector) stays. */
+/** Clears everything about the current bot. Settings of the window (layout, inspector) stay. */
 export function emptyWorld() {
   const { bots, server, layout, inspector } = state;
   Object.assign(state, fresh(), { bots, server, layout, inspector });
@@ -46,12 +46,12 @@ export function emptyWorld() {
 
 const listeners = new Map();
 
-/** Tells those who listen to a topic. */
+/** Calls the subscribers of a topic. */
 export function tell(topic, detail) {
   for (const listener of [...(listeners.get(topic) ?? [])]) listener(detail);
 }
 
-/** Subscriptions that end together, when the view that made them goes. */
+/** Subscriptions that end together, when their view is closed. */
 export function scope() {
   const endings = [];
   return {
@@ -77,7 +77,7 @@ export function room(chatId) {
   return state.rooms.get(chatId);
 }
 
-/** Puts a message in its place; says whether it is new. */
+/** Adds or replaces a message; returns whether it is new. */
 export function keep(chatId, message) {
   const kept = room(chatId);
   const known = kept.messages.has(message.message_id);
@@ -131,7 +131,7 @@ export function lastMessage(chatId) {
   return kept?.loaded ? null : (state.chats.get(chatId)?.last_message ?? null);
 }
 
-/** As whom one writes in a chat: oneself in private, the chosen member in a group. */
+/** The writer of a chat: the person in a private chat, the chosen member in a group. */
 export function writerOf(chatId) {
   const chat = chatOf(chatId);
   if (!chat || chat.type === "private") return chatId;

@@ -89,7 +89,7 @@ const SERVICE = {
   boost_added: () => t("serviceBoost"),
 };
 
-/** What a service message says, or "" if the message is not one. */
+/** The text of a service message, or "" for other messages. */
 export function serviceText(message) {
   for (const [kind, words] of Object.entries(SERVICE)) {
     if (message[kind] !== undefined && message[kind] !== false) return words(message[kind], message);
@@ -108,7 +108,7 @@ export function money(amount, currency) {
   }
 }
 
-/** Who said a message, as seen from a chat. */
+/** The sender of a message, as seen from a chat. */
 export function senderName(message) {
   if (message.sender_chat) return nameOf(message.sender_chat);
   if (message.from?.id === state.bot?.id) return nameOf(state.bot);

@@ -1,4 +1,4 @@
-// All words of the page, Russian and English side by side, and how it writes times and sizes.
+// All texts of the page, Russian and English side by side, and the format of times and sizes.
 //
 // Promise: a text exists in both languages or in none, because it stands in one table. In a text `{name}` is replaced,
 // and `{n|one|few|many}` (Russian) or `{n|one|many}` (English) is a number with its noun.
@@ -381,7 +381,7 @@ export const LANGUAGE_CODES = [
 ];
 
 const LANGUAGES = ["ru", "en"];
-// What the reader has chosen here, else what the server was told, else what the browser says.
+// The language chosen on the page, else the server's setting, else the browser's language.
 const wished = [recall("language"), document.documentElement.dataset.language].find((one) => LANGUAGES.includes(one));
 let current = wished ?? (/^(ru|be|uk|kk)\b/i.test(navigator.language) ? "ru" : "en");
 let redraw = () => {};

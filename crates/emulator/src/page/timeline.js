@@ -40,7 +40,7 @@ export function createTimeline(here) {
     { passive: true },
   );
   track.addEventListener("keydown", (event) => walk(event, track, here));
-  // Pictures and keyboards change heights after the drawing; whoever was at the end stays there.
+  // Pictures and keyboards change heights after the drawing; a reader at the end stays there.
   const watch = new ResizeObserver(() => sticks && scrollToEnd(false));
   watch.observe(list);
   watch.observe(track);
@@ -96,7 +96,7 @@ export function createTimeline(here) {
       if (own) sticks = true;
       if (sticks) limit = SHOWN_AT_FIRST;
       else {
-        // Whoever reads above the end must not lose the place to what arrives below.
+        // A reader above the end keeps the position when messages arrive below.
         missed += 1;
         limit += 1;
       }
@@ -130,7 +130,7 @@ function threadOf(message) {
   return id === 1 ? 0 : id;
 }
 
-/** Cuts messages into bubbles (an album is one) and days; `marks` say when a bubble has to be drawn anew. */
+/** Cuts messages into bubbles (an album is one) and days; `marks` tell when a bubble has to be drawn again. */
 function unitsOf(messages, here) {
   const groups = [];
   for (const message of messages) {
@@ -189,7 +189,7 @@ const joined = (a, b) =>
   );
 const same = (a, b) => a.length === b.length && a.every((mark, place) => mark === b[place]);
 
-/** Keeps the keyboard focus where it was when a bubble is drawn anew. */
+/** Keeps the keyboard focus when a bubble is drawn again. */
 function replace(before, after) {
   const focused = before?.contains(document.activeElement) ? document.activeElement : null;
   if (focused) {
@@ -198,7 +198,7 @@ function replace(before, after) {
       (after.querySelector(`[data-testid="${CSS.escape(testid ?? "")}"]`) ?? after).focus({ preventScroll: true }),
     );
   }
-  // What is drawn in place of something did not just arrive, so it must not animate again.
+  // A redrawn bubble is not new, so it must not animate again.
   if (before) after.classList.add("redrawn");
   return after;
 }
@@ -214,7 +214,7 @@ function arrange(list, nodes) {
   }
 }
 
-/** Arrows walk through the messages; Enter or the menu key opens the menu of the one in focus. */
+/** Arrows move through the messages; Enter or the menu key opens the menu of the one in focus. */
 function walk(event, track, here) {
   const current = document.activeElement;
   const stops = [...track.querySelectorAll(".message")];

@@ -6,12 +6,12 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::upload::FileIn;
-use super::{At, Body, Refused};
+use super::{Body, BotPath, Refusal};
 use crate::bot_api::methods::add_file;
 use crate::emulator::Emulator;
 use crate::token::MAX_ID;
 use crate::world::content::MediaKind;
-use crate::world::file::Traits;
+use crate::world::file::FileAttributes;
 use crate::world::user::User;
 
 pub(super) async fn list(State(emulator): State<Emulator>) -> Json<Value> {
@@ -29,7 +29,7 @@ pub(super) async fn list(State(emulator): State<Emulator>) -> Json<Value> {
     Json(json!({"version": env!("CARGO_PKG_VERSION"), "limits": emulator.limits().name(), "bots": bots}))
 }
 
-pub(super) async fn overview(at: At) -> Json<Value> {
+pub(super) async fn overview(at: BotPath) -> Json<Value> {
     let world = at.bot.world();
     let mut users: Vec<&User> = world.users().collect();
     users.sort_by_key(|user| user.id);
@@ -45,7 +45,7 @@ pub(super) async fn overview(at: At) -> Json<Value> {
     Json(overview)
 }
 
-pub(super) async fn forget(State(emulator): State<Emulator>, at: At) -> Json<Value> {
+pub(super) async fn forget(State(emulator): State<Emulator>, at: BotPath) -> Json<Value> {
     emulator.forget(&at.bot.token);
     Json(json!({}))
 }
@@ -59,7 +59,7 @@ pub(super) struct Description {
     supports_inline_queries: Option<bool>,
 }
 
-pub(super) async fn describe(at: At, Body(given): Body<Description>) -> Result<Json<Value>, Refused> {
+pub(super) async fn describe(at: BotPath, Body(given): Body<Description>) -> Result<Json<Value>, Refusal> {
     let mut world = at.bot.world();
     if let Some(name) = given.first_name {
         check_name("first_name", &name)?;
@@ -89,17 +89,17 @@ pub(super) struct NewUser {
     photo: Option<FileIn>,
 }
 
-pub(super) async fn add_user(at: At, Body(given): Body<NewUser>) -> Result<Json<User>, Refused> {
+pub(super) async fn add_user(at: BotPath, Body(given): Body<NewUser>) -> Result<Json<User>, Refusal> {
     check_name("first_name", &given.first_name)?;
     given.last_name.iter().try_for_each(|name| check_name("last_name", name))?;
     given.username.iter().try_for_each(|name| check_username(name))?;
     let photo = given.photo.map(|photo| photo.upload("photo")).transpose()?;
     let mut world = at.bot.world();
     if given.id.is_some_and(|id| !(1..=MAX_ID).contains(&id)) {
-        return Err(Refused::bad("id must be from 1 to 2^52 - 1"));
+        return Err(Refusal::bad("id must be from 1 to 2^52 - 1"));
     }
     if given.id == Some(world.me.id) {
-        return Err(Refused::bad("this id is the bot's own"));
+        return Err(Refusal::bad("this id is the bot's own"));
     }
     let id = given.id.unwrap_or_else(|| world.free_user_id());
     let user = User {
@@ -112,19 +112,19 @@ pub(super) async fn add_user(at: At, Body(given): Body<NewUser>) -> Result<Json<
     };
     world.put_user(user.clone());
     if let Some(photo) = photo {
-        let sizes = add_file(&mut world, MediaKind::Photo, &photo, Traits::default(), false)?;
+        let sizes = add_file(&mut world, MediaKind::Photo, &photo, FileAttributes::default(), false)?;
         world.add_profile_photo(id, sizes);
     }
     Ok(Json(user))
 }
 
-pub(super) fn check_name(what: &str, name: &str) -> Result<(), Refused> {
+pub(super) fn check_name(what: &str, name: &str) -> Result<(), Refusal> {
     let fits = !name.trim().is_empty() && name.chars().count() <= 64;
-    if fits { Ok(()) } else { Err(Refused::bad(format!("{what} must have 1 to 64 characters"))) }
+    if fits { Ok(()) } else { Err(Refusal::bad(format!("{what} must have 1 to 64 characters"))) }
 }
 
-pub(super) fn check_username(name: &str) -> Result<(), Refused> {
+pub(super) fn check_username(name: &str) -> Result<(), Refusal> {
     let spelled = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     let fits = (3..=32).contains(&name.len());
-    if spelled && fits { Ok(()) } else { Err(Refused::bad("username must be 3 to 32 of A-Z, a-z, 0-9 and _")) }
+    if spelled && fits { Ok(()) } else { Err(Refusal::bad("username must be 3 to 32 of A-Z, a-z, 0-9 and _")) }
 }

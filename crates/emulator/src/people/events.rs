@@ -7,12 +7,12 @@ use axum::extract::ws::{Message, Utf8Bytes, WebSocket};
 use axum::response::Response;
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 
-use super::At;
+use super::BotPath;
 
-/// A connection that says nothing for longer may be cut by something in between.
+/// Proxies may cut a connection that is silent for longer.
 const PING_EVERY: Duration = Duration::from_secs(20);
 
-pub(super) async fn stream(at: At, upgrade: WebSocketUpgrade) -> Response {
+pub(super) async fn stream(at: BotPath, upgrade: WebSocketUpgrade) -> Response {
     let events = at.bot.world().events.subscribe();
     upgrade.on_upgrade(move |socket| forward(socket, events))
 }
@@ -23,12 +23,12 @@ async fn forward(mut socket: WebSocket, mut events: Receiver<Utf8Bytes>) {
         let message = tokio::select! {
             event = events.recv() => match event {
                 Ok(text) => Message::Text(text),
-                // Too slow a reader starts anew from a fresh state rather than seeing gaps.
+                // A page that is too slow then loads everything again, so that it sees no gaps.
                 Err(RecvError::Lagged(_)) => Message::Text(r#"{"event":"lagged"}"#.into()),
                 Err(RecvError::Closed) => return,
             },
             _ = ping.tick() => Message::Ping(Default::default()),
-            heard = socket.recv() => match heard {
+            received = socket.recv() => match received {
                 Some(Ok(Message::Close(_)) | Err(_)) | None => return,
                 Some(Ok(_)) => continue,
             },

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use serde::Deserialize;
 
-use super::Refused;
+use super::Refusal;
 use crate::bot_api::call::Upload;
 
 #[derive(Deserialize)]
@@ -17,11 +17,11 @@ pub(super) struct FileIn {
 }
 
 impl FileIn {
-    pub(super) fn upload(self, field: &str) -> Result<Upload, Refused> {
+    pub(super) fn upload(self, field: &str) -> Result<Upload, Refusal> {
         let bytes = STANDARD.decode(self.base64.as_bytes());
-        let bytes: Bytes = bytes.map_err(|error| Refused::bad(format!("{field}.base64: {error}")))?.into();
+        let bytes: Bytes = bytes.map_err(|error| Refusal::bad(format!("{field}.base64: {error}")))?.into();
         if bytes.is_empty() {
-            return Err(Refused::bad(format!("{field} is empty")));
+            return Err(Refusal::bad(format!("{field} is empty")));
         }
         Ok(Upload { field: field.to_owned(), name: self.name, mime_type: self.mime_type, bytes })
     }

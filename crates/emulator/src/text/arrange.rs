@@ -1,33 +1,33 @@
-//! Brings entities into the order and the shape in which Telegram keeps them.
+//! Sorts, merges and cuts entities as Telegram does.
 //!
-//! Three roles decide who yields to whom. Frames (links, mentions, code, found things) never overlap: the first wins.
-//! Quotes never overlap each other, and a frame lies inside or outside of a quote. Styles (bold and its like) lie
-//! anywhere: they merge with their own kind and are cut wherever a frame, a quote or another style begins.
+//! There are three roles. Frames (links, mentions, code, detected entities) never overlap: the first wins. Quotes never
+//! overlap each other, and a frame lies inside or outside of a quote. Styles (such as bold) may lie anywhere: styles of
+//! one kind merge, and a style is cut where a frame, a quote or another style begins.
 
 use std::cmp::Reverse;
 
-use super::{Entity, EntityKind, Extra};
+use super::{Entity, EntityExtra, EntityKind};
 
-/// Sorts by place: earlier first, longer first, then what contains before what is contained.
+/// Sorts by position: earlier first, longer first, then containers before their contents.
 pub(super) fn sort(entities: &mut [Entity]) {
     entities.sort_by_key(|entity| (entity.offset, Reverse(entity.length), rank(entity)));
 }
 
-/// Drops what is empty, resolves overlaps, merges and cuts styles. Settling twice changes nothing more.
+/// Drops empty entities, resolves overlaps, merges and cuts styles. A second call changes nothing.
 pub(super) fn settle(entities: &mut Vec<Entity>) {
     entities.retain(has_substance);
     sort(entities);
     if is_flat(entities) {
         return;
     }
-    let mut roles = Roles::of(std::mem::take(entities));
+    let mut roles = Roles::new(std::mem::take(entities));
     keep_first_of_overlapping(&mut roles.frames);
     keep_first_of_overlapping(&mut roles.quotes);
     roles.frames.retain(|frame| fits(frame, &roles.quotes));
     *entities = roles.join();
 }
 
-/// Adds entities that were found in the text, which must not overlap each other. What was there before wins.
+/// Adds detected entities, which must not overlap each other. Existing entities win.
 pub(super) fn add_found(entities: &mut Vec<Entity>, mut found: Vec<Entity>) {
     if found.is_empty() {
         return;
@@ -36,7 +36,7 @@ pub(super) fn add_found(entities: &mut Vec<Entity>, mut found: Vec<Entity>) {
         *entities = found;
         return;
     }
-    let mut roles = Roles::of(std::mem::take(entities));
+    let mut roles = Roles::new(std::mem::take(entities));
     found.retain(|entity| fits(entity, &roles.quotes) && !overlaps(entity, &roles.frames));
     roles.frames.append(&mut found);
     *entities = roles.join();
@@ -45,13 +45,13 @@ pub(super) fn add_found(entities: &mut Vec<Entity>, mut found: Vec<Entity>) {
 /// Telegram keeps no more marks than this in one text; custom emoji do not count.
 const MOST_MARKS: usize = 100;
 
-/// Drops what is beyond the limit: frames and quotes are counted first, styles get what is left, each before it is cut.
+/// Drops entities beyond the limit. Frames and quotes count first, then styles, each before it is cut.
 pub(super) fn keep_allowed(entities: &mut Vec<Entity>) {
     if entities.len() <= MOST_MARKS {
         return;
     }
     let mut left = MOST_MARKS;
-    let mut roles = Roles::of(std::mem::take(entities));
+    let mut roles = Roles::new(std::mem::take(entities));
     let mut solid = std::mem::take(&mut roles.frames);
     solid.append(&mut roles.quotes);
     sort(&mut solid);
@@ -66,7 +66,7 @@ pub(super) fn keep_allowed(entities: &mut Vec<Entity>) {
     sort(&mut styles);
     styles.truncate(left);
     solid.append(&mut styles);
-    *entities = Roles::of(solid).join();
+    *entities = Roles::new(solid).join();
 }
 
 #[derive(Default)]
@@ -77,7 +77,7 @@ struct Roles {
 }
 
 impl Roles {
-    fn of(entities: Vec<Entity>) -> Self {
+    fn new(entities: Vec<Entity>) -> Self {
         let mut roles = Self::default();
         for entity in entities {
             match entity.kind {
@@ -109,7 +109,7 @@ fn style_slot(kind: EntityKind) -> Option<usize> {
     STYLES.iter().position(|&style| style == kind)
 }
 
-/// Inside of these no style survives.
+/// Whether styles are removed inside this kind.
 fn is_verbatim(kind: EntityKind) -> bool {
     matches!(kind, EntityKind::Code | EntityKind::Pre | EntityKind::DateTime)
 }
@@ -138,7 +138,9 @@ fn has_substance(entity: &Entity) -> bool {
             EntityKind::TextLink => entity.url().is_some_and(|url| !url.is_empty()),
             EntityKind::TextMention => entity.user().is_some_and(|id| id > 0),
             EntityKind::CustomEmoji => entity.custom_emoji_id().is_some(),
-            EntityKind::DateTime => matches!(entity.extra.as_deref(), Some(Extra::DateTime { unix_time: 1.., .. })),
+            EntityKind::DateTime => {
+                matches!(entity.extra.as_deref(), Some(EntityExtra::DateTime { unix_time: 1.., .. }))
+            }
             _ => true,
         }
 }
@@ -198,7 +200,7 @@ fn cut_styles(styles: &[Entity], frames: &[Entity]) -> Vec<Entity> {
 
 struct Cutter<'a> {
     rest: &'a [Entity],
-    /// Of each style the stretch that is not yet written: begin and end.
+    /// For each style the range that is not written yet: begin and end.
     running: [Option<(u32, u32)>; 5],
     pieces: Vec<Entity>,
 }
@@ -212,14 +214,14 @@ impl Cutter<'_> {
         }
     }
 
-    /// Takes in the styles that begin before a place and writes everything up to it.
+    /// Opens the styles that begin before a position and writes everything up to it.
     fn advance(&mut self, place: u32) {
         while let [style, rest @ ..] = self.rest {
             if style.offset >= place {
                 break;
             }
             self.rest = rest;
-            // Only styles are handed in, so the slot exists; another kind would simply be left out.
+            // The caller passes styles only, so the slot exists.
             let Some(slot) = style_slot(style.kind) else { continue };
             match &mut self.running[slot] {
                 Some((_, end)) if style.offset <= *end => *end = style.end().max(*end),

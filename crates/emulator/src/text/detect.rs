@@ -1,6 +1,6 @@
-//! Finds what Telegram finds in a text by itself: commands, mentions, tags, links and mail addresses.
+//! Detects commands, mentions, tags, links and mail addresses in a text, as Telegram does.
 //!
-//! What the sender has marked wins over what is found. Phone numbers and bank cards are not looked for.
+//! Entities of the sender win over detected ones. Phone numbers and bank cards are not detected.
 
 mod addresses;
 mod characters;
@@ -11,7 +11,7 @@ use std::cmp::Reverse;
 
 use super::{Entity, EntityKind, Formatted, arrange, utf16_len};
 
-/// Adds the entities that Telegram finds by itself. A text without a sign of one costs one look at its bytes.
+/// Adds the detected entities. A text without any sign of one is scanned only once.
 pub fn detect(formatted: &mut Formatted) {
     let found = find(&formatted.text);
     if !found.is_empty() {
@@ -19,16 +19,16 @@ pub fn detect(formatted: &mut Formatted) {
     }
 }
 
-/// A stretch of text in bytes.
+/// A detected entity, with its range in bytes.
 #[derive(Clone, Copy)]
-struct Find {
+struct Match {
     kind: EntityKind,
     begin: usize,
     end: usize,
 }
 
 fn find(text: &str) -> Vec<Entity> {
-    let signs = Signs::of(text);
+    let signs = Signs::new(text);
     let mut finds = Vec::new();
     if signs.at {
         tags::mentions(text, &mut finds);
@@ -62,7 +62,7 @@ struct Signs {
 }
 
 impl Signs {
-    fn of(text: &str) -> Self {
+    fn new(text: &str) -> Self {
         let mut signs = Self::default();
         for byte in text.bytes() {
             match byte {
@@ -79,8 +79,8 @@ impl Signs {
     }
 }
 
-/// Keeps the first of what overlaps and turns places in bytes into places in units.
-fn in_units(text: &str, mut finds: Vec<Find>) -> Vec<Entity> {
+/// Keeps the first of overlapping matches, and converts byte offsets to UTF-16 units.
+fn in_units(text: &str, mut finds: Vec<Match>) -> Vec<Entity> {
     finds.sort_by_key(|find| (find.begin, Reverse(find.end)));
     let mut entities = Vec::with_capacity(finds.len());
     let (mut reached, mut units) = (0, 0);

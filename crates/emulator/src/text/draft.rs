@@ -1,6 +1,6 @@
-//! A text while a markup is being read: what is written so far and where it stands in UTF-16 units.
+//! The text built by a markup parser, with its length in UTF-16 units.
 
-use super::{Entity, EntityKind, Extra, Formatted, arrange, utf16_len};
+use super::{Entity, EntityExtra, EntityKind, Formatted, arrange, utf16_len};
 
 #[derive(Default)]
 pub(super) struct Draft {
@@ -22,19 +22,19 @@ impl Draft {
 
     pub(super) fn push_str(&mut self, text: &str) {
         self.text.push_str(text);
-        // A request is far smaller than what would not fit.
+        // The size limit of requests keeps the length far below the maximum.
         self.units += utf16_len(text) as u32;
     }
 
-    /// Marks everything written since a place.
-    pub(super) fn mark(&mut self, kind: EntityKind, since: u32, extra: Option<Extra>) {
+    /// Adds an entity for everything written since a position.
+    pub(super) fn mark(&mut self, kind: EntityKind, since: u32, extra: Option<EntityExtra>) {
         let length = self.units - since;
         self.entities.push(Entity { kind, offset: since, length, extra: extra.map(Box::new) });
     }
 
-    /// Marks a link or a mention, whichever its target says.
-    pub(super) fn mark_link(&mut self, since: u32, target: Extra) {
-        let kind = if matches!(target, Extra::User(_)) { EntityKind::TextMention } else { EntityKind::TextLink };
+    /// Adds a link or a mention, depending on the target.
+    pub(super) fn mark_link(&mut self, since: u32, target: EntityExtra) {
+        let kind = if matches!(target, EntityExtra::User(_)) { EntityKind::TextMention } else { EntityKind::TextLink };
         self.mark(kind, since, Some(target));
     }
 
@@ -44,22 +44,22 @@ impl Draft {
     }
 }
 
-/// The byte at a place, and zero after the end, which the markups treat as a blank.
+/// The byte at a position, or zero after the end. The markups treat zero as a blank.
 pub(super) fn byte_at(bytes: &[u8], at: usize) -> u8 {
     bytes.get(at).copied().unwrap_or(0)
 }
 
-/// What separates words in a markup; the end of the text counts, hence the zero.
+/// Whether a byte separates words in a markup. Zero is the end of the text.
 pub(super) fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | 0 | 0x0B)
 }
 
-/// The character at a place inside the text, which must be a boundary.
+/// The character at a position, which must be a character boundary inside the text.
 pub(super) fn char_at(text: &str, at: usize) -> char {
     text[at..].chars().next().unwrap_or('\0')
 }
 
-/// Reads what follows the three backticks of a code block: the language, if any, and where the code begins.
+/// Reads the head of a code block after the three backticks: the language, if any, and where the code begins.
 pub(super) fn code_block_head(source: &str, at: usize) -> (Option<&str>, usize) {
     let bytes = source.as_bytes();
     let mut end = at;

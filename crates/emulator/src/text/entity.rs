@@ -1,32 +1,32 @@
-//! One formatted stretch of a text, and how it is stored.
+//! An entity: a formatted part of a text, and its stored form.
 //!
-//! An entity is kept at 24 bytes: what only a few kinds carry lies behind one pointer. The stored form names the same
-//! fields as the Bot API, except that `user` is the bare id; the full user is for the caller to add.
+//! An entity has 24 bytes: data of rare kinds lies behind one pointer. The stored form has the fields of the Bot API,
+//! except that `user` is only the id. The caller adds the full user.
 
 use serde::{Deserialize, Serialize};
 
-/// A stretch of text with a meaning; `offset` and `length` count UTF-16 units.
+/// A part of a text with a meaning. `offset` and `length` count UTF-16 units.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Stored", into = "Stored")]
 pub struct Entity {
     pub kind: EntityKind,
     pub offset: u32,
     pub length: u32,
-    pub extra: Option<Box<Extra>>,
+    pub extra: Option<Box<EntityExtra>>,
 }
 
-/// What a few kinds of entity carry besides their place.
+/// Additional data of a few kinds of entity.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Extra {
-    /// Of a text link.
+pub enum EntityExtra {
+    /// The address of a text link.
     Url(Box<str>),
-    /// Of a text mention.
+    /// The user of a text mention.
     User(i64),
-    /// Of a block of code.
+    /// The language of a code block.
     Language(Box<str>),
-    /// Of a custom emoji.
+    /// The id of a custom emoji.
     CustomEmojiId(Box<str>),
-    /// Of a date and time; with an empty format the text is shown as it is.
+    /// A date and time. With an empty format the text is shown unchanged.
     DateTime { unix_time: i64, format: Box<str> },
 }
 
@@ -61,7 +61,7 @@ impl Entity {
         Self { kind, offset, length, extra: None }
     }
 
-    pub fn with(kind: EntityKind, offset: u32, length: u32, extra: Extra) -> Self {
+    pub fn with(kind: EntityKind, offset: u32, length: u32, extra: EntityExtra) -> Self {
         Self { kind, offset, length, extra: Some(Box::new(extra)) }
     }
 
@@ -72,36 +72,36 @@ impl Entity {
 
     pub fn url(&self) -> Option<&str> {
         match self.extra.as_deref() {
-            Some(Extra::Url(url)) => Some(url),
+            Some(EntityExtra::Url(url)) => Some(url),
             _ => None,
         }
     }
 
     pub fn user(&self) -> Option<i64> {
         match self.extra.as_deref() {
-            Some(Extra::User(id)) => Some(*id),
+            Some(EntityExtra::User(id)) => Some(*id),
             _ => None,
         }
     }
 
     pub fn language(&self) -> Option<&str> {
         match self.extra.as_deref() {
-            Some(Extra::Language(language)) => Some(language),
+            Some(EntityExtra::Language(language)) => Some(language),
             _ => None,
         }
     }
 
     pub fn custom_emoji_id(&self) -> Option<&str> {
         match self.extra.as_deref() {
-            Some(Extra::CustomEmojiId(id)) => Some(id),
+            Some(EntityExtra::CustomEmojiId(id)) => Some(id),
             _ => None,
         }
     }
 
-    /// The moment and its format.
+    /// The time and its format.
     pub fn date_time(&self) -> Option<(i64, &str)> {
         match self.extra.as_deref() {
-            Some(Extra::DateTime { unix_time, format }) => Some((*unix_time, format)),
+            Some(EntityExtra::DateTime { unix_time, format }) => Some((*unix_time, format)),
             _ => None,
         }
     }
@@ -135,7 +135,7 @@ impl EntityKind {
     }
 }
 
-/// The stored form: flat, as in the Bot API, with what is absent left out.
+/// The stored form: flat as in the Bot API, without absent fields.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     #[serde(rename = "type")]
@@ -159,13 +159,13 @@ struct Stored {
 impl From<Stored> for Entity {
     fn from(stored: Stored) -> Self {
         let extra = None
-            .or(stored.url.map(Extra::Url))
-            .or(stored.user.map(Extra::User))
-            .or(stored.language.map(Extra::Language))
-            .or(stored.custom_emoji_id.map(Extra::CustomEmojiId))
+            .or(stored.url.map(EntityExtra::Url))
+            .or(stored.user.map(EntityExtra::User))
+            .or(stored.language.map(EntityExtra::Language))
+            .or(stored.custom_emoji_id.map(EntityExtra::CustomEmojiId))
             .or(stored.unix_time.map(|unix_time| {
                 let format = stored.date_time_format.unwrap_or_default();
-                Extra::DateTime { unix_time, format }
+                EntityExtra::DateTime { unix_time, format }
             }));
         Self { kind: stored.kind, offset: stored.offset, length: stored.length, extra: extra.map(Box::new) }
     }
@@ -185,11 +185,11 @@ impl From<Entity> for Stored {
             date_time_format: None,
         };
         match entity.extra.map(|extra| *extra) {
-            Some(Extra::Url(url)) => stored.url = Some(url),
-            Some(Extra::User(id)) => stored.user = Some(id),
-            Some(Extra::Language(language)) => stored.language = Some(language),
-            Some(Extra::CustomEmojiId(id)) => stored.custom_emoji_id = Some(id),
-            Some(Extra::DateTime { unix_time, format }) => {
+            Some(EntityExtra::Url(url)) => stored.url = Some(url),
+            Some(EntityExtra::User(id)) => stored.user = Some(id),
+            Some(EntityExtra::Language(language)) => stored.language = Some(language),
+            Some(EntityExtra::CustomEmojiId(id)) => stored.custom_emoji_id = Some(id),
+            Some(EntityExtra::DateTime { unix_time, format }) => {
                 stored.unix_time = Some(unix_time);
                 stored.date_time_format = Some(format).filter(|format| !format.is_empty());
             }

@@ -1,13 +1,13 @@
-//! Entities that a bot passes itself instead of a markup.
+//! Entities that a bot passes instead of a markup.
 //!
-//! Kinds that Telegram finds by itself are ignored, unknown ones are refused, and places must lie inside the text and
+//! Kinds that Telegram detects are ignored and unknown kinds are refused. Positions must lie inside the text and
 //! between its characters.
 
 use serde::Deserialize;
 
-use super::{Entity, EntityKind, Extra, Formatted, arrange, links};
+use super::{Entity, EntityExtra, EntityKind, Formatted, arrange, links};
 
-/// A `MessageEntity` as a bot writes it; the kind is any text until it is checked.
+/// A `MessageEntity` in a call, before its kind is checked.
 #[derive(Clone, Debug, Deserialize)]
 pub struct GivenEntity {
     #[serde(rename = "type")]
@@ -28,7 +28,7 @@ pub struct GivenEntity {
     pub date_time_format: Option<Box<str>>,
 }
 
-/// The part of a `User` object that matters in a mention.
+/// The part of a `User` object that a mention needs.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct GivenUser {
     pub id: i64,
@@ -50,8 +50,8 @@ pub fn with_entities(text: &str, given: Vec<GivenEntity>) -> Result<Formatted, S
     Ok(Formatted { text: text.to_owned(), entities })
 }
 
-/// What an entity stands for; `None` if it is of a kind that only Telegram itself sets.
-fn meaning(given: &GivenEntity) -> Result<Option<(EntityKind, Option<Extra>)>, String> {
+/// The kind and data of an entity; `None` for a kind that only Telegram sets.
+fn meaning(given: &GivenEntity) -> Result<Option<(EntityKind, Option<EntityExtra>)>, String> {
     let kind = match &*given.kind {
         "mention" | "hashtag" | "cashtag" | "bot_command" | "url" | "email" | "phone_number" | "bank_card_number" => {
             return Ok(None);
@@ -66,12 +66,12 @@ fn meaning(given: &GivenEntity) -> Result<Option<(EntityKind, Option<Extra>)>, S
         "code" => EntityKind::Code,
         "pre" => {
             let language = given.language.clone().filter(|language| !language.is_empty());
-            return Ok(Some((EntityKind::Pre, language.map(Extra::Language))));
+            return Ok(Some((EntityKind::Pre, language.map(EntityExtra::Language))));
         }
         "text_link" => return link(given).map(Some),
         "text_mention" => {
             let user = given.user.ok_or_else(|| missing("user"))?;
-            return Ok(Some((EntityKind::TextMention, Some(Extra::User(user.id)))));
+            return Ok(Some((EntityKind::TextMention, Some(EntityExtra::User(user.id)))));
         }
         "custom_emoji" => return custom_emoji(given).map(Some),
         "date_time" => return date_time(given).map(Some),
@@ -80,35 +80,35 @@ fn meaning(given: &GivenEntity) -> Result<Option<(EntityKind, Option<Extra>)>, S
     Ok(Some((kind, None)))
 }
 
-fn link(given: &GivenEntity) -> Result<(EntityKind, Option<Extra>), String> {
+fn link(given: &GivenEntity) -> Result<(EntityKind, Option<EntityExtra>), String> {
     let url = given.url.as_deref().ok_or_else(|| missing("url"))?;
     if let Some(id) = links::user_id(url) {
-        return Ok((EntityKind::TextMention, Some(Extra::User(id))));
+        return Ok((EntityKind::TextMention, Some(EntityExtra::User(id))));
     }
     match links::checked(url) {
-        Ok(url) => Ok((EntityKind::TextLink, Some(Extra::Url(url.into())))),
+        Ok(url) => Ok((EntityKind::TextLink, Some(EntityExtra::Url(url.into())))),
         Err(why) => Err(format!("entity URL '{url}' is invalid: {why}")),
     }
 }
 
-fn custom_emoji(given: &GivenEntity) -> Result<(EntityKind, Option<Extra>), String> {
+fn custom_emoji(given: &GivenEntity) -> Result<(EntityKind, Option<EntityExtra>), String> {
     let id = given.custom_emoji_id.as_deref().ok_or_else(|| missing("custom_emoji_id"))?;
     let id = links::whole_number(id)
         .ok_or_else(|| "can't parse MessageEntity: Field \"custom_emoji_id\" must be a valid Number".to_owned())?;
     if id == 0 {
         return Err("invalid custom emoji identifier specified".to_owned());
     }
-    Ok((EntityKind::CustomEmoji, Some(Extra::CustomEmojiId(id.to_string().into()))))
+    Ok((EntityKind::CustomEmoji, Some(EntityExtra::CustomEmojiId(id.to_string().into()))))
 }
 
-fn date_time(given: &GivenEntity) -> Result<(EntityKind, Option<Extra>), String> {
+fn date_time(given: &GivenEntity) -> Result<(EntityKind, Option<EntityExtra>), String> {
     let unix_time = given.unix_time.ok_or_else(|| missing("unix_time"))?;
     if unix_time <= 0 {
         return Err("invalid date specified".to_owned());
     }
     let format = links::date_format(given.date_time_format.as_deref().unwrap_or_default());
     let format = format.ok_or("can't parse MessageEntity: Invalid date format used")?;
-    Ok((EntityKind::DateTime, Some(Extra::DateTime { unix_time, format })))
+    Ok((EntityKind::DateTime, Some(EntityExtra::DateTime { unix_time, format })))
 }
 
 fn missing(field: &str) -> String {
@@ -126,7 +126,7 @@ fn place(value: i32) -> Option<u32> {
 
 /// Whether each entity begins and ends between characters of the text.
 fn check_places(text: &str, entities: &[Entity]) -> Result<(), String> {
-    // At one place ends come before beginnings, so that a complaint is about what the eye meets first.
+    // At one position ends come before beginnings, so that the error names the first wrong entity.
     let mut places: Vec<(u32, bool, &Entity)> = Vec::with_capacity(entities.len() * 2);
     for entity in entities {
         places.push((entity.offset, true, entity));

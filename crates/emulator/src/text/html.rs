@@ -3,8 +3,8 @@
 mod start_tag;
 
 use super::draft::{Draft, byte_at, is_blank};
-use super::{EntityKind, Extra, Formatted, links};
-use start_tag::{Meaning, StartTag};
+use super::{EntityExtra, EntityKind, Formatted, links};
+use start_tag::{StartTag, TagKind};
 
 pub(super) fn parse(source: &str) -> Result<Formatted, String> {
     if source.contains('\0') {
@@ -18,9 +18,9 @@ pub(super) fn parse(source: &str) -> Result<Formatted, String> {
     reader.finish()
 }
 
-struct Open {
+struct OpenTag {
     tag: StartTag,
-    /// Where its text begins, in units and in bytes.
+    /// Where the text of the tag begins, in UTF-16 units and in bytes.
     since: u32,
     text_begin: usize,
 }
@@ -29,7 +29,7 @@ struct Reader<'a> {
     source: &'a str,
     at: usize,
     draft: Draft,
-    open: Vec<Open>,
+    open: Vec<OpenTag>,
     has_lone_surrogate: bool,
 }
 
@@ -40,7 +40,7 @@ impl Reader<'_> {
             b'<' if byte_at(bytes, self.at + 1) == b'/' => self.end_tag(),
             b'<' => {
                 let (tag, next) = start_tag::read(self.source, self.at)?;
-                self.open.push(Open { tag, since: self.draft.units, text_begin: self.draft.text.len() });
+                self.open.push(OpenTag { tag, since: self.draft.units, text_begin: self.draft.text.len() });
                 self.at = next;
                 Ok(())
             }
@@ -90,7 +90,7 @@ impl Reader<'_> {
             return Err(format!("Unclosed end tag at byte offset {begin}"));
         }
         self.at = at + 1;
-        // There is one: the list was not empty above.
+        // The list was not empty above.
         let Some(closed) = self.open.pop() else { return Ok(()) };
         let expected = closed.tag.name;
         if !name.is_empty() && name != expected {
@@ -101,33 +101,33 @@ impl Reader<'_> {
         if self.draft.units > closed.since { self.close(closed) } else { Ok(()) }
     }
 
-    fn close(&mut self, Open { tag, since, text_begin }: Open) -> Result<(), String> {
+    fn close(&mut self, OpenTag { tag, since, text_begin }: OpenTag) -> Result<(), String> {
         match tag.meaning {
-            Meaning::Style(kind) => self.draft.mark(kind, since, None),
-            Meaning::Emoji => {
+            TagKind::Style(kind) => self.draft.mark(kind, since, None),
+            TagKind::Emoji => {
                 let id = links::whole_number(&tag.argument).filter(|id| *id != 0);
                 let id = id.ok_or("Invalid custom emoji identifier specified")?;
-                let extra = Extra::CustomEmojiId(id.to_string().into());
+                let extra = EntityExtra::CustomEmojiId(id.to_string().into());
                 self.draft.mark(EntityKind::CustomEmoji, since, Some(extra));
             }
-            Meaning::Time => {
+            TagKind::Time => {
                 let format = links::date_format(&tag.argument).ok_or("Invalid date format used")?;
                 if tag.unix_time > 0 {
-                    let extra = Extra::DateTime { unix_time: tag.unix_time.into(), format };
+                    let extra = EntityExtra::DateTime { unix_time: tag.unix_time.into(), format };
                     self.draft.mark(EntityKind::DateTime, since, Some(extra));
                 }
             }
-            Meaning::Link => {
+            TagKind::Link => {
                 let own_text = &self.draft.text[text_begin..];
                 let url = if tag.argument.is_empty() { own_text } else { &tag.argument };
                 if let Some(target) = links::target(url) {
                     self.draft.mark_link(since, target);
                 }
             }
-            Meaning::Pre => self.close_pre(since),
-            Meaning::Code => self.close_code(since, tag.argument),
-            Meaning::Quote if tag.argument.is_empty() => self.draft.mark(EntityKind::Blockquote, since, None),
-            Meaning::Quote => self.draft.mark(EntityKind::ExpandableBlockquote, since, None),
+            TagKind::Pre => self.close_pre(since),
+            TagKind::Code => self.close_code(since, tag.argument),
+            TagKind::Quote if tag.argument.is_empty() => self.draft.mark(EntityKind::Blockquote, since, None),
+            TagKind::Quote => self.draft.mark(EntityKind::ExpandableBlockquote, since, None),
         }
         Ok(())
     }
@@ -147,11 +147,11 @@ impl Reader<'_> {
         }
     }
 
-    /// `<code>` with a language around exactly one `<pre>` is the same block; any other keeps its language till the end,
-    /// in case a `<pre>` around it follows.
+    /// `<code>` with a language around exactly one `<pre>` is the same block. Any other `<code>` keeps its language, in
+    /// case a `<pre>` around it follows.
     fn close_code(&mut self, since: u32, language: String) {
         let end = self.draft.units;
-        let language = (!language.is_empty()).then(|| Extra::Language(language.into()));
+        let language = (!language.is_empty()).then(|| EntityExtra::Language(language.into()));
         match self.draft.entities.last_mut() {
             Some(last)
                 if last.kind == EntityKind::Pre
@@ -181,8 +181,8 @@ impl Reader<'_> {
     }
 }
 
-/// Reads a character reference and returns its code, which may be half of a pair, and where it ends. What is no
-/// reference is plain text.
+/// Reads a character reference; returns its code, which may be half of a surrogate pair, and where it ends. None if it
+/// is plain text.
 fn decode_reference(bytes: &[u8], begin: usize) -> Option<(u32, usize)> {
     let (code, end) = match (byte_at(bytes, begin + 1), byte_at(bytes, begin + 2)) {
         (b'#', b'x') => number(bytes, begin, begin + 3, 16)?,

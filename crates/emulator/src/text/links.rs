@@ -1,21 +1,20 @@
-//! Links as a markup may name them: web addresses, and the `tg:` ones that stand for people, emoji and moments.
+//! Links in a markup: web addresses, and `tg:` links for people, emoji and times.
 //!
-//! An address comes out the way Telegram writes it back: with a scheme, a lower-case host and a path. Nothing is
-//! looked up.
+//! An address is completed as Telegram does it: with a scheme, a lower-case host and a path. Nothing is resolved.
 
 use std::net::Ipv6Addr;
 
-use super::Extra;
+use super::EntityExtra;
 
-/// What a link in a text turns into: a mention, an address, or nothing if it is no link at all.
-pub(super) fn target(link: &str) -> Option<Extra> {
+/// What a link in a text means: a mention, an address, or none if it is not a link.
+pub(super) fn target(link: &str) -> Option<EntityExtra> {
     match user_id(link) {
-        Some(id) => Some(Extra::User(id)),
-        None => checked(link).ok().map(|url| Extra::Url(url.into())),
+        Some(id) => Some(EntityExtra::User(id)),
+        None => checked(link).ok().map(|url| EntityExtra::Url(url.into())),
     }
 }
 
-/// The person behind `tg://user?id=…`.
+/// The user id in `tg://user?id=…`.
 pub(super) fn user_id(link: &str) -> Option<i64> {
     const LARGEST_USER_ID: i64 = (1 << 40) - 1;
     let link = link.to_ascii_lowercase();
@@ -23,13 +22,13 @@ pub(super) fn user_id(link: &str) -> Option<i64> {
     whole_number(id).filter(|id| (1..=LARGEST_USER_ID).contains(id))
 }
 
-/// The emoji behind `tg://emoji?id=…`.
+/// The emoji id in `tg://emoji?id=…`.
 pub(super) fn custom_emoji_id(link: &str) -> Option<i64> {
     let id = parameters(tg_query(link, "emoji")?).find(|(key, _)| *key == "id")?.1;
     whole_number(id).filter(|id| *id != 0)
 }
 
-/// The moment and the format behind `tg://time?unix=…&format=…`.
+/// The time and the format in `tg://time?unix=…&format=…`.
 pub(super) fn moment(link: &str) -> Option<(i32, &str)> {
     let mut unix_time = None;
     let mut format = "";
@@ -43,7 +42,7 @@ pub(super) fn moment(link: &str) -> Option<(i32, &str)> {
     unix_time.filter(|time| *time > 0).map(|time| (time, format))
 }
 
-/// A date format in its plain order, or `None` if it has a letter that means nothing.
+/// A date format with its letters in the usual order, or `None` if it has an unknown letter.
 pub(super) fn date_format(given: &str) -> Option<Box<str>> {
     if matches!(given, "r" | "R") {
         return Some("r".into());
@@ -56,7 +55,7 @@ pub(super) fn date_format(given: &str) -> Option<Box<str>> {
     Some([weekday, first_of(['d', 'D']), first_of(['t', 'T'])].into_iter().flatten().collect::<String>().into())
 }
 
-/// A number written in the one usual way: no plus, no leading zeros.
+/// A number without a plus sign or leading zeros.
 pub(super) fn whole_number(text: &str) -> Option<i64> {
     text.parse().ok().filter(|number: &i64| number.to_string() == text)
 }
@@ -93,7 +92,7 @@ fn checked_inner(scheme: &str, link: &str) -> Result<String, &'static str> {
     Ok(format!("{scheme}://{}{path}", url.host))
 }
 
-/// What follows `scheme:`, in whatever case it is written.
+/// The part after `scheme:`, whose case does not matter.
 fn after_scheme<'a>(link: &'a str, scheme: &str) -> Option<&'a str> {
     let (head, rest) = link.split_at_checked(scheme.len())?;
     rest.strip_prefix(':').filter(|_| head.eq_ignore_ascii_case(scheme))
@@ -120,7 +119,7 @@ struct WebAddress<'a> {
     userinfo: &'a str,
     host: String,
     is_ipv6: bool,
-    /// Zero if the link names none.
+    /// Zero if the link has none.
     port: u16,
     path: String,
 }
@@ -183,7 +182,7 @@ fn check_host(host: &str, is_ipv6: bool) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// A path as it is sent: never empty, with blanks and control characters encoded.
+/// A path that is never empty, with blanks and control characters encoded.
 fn written_path(path: &str) -> String {
     use std::fmt::Write;
 

@@ -1,7 +1,7 @@
 //! The old `Markdown` markup: bold, italic, code and links, none inside another.
 
 use super::draft::{Draft, byte_at, char_at, code_block_head};
-use super::{EntityKind, Extra, Formatted, links};
+use super::{EntityExtra, EntityKind, Formatted, links};
 
 pub(super) fn parse(source: &str) -> Result<Formatted, String> {
     let bytes = source.as_bytes();
@@ -24,7 +24,7 @@ pub(super) fn parse(source: &str) -> Result<Formatted, String> {
     Ok(draft.finish())
 }
 
-/// Reads one entity and returns where it ends.
+/// Reads one entity; returns its end.
 fn entity(source: &str, begin: usize, draft: &mut Draft) -> Result<usize, String> {
     let bytes = source.as_bytes();
     let is_block = bytes[begin..].starts_with(b"```");
@@ -55,7 +55,9 @@ fn entity(source: &str, begin: usize, draft: &mut Draft) -> Result<usize, String
                 draft.mark_link(since, extra);
             }
         }
-        _ if is_block => draft.mark(EntityKind::Pre, since, language.map(|language| Extra::Language(language.into()))),
+        _ if is_block => {
+            draft.mark(EntityKind::Pre, since, language.map(|language| EntityExtra::Language(language.into())))
+        }
         _ => draft.mark(EntityKind::Code, since, None),
     }
     Ok(next)

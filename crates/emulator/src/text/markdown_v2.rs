@@ -1,9 +1,9 @@
-//! The `MarkdownV2` markup: nested styles, links, custom emoji, moments, code and quotes.
+//! The `MarkdownV2` markup: nested styles, links, custom emoji, times, code and quotes.
 //!
-//! Anything that has a meaning anywhere must be escaped wherever it has none; the complaints name what Telegram names.
+//! A character with a meaning anywhere must be escaped where it has none. Errors are Telegram's.
 
 use super::draft::{Draft, byte_at, char_at, code_block_head};
-use super::{EntityKind, Extra, Formatted, links};
+use super::{EntityExtra, EntityKind, Formatted, links};
 
 pub(super) fn parse(source: &str) -> Result<Formatted, String> {
     let mut reader = Reader {
@@ -29,17 +29,17 @@ enum Mark {
     Strikethrough,
     Spoiler,
     Link,
-    /// `![…](…)`: an emoji or a moment, as its address says.
+    /// `![…](…)`: an emoji or a time, depending on its address.
     Special,
     Code,
     Block,
-    /// A block of code with a language; complaints name it differently.
+    /// A code block with a language. Telegram's errors have another name for it.
     LanguageBlock,
     Quote,
 }
 
 impl Mark {
-    /// What complaints call it.
+    /// The name of the mark in errors.
     fn name(self) -> &'static str {
         match self {
             Self::Bold => "Bold",
@@ -61,10 +61,10 @@ impl Mark {
     }
 }
 
-struct Open<'a> {
+struct OpenMark<'a> {
     mark: Mark,
     language: Option<&'a str>,
-    /// Where it begins: in the draft in units and in bytes, and in the source.
+    /// Where the mark begins: in the draft in UTF-16 units and in bytes, and in the source.
     since: u32,
     text_begin: usize,
     source_begin: usize,
@@ -75,9 +75,9 @@ struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
     draft: Draft,
-    open: Vec<Open<'a>>,
+    open: Vec<OpenMark<'a>>,
     in_quote: bool,
-    /// Whether only line breaks stand before this place in its line, so that a quote may begin.
+    /// Whether a quote may begin here, at the start of a line.
     at_line_start: bool,
 }
 
@@ -120,7 +120,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Something begins here, or a character stands where it may not.
+    /// Begins a mark, or refuses a character that is not allowed here.
     fn begin(&mut self, byte: u8) -> Result<(), String> {
         let (mark, length) = match byte {
             b'_' if self.byte(1) == b'_' => (Mark::Underline, 2),
@@ -165,10 +165,10 @@ impl<'a> Reader<'a> {
 
     fn push_open(&mut self, mark: Mark, language: Option<&'a str>) {
         let text_begin = self.draft.text.len();
-        self.open.push(Open { mark, language, since: self.draft.units, text_begin, source_begin: self.at });
+        self.open.push(OpenMark { mark, language, since: self.draft.units, text_begin, source_begin: self.at });
     }
 
-    fn close(&mut self, closed: Open<'a>) -> Result<(), String> {
+    fn close(&mut self, closed: OpenMark<'a>) -> Result<(), String> {
         let (kind, length) = match closed.mark {
             Mark::Bold => (EntityKind::Bold, 1),
             Mark::Italic => (EntityKind::Italic, 1),
@@ -183,11 +183,11 @@ impl<'a> Reader<'a> {
             Mark::Quote => return Ok(()),
         };
         self.at += length;
-        self.draft.mark(kind, closed.since, closed.language.map(|language| Extra::Language(language.into())));
+        self.draft.mark(kind, closed.since, closed.language.map(|language| EntityExtra::Language(language.into())));
         Ok(())
     }
 
-    fn close_link(&mut self, closed: &Open) -> Result<(), String> {
+    fn close_link(&mut self, closed: &OpenMark) -> Result<(), String> {
         let url = match self.address()? {
             Some(url) => url,
             None => self.draft.text[closed.text_begin..].to_owned(),
@@ -198,16 +198,16 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn close_special(&mut self, closed: &Open) -> Result<(), String> {
+    fn close_special(&mut self, closed: &OpenMark) -> Result<(), String> {
         let Some(url) = self.address()? else {
             return Err("The entity must contain a tg://emoji or tg://time URL".to_owned());
         };
         if let Some(id) = links::custom_emoji_id(&url) {
-            let extra = Extra::CustomEmojiId(id.to_string().into());
+            let extra = EntityExtra::CustomEmojiId(id.to_string().into());
             self.draft.mark(EntityKind::CustomEmoji, closed.since, Some(extra));
         } else if let Some((unix_time, format)) = links::moment(&url) {
             let format = links::date_format(format).ok_or("Invalid date format used")?;
-            let extra = Extra::DateTime { unix_time: unix_time.into(), format };
+            let extra = EntityExtra::DateTime { unix_time: unix_time.into(), format };
             self.draft.mark(EntityKind::DateTime, closed.since, Some(extra));
         } else {
             return Err("Invalid tg://emoji or tg://time URL specified".to_owned());
@@ -215,7 +215,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Goes past the bracket and the address in parentheses after it, if there is one.
+    /// Skips the bracket, and reads the address in parentheses after it, if there is one.
     fn address(&mut self) -> Result<Option<String>, String> {
         self.at += 1;
         if self.byte(0) != b'(' {
@@ -239,7 +239,8 @@ impl<'a> Reader<'a> {
         Ok(Some(url))
     }
 
-    /// A line break after which the quote does not go on. A spoiler mark alone before it makes the quote expandable.
+    /// Ends a quote at a line break after which it does not continue. A single spoiler mark before the line break makes
+    /// the quote expandable.
     fn end_quote_at_line_end(&mut self) -> Result<(), String> {
         let carriage_returns = usize::from(self.draft.text.ends_with('\r'));
         let kind = self.quote_kind(&[self.at, self.at - carriage_returns.min(self.at)]);
@@ -255,9 +256,9 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Removes an empty spoiler that ends at one of the places: it says that the quote is expandable.
+    /// Removes an empty spoiler that ends at one of the positions: it marks the quote as expandable.
     fn quote_kind(&mut self, ends: &[usize]) -> EntityKind {
-        let is_sign = |last: &mut Open| last.mark == Mark::Spoiler && ends.contains(&(last.source_begin + 2));
+        let is_sign = |last: &mut OpenMark| last.mark == Mark::Spoiler && ends.contains(&(last.source_begin + 2));
         match self.open.pop_if(is_sign) {
             Some(_) => EntityKind::ExpandableBlockquote,
             None => EntityKind::Blockquote,
@@ -274,7 +275,7 @@ impl<'a> Reader<'a> {
         if self.open.is_empty() { Ok(self.draft.finish()) } else { Err(self.complaint()) }
     }
 
-    /// What is said about the innermost thing that has no end.
+    /// The error about the innermost mark without an end.
     fn complaint(&self) -> String {
         match self.open.last() {
             Some(last) => {
@@ -289,7 +290,7 @@ fn is_escapable(byte: u8) -> bool {
     (1..=126).contains(&byte)
 }
 
-/// Whether what stands at a place ends the innermost open mark.
+/// Whether the characters at a position end the innermost open mark.
 fn closes(mark: Mark, bytes: &[u8], at: usize) -> bool {
     let rest = &bytes[at..];
     match mark {

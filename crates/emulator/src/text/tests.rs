@@ -10,7 +10,7 @@ mod markdown_v2;
 mod properties;
 mod tidy;
 
-use super::{Entity, Extra, Formatted, ParseMode, parse, utf16_len};
+use super::{Entity, EntityExtra, Formatted, ParseMode, parse, utf16_len};
 
 /// Entities in one line, such as `bold 0+4, text_link 5+3 http://a.b/`.
 fn shown(entities: &[Entity]) -> String {
@@ -18,9 +18,11 @@ fn shown(entities: &[Entity]) -> String {
         let place = format!("{} {}+{}", entity.kind.name(), entity.offset, entity.length);
         match entity.extra.as_deref() {
             None => place,
-            Some(Extra::Url(text) | Extra::Language(text) | Extra::CustomEmojiId(text)) => format!("{place} {text}"),
-            Some(Extra::User(id)) => format!("{place} {id}"),
-            Some(Extra::DateTime { unix_time, format }) => format!("{place} {unix_time} {format}"),
+            Some(EntityExtra::Url(text) | EntityExtra::Language(text) | EntityExtra::CustomEmojiId(text)) => {
+                format!("{place} {text}")
+            }
+            Some(EntityExtra::User(id)) => format!("{place} {id}"),
+            Some(EntityExtra::DateTime { unix_time, format }) => format!("{place} {unix_time} {format}"),
         }
     };
     entities.iter().map(one).collect::<Vec<_>>().join(", ")

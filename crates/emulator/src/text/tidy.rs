@@ -1,4 +1,4 @@
-//! Cleans a text before it is stored: no control characters, no blanks around, nothing that only looks like a text.
+//! Cleans a text before it is stored: removes control characters and blanks around it, and empties an invisible text.
 
 use super::{Formatted, arrange, utf16_len};
 
@@ -16,20 +16,20 @@ pub fn tidy(formatted: &mut Formatted) {
     trim_end(formatted);
     trim_start(formatted);
     arrange::keep_allowed(&mut formatted.entities);
-    // Cleaning may have left nothing to see.
+    // After cleaning there may be no visible character left.
     if formatted.text.chars().all(is_invisible) {
         formatted.text.clear();
         formatted.entities.clear();
     }
 }
 
-/// Where the first character stands that has to go or to change.
+/// The position of the first character to remove or replace.
 fn first_offence(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     (0..bytes.len()).find(|&at| match bytes[at] {
         b'\n' => false,
         0..=0x1F => true,
-        // The two bytes with which every other offending character begins; looking closer only there is what is fast.
+        // Every other such character begins with one of these two bytes, so only those are decoded.
         0xE2 | 0xCC => {
             text[at..].chars().next().is_some_and(|character| is_removed(character) || is_direction(character))
         }
@@ -41,7 +41,7 @@ fn is_removed(character: char) -> bool {
     matches!(character, '\r' | '\u{2028}'..='\u{202E}' | '\u{333}' | '\u{33F}' | '\u{30A}')
 }
 
-/// A mark of writing direction. Of several in a row only the last one works; the others become joiners.
+/// A mark of writing direction. Of several in a row only the last one counts; the others become joiners.
 fn is_direction(character: char) -> bool {
     matches!(character, '\u{200E}' | '\u{200F}')
 }
@@ -59,7 +59,7 @@ fn clean(formatted: &mut Formatted, first: usize) {
     let (before, rest) = formatted.text.split_at(first);
     let mut text = String::with_capacity(formatted.text.len());
     text.push_str(before);
-    // Places of removed characters in units; each of them was one unit wide.
+    // Positions of removed characters in UTF-16 units; each was one unit wide.
     let mut removed: Vec<u32> = Vec::new();
     let mut place = utf16_len(before) as u32;
     for character in rest.chars() {

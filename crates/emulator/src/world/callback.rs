@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use serde::Serialize;
 use tokio::sync::oneshot;
 
-/// How long an answer is accepted; afterwards the query is "too old".
-const LIFE_MS: i64 = 15 * 60 * 1000;
+/// How long an answer is accepted. After that the query is "too old".
+const ANSWER_TTL_MS: i64 = 15 * 60 * 1000;
 
 /// What the bot answered to a press.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -19,14 +19,14 @@ pub struct Answer {
     pub cache_time: u32,
 }
 
-/// A press under way.
+/// A press that waits for its answer.
 #[derive(Debug)]
 pub struct Press {
     pub user: i64,
     pub chat: i64,
     pub message: i32,
     pressed_ms: i64,
-    heard: Option<oneshot::Sender<Answer>>,
+    answer_sender: Option<oneshot::Sender<Answer>>,
 }
 
 #[derive(Debug, Default)]
@@ -35,31 +35,31 @@ pub struct Presses {
 }
 
 impl Presses {
-    /// Notes a press; its answer comes through the receiver.
+    /// Adds a press; the receiver gets its answer.
     pub fn add(&mut self, user: i64, chat: i64, message: i32, now_ms: i64) -> (u64, oneshot::Receiver<Answer>) {
-        // Old presses are looked for only now and then: each look costs as much as there are presses.
+        // Old presses are removed only now and then, because that visits all presses.
         if self.open.len().is_power_of_two() {
-            self.open.retain(|_, press| now_ms < press.pressed_ms + LIFE_MS);
+            self.open.retain(|_, press| now_ms < press.pressed_ms + ANSWER_TTL_MS);
         }
         let (sender, receiver) = oneshot::channel();
         let mut id = fastrand::u64(1 << 60..1 << 63);
         while self.open.contains_key(&id) {
             id += 1;
         }
-        self.open.insert(id, Press { user, chat, message, pressed_ms: now_ms, heard: Some(sender) });
+        self.open.insert(id, Press { user, chat, message, pressed_ms: now_ms, answer_sender: Some(sender) });
         (id, receiver)
     }
 
-    /// Takes the bot's answer; none if the query is unknown, answered or too old.
+    /// Passes on the bot's answer; none if the query is unknown, answered or too old.
     pub fn answer(&mut self, id: &str, answer: &Answer, now_ms: i64) -> Option<Press> {
         let id = id.parse().ok()?;
         let mut press = self.open.remove(&id)?;
-        if now_ms >= press.pressed_ms + LIFE_MS {
+        if now_ms >= press.pressed_ms + ANSWER_TTL_MS {
             return None;
         }
-        if let Some(heard) = press.heard.take() {
-            // The presser may have stopped waiting.
-            let _ = heard.send(answer.clone());
+        if let Some(answer_sender) = press.answer_sender.take() {
+            // The client may have stopped waiting.
+            let _ = answer_sender.send(answer.clone());
         }
         Some(press)
     }

@@ -1,7 +1,7 @@
-//! Chats and what was said in them.
+//! Chats and their messages.
 //!
-//! Message ids count from one in each chat. Every change of a chat raises its revision, which is what a waiting reader
-//! compares with.
+//! Message ids count from one in each chat. Every change of a chat raises its revision, by which waiting readers notice
+//! it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 
-use super::limit::Gauge;
+use super::limit::RateUsage;
 use super::message::Message;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,32 +41,32 @@ pub struct Chat {
     pub pinned: Vec<i32>,
     /// None in a private chat.
     pub group: Option<Box<Group>>,
-    /// Message 1 is at 0; a deleted one leaves its place empty.
+    /// Message 1 is at index 0. A deleted message leaves `None`.
     #[serde(skip)]
     history: Vec<Option<Box<Message>>>,
-    /// Ids handed out, also to messages that are gone.
+    /// The last id that was given, also to a deleted message.
     pub last_message_id: i32,
     #[serde(skip)]
-    pub gauge: Gauge,
+    pub rate_usage: RateUsage,
     #[serde(skip)]
-    waiting: Option<Arc<Notify>>,
+    change_notify: Option<Arc<Notify>>,
 }
 
-/// What only groups have.
+/// Data that only groups have.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Group {
     pub title: String,
     pub username: Option<String>,
     pub forum: bool,
-    pub members: BTreeMap<i64, Standing>,
+    pub members: BTreeMap<i64, MemberStatus>,
     pub topics: Vec<Topic>,
     pub migrated_to: Option<i64>,
 }
 
-/// A member's place in a group.
+/// The status of a member of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Standing {
+pub enum MemberStatus {
     Creator,
     Administrator,
     Member,
@@ -91,11 +91,11 @@ impl Chat {
     }
 
     pub fn message(&self, id: i32) -> Option<&Message> {
-        self.history.get(place(id)?)?.as_deref()
+        self.history.get(index_of(id)?)?.as_deref()
     }
 
     pub fn message_mut(&mut self, id: i32) -> Option<&mut Message> {
-        self.history.get_mut(place(id)?)?.as_deref_mut()
+        self.history.get_mut(index_of(id)?)?.as_deref_mut()
     }
 
     pub fn messages(&self) -> impl DoubleEndedIterator<Item = &Message> {
@@ -106,8 +106,8 @@ impl Chat {
         self.messages().next_back()
     }
 
-    /// Takes the next id and revision for a message about to be said.
-    pub fn next_place(&mut self) -> (i32, u32) {
+    /// The id and revision for a new message.
+    pub fn next_id_and_revision(&mut self) -> (i32, u32) {
         self.last_message_id += 1;
         (self.last_message_id, self.next_revision())
     }
@@ -117,48 +117,48 @@ impl Chat {
         self.revision
     }
 
-    /// Puts a message into its place, new or anew.
+    /// Adds or replaces a message.
     pub fn put(&mut self, message: Message) {
-        let Some(place) = place(message.id) else { return };
-        if place >= self.history.len() {
-            self.history.resize_with(place + 1, || None);
+        let Some(index) = index_of(message.id) else { return };
+        if index >= self.history.len() {
+            self.history.resize_with(index + 1, || None);
         }
         self.last_message_id = self.last_message_id.max(message.id);
         self.revision = self.revision.max(message.changed_at);
-        self.history[place] = Some(Box::new(message));
+        self.history[index] = Some(Box::new(message));
     }
 
     pub fn remove(&mut self, id: i32) -> Option<Box<Message>> {
-        let message = self.history.get_mut(place(id)?)?.take()?;
+        let message = self.history.get_mut(index_of(id)?)?.take()?;
         self.pinned.retain(|pinned| *pinned != id);
         self.next_revision();
         Some(message)
     }
 
-    /// What was said or changed after `revision`, in the order of the chat.
+    /// The messages that were posted or changed after `revision`, in the order of the chat.
     pub fn changed_since(&self, revision: u32) -> impl Iterator<Item = &Message> {
         self.messages().filter(move |message| message.changed_at > revision)
     }
 
-    /// The revision at which `message_id` was said; for a message that is gone, that of the last one before it.
+    /// The revision at which `message_id` was posted; for a deleted message, that of the last one before it.
     pub fn revision_of(&self, message_id: i32) -> u32 {
         let before = usize::try_from(message_id).unwrap_or(0).min(self.history.len());
         self.history[..before].iter().rev().flatten().next().map_or(0, |message| message.said_at)
     }
 
-    /// Wakes everybody who waits for a change of this chat.
+    /// Wakes the readers that wait for a change of this chat.
     pub fn wake(&self) {
-        if let Some(waiting) = &self.waiting {
-            waiting.notify_waiters();
+        if let Some(change_notify) = &self.change_notify {
+            change_notify.notify_waiters();
         }
     }
 
-    /// What to wait on; made when the first reader asks, since most chats have none.
-    pub fn waiting(&mut self) -> Arc<Notify> {
-        self.waiting.get_or_insert_default().clone()
+    /// Notifies of changes. Created for the first reader, because most chats have none.
+    pub fn change_notify(&mut self) -> Arc<Notify> {
+        self.change_notify.get_or_insert_default().clone()
     }
 
-    pub fn standing(&self, user: i64) -> Option<Standing> {
+    pub fn member_status(&self, user: i64) -> Option<MemberStatus> {
         self.group.as_ref()?.members.get(&user).copied()
     }
 
@@ -166,8 +166,8 @@ impl Chat {
         self.kind == ChatKind::Private
     }
 
-    /// Becomes `newer` in everything but what was said.
-    pub fn take_over(&mut self, newer: Self) {
+    /// Replaces everything except the messages.
+    pub fn update_keeping_messages(&mut self, newer: Self) {
         let history = std::mem::take(&mut self.history);
         *self = Self { history, ..newer };
     }
@@ -182,12 +182,12 @@ impl Chat {
             group,
             history: Vec::new(),
             last_message_id: 0,
-            gauge: Gauge::default(),
-            waiting: None,
+            rate_usage: RateUsage::default(),
+            change_notify: None,
         }
     }
 }
 
-fn place(id: i32) -> Option<usize> {
+fn index_of(id: i32) -> Option<usize> {
     usize::try_from(id).ok()?.checked_sub(1)
 }

@@ -1,4 +1,4 @@
-//! What a message says: a text, a file with a caption, a place, a poll, or a note about the chat itself.
+//! The content of a message: a text, a file with a caption, a location, a poll, a service message and so on.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use crate::text::{Entity, Formatted};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Content {
-    Text(Words),
+    Text(TextWithEntities),
     Media(Box<Media>),
     Location(Box<Location>),
     Venue(Box<Venue>),
@@ -17,15 +17,15 @@ pub enum Content {
     Service(Box<Service>),
 }
 
-/// A finished text with its entities, as small as it can be kept.
+/// A parsed text with its entities, in a compact form.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Words {
+pub struct TextWithEntities {
     pub text: Box<str>,
     #[serde(default, skip_serializing_if = "<[Entity]>::is_empty")]
     pub entities: Box<[Entity]>,
 }
 
-impl From<Formatted> for Words {
+impl From<Formatted> for TextWithEntities {
     fn from(formatted: Formatted) -> Self {
         Self { text: formatted.text.into(), entities: formatted.entities.into() }
     }
@@ -44,7 +44,7 @@ pub enum MediaKind {
 }
 
 impl MediaKind {
-    /// The name of the field in a `Message`, which is also the name of the parameter that uploads one.
+    /// The name of the field in a `Message`, which is also the name of the parameter for an upload.
     pub fn name(self) -> &'static str {
         match self {
             Self::Photo => "photo",
@@ -64,7 +64,7 @@ pub struct Media {
     pub kind: MediaKind,
     pub files: Box<[FileNo]>,
     #[serde(default)]
-    pub caption: Words,
+    pub caption: TextWithEntities,
     #[serde(default)]
     pub caption_above: bool,
     #[serde(default)]
@@ -121,7 +121,7 @@ pub struct Dice {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Poll {
     pub id: String,
-    pub question: Words,
+    pub question: TextWithEntities,
     pub options: Vec<PollOption>,
     pub closed: bool,
     pub anonymous: bool,
@@ -130,8 +130,8 @@ pub struct Poll {
     pub revoting: bool,
     pub members_only: bool,
     pub correct: Vec<usize>,
-    pub explanation: Option<Words>,
-    pub description: Option<Words>,
+    pub explanation: Option<TextWithEntities>,
+    pub description: Option<TextWithEntities>,
     pub open_period: Option<u32>,
     pub close_date: Option<i64>,
 }
@@ -139,11 +139,11 @@ pub struct Poll {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PollOption {
     pub id: String,
-    pub text: Words,
+    pub text: TextWithEntities,
     pub voters: Vec<i64>,
 }
 
-/// What Telegram itself says in a chat.
+/// A service message of Telegram in a chat.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Service {
     GroupCreated { supergroup: bool },
@@ -156,12 +156,12 @@ pub enum Service {
 }
 
 impl Poll {
-    /// Whether it was stopped, or its time is over.
+    /// Whether the poll was stopped or its time is over.
     pub fn is_closed(&self, now: i64) -> bool {
         self.closed || self.close_date.is_some_and(|date| date <= now)
     }
 
-    /// The same questions asked anew: nobody has voted, and the time to vote begins again.
+    /// A new poll with the same questions: without votes, and with the full time to vote.
     pub fn asked_again(self, now: i64) -> Self {
         let options = self.options.into_iter().map(|option| PollOption { voters: Vec::new(), ..option }).collect();
         Self { id: Self::new_id(), options, closed: false, close_date: closing(self.open_period, now), ..self }
@@ -172,16 +172,16 @@ impl Poll {
     }
 }
 
-/// When a poll closes that is open for so many seconds.
+/// When a poll closes that is open for `open_period` seconds.
 pub fn closing(open_period: Option<u32>, now: i64) -> Option<i64> {
     open_period.map(|seconds| now + i64::from(seconds))
 }
 
 impl Content {
     /// The text or the caption.
-    pub fn words(&self) -> Option<&Words> {
+    pub fn text(&self) -> Option<&TextWithEntities> {
         match self {
-            Self::Text(words) => Some(words),
+            Self::Text(text) => Some(text),
             Self::Media(media) => Some(&media.caption),
             _ => None,
         }

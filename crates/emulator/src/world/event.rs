@@ -1,7 +1,6 @@
-//! What happens, as it happens: the stream behind `/client/<token>/events`, and the log the inspector starts from.
+//! The event stream at `/client/<token>/events`, and the log that the inspector loads first.
 //!
-//! Nobody listening costs nothing: an event is rendered only when somebody is connected. The log keeps the newest
-//! entries within a bound of number and bytes.
+//! An event is rendered only if a client is subscribed. The log keeps the newest entries, limited in number and bytes.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,44 +15,44 @@ use crate::bot_api::parameters::Parameters;
 
 const MAX_ENTRIES: usize = 1000;
 const MAX_BYTES: usize = 16 << 20;
-/// A page that falls this far behind is told so and reads everything anew.
-const MAX_BEHIND: usize = 4096;
+/// A page that falls this many events behind gets a `lagged` event and loads everything again.
+const MAX_LAG: usize = 4096;
 
 #[derive(Debug, Default)]
 pub struct Events {
-    /// Made for the first listener: its buffer is larger than most bots.
+    /// Created for the first subscriber: its buffer is larger than most worlds.
     sender: Option<broadcast::Sender<Utf8Bytes>>,
 }
 
 impl Events {
     pub fn subscribe(&mut self) -> broadcast::Receiver<Utf8Bytes> {
-        self.sender.get_or_insert_with(|| broadcast::channel(MAX_BEHIND).0).subscribe()
+        self.sender.get_or_insert_with(|| broadcast::channel(MAX_LAG).0).subscribe()
     }
 
-    pub fn heard(&self) -> bool {
+    pub fn has_subscribers(&self) -> bool {
         self.sender.as_ref().is_some_and(|sender| sender.receiver_count() > 0)
     }
 
-    /// Sends `event`, made only if somebody listens.
-    pub fn tell<T: Serialize>(&self, name: &'static str, event: impl FnOnce() -> T) {
+    /// Publishes an event. `event` runs only if there are subscribers.
+    pub fn publish<T: Serialize>(&self, name: &'static str, event: impl FnOnce() -> T) {
         #[derive(Serialize)]
         struct Named<T> {
             event: &'static str,
             #[serde(flatten)]
             inner: T,
         }
-        if let Some(sender) = self.sender.as_ref().filter(|sender| sender.receiver_count() > 0)
+        if let Some(sender) = self.sender.as_ref().filter(|_| self.has_subscribers())
             && let Ok(text) = serde_json::to_string(&Named { event: name, inner: event() })
         {
-            // Nobody listening any more is no failure.
+            // The last subscriber may have left meanwhile.
             let _ = sender.send(text.into());
         }
     }
 }
 
-/// One entry of the inspector.
+/// One entry of the inspector: a call or an update.
 #[derive(Debug)]
-pub enum Entry {
+pub enum InspectorEntry {
     Call(CallRecord),
     Update { id: u64, at_ms: i64, json: Bytes },
 }
@@ -74,20 +73,20 @@ pub struct CallRecord {
 }
 
 #[derive(Debug, Default)]
-pub struct Log {
-    entries: VecDeque<Arc<Entry>>,
+pub struct InspectorLog {
+    entries: VecDeque<Arc<InspectorEntry>>,
     bytes: usize,
     last_id: u64,
 }
 
-impl Log {
+impl InspectorLog {
     pub fn next_id(&mut self) -> u64 {
         self.last_id += 1;
         self.last_id
     }
 
-    /// Adds an entry; gives back the one that fell out for it, to be freed outside the lock.
-    pub fn push(&mut self, entry: Entry) -> Option<Arc<Entry>> {
+    /// Adds an entry. Returns the entry that fell out, so that the caller frees it outside of the lock.
+    pub fn push(&mut self, entry: InspectorEntry) -> Option<Arc<InspectorEntry>> {
         self.bytes += entry.bytes();
         self.entries.push_back(Arc::new(entry));
         let mut oldest = None;
@@ -98,26 +97,26 @@ impl Log {
         oldest
     }
 
-    /// The newest `limit` entries, oldest first; to be rendered outside the lock.
-    pub fn newest(&self, limit: usize) -> Vec<Arc<Entry>> {
+    /// The newest `limit` entries, oldest first, to be rendered outside of the lock.
+    pub fn newest(&self, limit: usize) -> Vec<Arc<InspectorEntry>> {
         let from = self.entries.len().saturating_sub(limit);
         self.entries.iter().skip(from).cloned().collect()
     }
 
-    /// The update of this id, if the log still has it.
+    /// The update with this id, if the log still has it.
     pub fn update(&self, update_id: i64) -> Option<Bytes> {
         let prefix = format!("{{\"update_id\":{update_id},");
         self.entries.iter().rev().find_map(|entry| match &**entry {
-            Entry::Update { json, .. } if json.starts_with(prefix.as_bytes()) => Some(json.clone()),
+            InspectorEntry::Update { json, .. } if json.starts_with(prefix.as_bytes()) => Some(json.clone()),
             _ => None,
         })
     }
 }
 
-impl Entry {
-    pub fn shown(&self) -> serde_json::Value {
+impl InspectorEntry {
+    pub fn to_json(&self) -> serde_json::Value {
         match self {
-            Self::Call(call) => call.shown(),
+            Self::Call(call) => call.to_json(),
             Self::Update { id, at_ms, json } => serde_json::json!({
                 "event": "update", "id": id, "at": at_ms, "update": parsed(json),
             }),
@@ -139,29 +138,29 @@ impl CallRecord {
         self.answer.len() + self.parameters.bytes() + complaints + uploads + 256
     }
 
-    pub fn shown(&self) -> serde_json::Value {
+    pub fn to_json(&self) -> serde_json::Value {
         let mut parameters = self.parameters.to_json();
         for (name, file, size) in &self.uploads {
             parameters[name] = serde_json::json!({"file": file, "size": size});
         }
-        let mut shown = serde_json::json!({
+        let mut json = serde_json::json!({
             "event": "call", "id": self.id, "at": self.at_ms, "took_us": self.took_us, "method": &*self.method,
             "parameters": parameters, "status": self.status, "answer": parsed(&self.answer),
             "complaints": self.complaints,
         });
         if let Some(fault) = self.fault {
-            shown["fault"] = fault.into();
+            json["fault"] = fault.into();
         }
-        shown
+        json
     }
 }
 
-/// A JSON text as a value; what is none is shown as a text.
+/// JSON text as a value. Malformed JSON becomes a string.
 fn parsed(json: &[u8]) -> serde_json::Value {
     serde_json::from_slice(json).unwrap_or_else(|_| String::from_utf8_lossy(json).into())
 }
 
-/// Ready JSON inside a value that is being serialized.
+/// JSON text that can be embedded in a serialized value.
 pub fn raw(json: &[u8]) -> Option<&RawValue> {
     serde_json::from_slice(json).ok()
 }

@@ -1,19 +1,19 @@
-//! Faults that a tester orders: calls that fail, updates that come twice, late, swapped or with ids that restart.
+//! Faults that a test asks for: failing calls, and updates that come twice, late, reordered or with restarted ids.
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::World;
-use super::queue::Queued;
+use super::queue::QueuedUpdate;
 
 const MAX_ACTIVE: usize = 1000;
-/// How long an update is held back for another to go ahead, unless the order says.
+/// How long an update is held back for another to overtake it, unless `delay_ms` is given.
 const HOLD_MS: i64 = 2000;
 
-/// A fault as it is ordered on the people's side.
+/// A fault as requested through `/client`.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct Order {
+pub struct FaultSpec {
     /// Only calls of this method.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub method: Option<String>,
@@ -33,7 +33,7 @@ pub struct Order {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut: Option<Cut>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub updates: Option<Delivery>,
+    pub updates: Option<UpdateFault>,
 }
 
 /// When the connection is cut: before the call has its effect, or after it.
@@ -46,30 +46,30 @@ pub enum Cut {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Delivery {
+pub enum UpdateFault {
     Duplicate,
     Reorder,
     Delay,
     RestartIds,
 }
 
-/// An ordered fault with what is left of it.
+/// An active fault, and how often it still applies.
 #[derive(Clone, Debug, Serialize)]
 pub struct Fault {
     pub id: u64,
     pub left: u32,
     #[serde(flatten)]
-    pub order: Order,
+    pub spec: FaultSpec,
 }
 
 #[derive(Debug, Default)]
 pub struct Faults {
     active: Vec<Fault>,
-    ordered: u64,
+    last_id: u64,
 }
 
-impl Order {
-    /// Says what is wrong with an order that could not do all that it says.
+impl FaultSpec {
+    /// Refuses a combination of fields that cannot have an effect.
     pub fn check(&self) -> Result<(), &'static str> {
         if self.times == 0 {
             return Err("times must be at least 1");
@@ -80,14 +80,14 @@ impl Order {
         }
     }
 
-    fn check_of_updates(&self, delivery: Delivery) -> Result<(), &'static str> {
+    fn check_of_updates(&self, delivery: UpdateFault) -> Result<(), &'static str> {
         let fails = self.status.is_some() || self.retry_after.is_some() || self.cut.is_some();
         if fails || self.method.is_some() || self.description.is_some() {
             return Err("a fault is either of calls or of updates");
         }
         match (delivery, self.delay_ms) {
-            (Delivery::Delay, None) => Err("a delayed update needs delay_ms"),
-            (Delivery::RestartIds, Some(_)) => Err("ids restart at once, without delay_ms"),
+            (UpdateFault::Delay, None) => Err("a delayed update needs delay_ms"),
+            (UpdateFault::RestartIds, Some(_)) => Err("ids restart at once, without delay_ms"),
             _ => Ok(()),
         }
     }
@@ -98,7 +98,7 @@ impl Order {
             return Err("a fault needs one of status, retry_after, delay_ms, cut or updates");
         }
         if fails && self.cut.is_some() {
-            return Err("who is cut off sees no error: give cut, or status and retry_after");
+            return Err("a cut connection shows no error: give cut, or status and retry_after");
         }
         if self.status.is_some_and(|status| !(400..=599).contains(&status)) {
             return Err("status must be an error, 400 to 599");
@@ -113,44 +113,44 @@ impl Order {
     }
 
     fn delay_ms(&self) -> Option<i64> {
-        // Halved, so that no moment is out of range.
+        // Limited to half of the range, so that adding it to a time cannot overflow.
         self.delay_ms.map(|delay_ms| i64::try_from(delay_ms).unwrap_or(i64::MAX).min(i64::MAX / 2))
     }
 }
 
 impl World {
-    /// Queues an update as a fault wants it.
-    pub(super) fn queue_struck(&mut self, update: Queued, order: &Order, now_ms: i64) {
-        let after = |delay_ms: i64| Queued { late: true, ready_ms: now_ms + delay_ms, ..update.clone() };
-        match order.updates {
-            Some(Delivery::Delay) => {
-                self.enqueue(after(order.delay_ms().unwrap_or(0)));
+    /// Queues an update with a fault applied.
+    pub(super) fn queue_with_fault(&mut self, update: QueuedUpdate, spec: &FaultSpec, now_ms: i64) {
+        let after = |delay_ms: i64| QueuedUpdate { late: true, ready_ms: now_ms + delay_ms, ..update.clone() };
+        match spec.updates {
+            Some(UpdateFault::Delay) => {
+                self.enqueue(after(spec.delay_ms().unwrap_or(0)));
             }
-            Some(Delivery::Duplicate) => {
-                let again = order.delay_ms().map_or_else(|| Queued { late: true, ..update.clone() }, after);
+            Some(UpdateFault::Duplicate) => {
+                let again = spec.delay_ms().map_or_else(|| QueuedUpdate { late: true, ..update.clone() }, after);
                 self.enqueue(update);
                 self.enqueue(again);
             }
-            Some(Delivery::Reorder) => {
-                let number = self.enqueue(after(order.delay_ms().unwrap_or(HOLD_MS)));
-                self.queue.hold(number, order.chat_id);
+            Some(UpdateFault::Reorder) => {
+                let number = self.enqueue(after(spec.delay_ms().unwrap_or(HOLD_MS)));
+                self.queue.hold(number, spec.chat_id);
             }
-            Some(Delivery::RestartIds) | None => {
+            Some(UpdateFault::RestartIds) | None => {
                 self.enqueue(update);
             }
         }
-        self.events.tell("faults", || json!({"faults": self.faults.active()}));
+        self.events.publish("faults", || json!({"faults": self.faults.active()}));
     }
 }
 
 impl Faults {
     /// Adds a fault; none if there are too many.
-    pub fn add(&mut self, order: Order) -> Option<Fault> {
+    pub fn add(&mut self, spec: FaultSpec) -> Option<Fault> {
         if self.active.len() >= MAX_ACTIVE {
             return None;
         }
-        self.ordered += 1;
-        let fault = Fault { id: self.ordered, left: order.times, order };
+        self.last_id += 1;
+        let fault = Fault { id: self.last_id, left: spec.times, spec };
         self.active.push(fault.clone());
         Some(fault)
     }
@@ -169,33 +169,31 @@ impl Faults {
         self.active.len() < before
     }
 
-    /// The fault that strikes this call, if one does.
-    pub fn strike_call(&mut self, method: &str, chat_id: Option<i64>) -> Option<Fault> {
-        let named = |order: &Order| order.method.as_ref().is_none_or(|name| name.eq_ignore_ascii_case(method));
-        self.strike(|order| {
-            order.updates.is_none() && named(order) && (order.chat_id.is_none() || order.chat_id == chat_id)
-        })
+    /// Takes the fault that applies to this call, if any.
+    pub fn take_for_call(&mut self, method: &str, chat_id: Option<i64>) -> Option<Fault> {
+        let named = |spec: &FaultSpec| spec.method.as_ref().is_none_or(|name| name.eq_ignore_ascii_case(method));
+        self.take(|spec| spec.updates.is_none() && named(spec) && (spec.chat_id.is_none() || spec.chat_id == chat_id))
     }
 
-    /// The fault that strikes a download: only one that names the method `file`, since a download is no call.
-    pub fn strike_download(&mut self) -> Option<Fault> {
-        self.strike(|order| order.method.as_ref().is_some_and(|name| name.eq_ignore_ascii_case("file")))
+    /// Takes the fault that applies to a download. It must name the method `file`, because a download is not a call.
+    pub fn take_for_download(&mut self) -> Option<Fault> {
+        self.take(|spec| spec.method.as_ref().is_some_and(|name| name.eq_ignore_ascii_case("file")))
     }
 
-    /// The fault that strikes an update from this chat.
-    pub fn strike_update(&mut self, chat_id: i64) -> Option<Fault> {
-        self.strike(|order| order.updates.is_some() && order.chat_id.is_none_or(|chat| chat == chat_id))
+    /// Takes the fault that applies to an update from this chat.
+    pub fn take_for_update(&mut self, chat_id: i64) -> Option<Fault> {
+        self.take(|spec| spec.updates.is_some() && spec.chat_id.is_none_or(|chat| chat == chat_id))
     }
 
-    fn strike(&mut self, fits: impl Fn(&Order) -> bool) -> Option<Fault> {
-        let at = self.active.iter().position(|fault| fits(&fault.order))?;
+    fn take(&mut self, fits: impl Fn(&FaultSpec) -> bool) -> Option<Fault> {
+        let at = self.active.iter().position(|fault| fits(&fault.spec))?;
         let fault = &mut self.active[at];
         fault.left -= 1;
-        let struck = fault.clone();
+        let taken = fault.clone();
         if fault.left == 0 {
             self.active.remove(at);
         }
-        Some(struck)
+        Some(taken)
     }
 }
 
@@ -207,24 +205,24 @@ fn once() -> u32 {
 mod tests {
     use super::*;
 
-    fn order(json: &str) -> Order {
+    fn spec(json: &str) -> FaultSpec {
         serde_json::from_str(json).unwrap_or_else(|error| panic!("{error}"))
     }
 
     #[test]
-    fn a_fault_strikes_as_often_as_it_was_ordered_and_only_where() {
+    fn a_fault_applies_where_and_as_often_as_asked() {
         let mut faults = Faults::default();
-        faults.add(order(r#"{"method":"sendMessage","chat_id":7,"times":2,"status":500}"#));
-        assert!(faults.strike_call("sendPhoto", Some(7)).is_none());
-        assert!(faults.strike_call("sendMessage", Some(8)).is_none());
-        assert!(faults.strike_call("sendmessage", Some(7)).is_some());
-        assert!(faults.strike_call("sendMessage", Some(7)).is_some());
-        assert!(faults.strike_call("sendMessage", Some(7)).is_none());
-        assert!(faults.strike_update(7).is_none());
+        faults.add(spec(r#"{"method":"sendMessage","chat_id":7,"times":2,"status":500}"#));
+        assert!(faults.take_for_call("sendPhoto", Some(7)).is_none());
+        assert!(faults.take_for_call("sendMessage", Some(8)).is_none());
+        assert!(faults.take_for_call("sendmessage", Some(7)).is_some());
+        assert!(faults.take_for_call("sendMessage", Some(7)).is_some());
+        assert!(faults.take_for_call("sendMessage", Some(7)).is_none());
+        assert!(faults.take_for_update(7).is_none());
     }
 
     #[test]
-    fn an_order_that_could_not_do_what_it_says_is_refused() {
+    fn a_fault_without_effect_is_refused() {
         let bad = [
             "{}",
             r#"{"updates":"delay"}"#,
@@ -237,9 +235,9 @@ mod tests {
             r#"{"cut":"after","times":0}"#,
         ];
         for bad in bad {
-            assert!(order(bad).check().is_err(), "{bad}");
+            assert!(spec(bad).check().is_err(), "{bad}");
         }
-        assert!(serde_json::from_str::<Order>(r#"{"methd":"x","status":500}"#).is_err());
+        assert!(serde_json::from_str::<FaultSpec>(r#"{"methd":"x","status":500}"#).is_err());
         let good = [
             r#"{"updates":"duplicate"}"#,
             r#"{"updates":"reorder","delay_ms":5,"chat_id":7}"#,
@@ -247,14 +245,14 @@ mod tests {
             r#"{"cut":"after","delay_ms":5}"#,
         ];
         for good in good {
-            assert_eq!(order(good).check(), Ok(()), "{good}");
+            assert_eq!(spec(good).check(), Ok(()), "{good}");
         }
     }
 
     #[test]
-    fn there_is_a_bound_to_faults() {
+    fn the_number_of_faults_is_limited() {
         let mut faults = Faults::default();
-        let added = (0..=MAX_ACTIVE).filter_map(|_| faults.add(order(r#"{"status":500}"#))).count();
+        let added = (0..=MAX_ACTIVE).filter_map(|_| faults.add(spec(r#"{"status":500}"#))).count();
         assert_eq!(added, MAX_ACTIVE);
     }
 }

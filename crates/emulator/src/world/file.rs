@@ -1,8 +1,8 @@
 //! Files: uploaded by the bot, sent by people, and their ids.
 //!
-//! A `file_id` is made from the file's number and the bot's secret, so it needs no table, and another bot's id is
-//! refused as Telegram refuses it. `file_unique_id` is made from the content: the same for the same bytes, and useless
-//! for downloading. Links given by `getFile` die after an hour of the bot's clock.
+//! A `file_id` is made from the file's number and the bot's secret, so it needs no table, and the id of another bot is
+//! refused as by Telegram. `file_unique_id` is made from the content: it is the same for the same bytes and cannot be
+//! used to download. Links of `getFile` expire after an hour of the bot's clock.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
@@ -14,37 +14,37 @@ use serde::{Deserialize, Serialize};
 
 use super::content::MediaKind;
 
-/// What a link can download at the most.
+/// The largest file that a link can download.
 pub const MAX_DOWNLOAD: u64 = 20 << 20;
-/// What a bot can upload at the most.
+/// The largest file that a bot can upload.
 pub const MAX_UPLOAD: u64 = 50 << 20;
-/// The same for a photo.
+/// The largest photo that a bot can upload.
 pub const MAX_PHOTO: u64 = 10 << 20;
-const LINK_LIFE_SECONDS: i64 = 3600;
+const LINK_TTL_SECONDS: i64 = 3600;
 
 /// The number of a file within its bot's world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct FileNo(pub u32);
 
-/// A stored file and what is known of it. Sending it again by its id keeps all of this.
+/// A stored file. Sending it again by its id keeps all of this.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct StoredFile {
     pub kind: MediaKind,
     pub digest: u64,
     pub size: u64,
     #[serde(skip)]
-    pub data: Data,
-    #[serde(default)]
-    pub traits: Traits,
-    /// Until when the last link works.
+    pub data: FileData,
+    #[serde(default, rename = "traits")]
+    pub attributes: FileAttributes,
+    /// When the last link expires.
     #[serde(default)]
     pub link_until: i64,
 }
 
-/// What a sender may tell about a file.
+/// Properties of a file that its sender may give.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Traits {
+pub struct FileAttributes {
     pub name: Option<Box<str>>,
     pub mime_type: Option<Box<str>>,
     pub width: u32,
@@ -53,18 +53,18 @@ pub struct Traits {
     pub performer: Option<Box<str>>,
     pub title: Option<Box<str>>,
     pub thumbnail: Option<FileNo>,
-    /// A photo's smaller sizes; they belong to it wherever it is sent.
+    /// The smaller sizes of a photo, which are sent with it.
     pub smaller: Vec<FileNo>,
 }
 
 /// Where the bytes are.
 #[derive(Clone, Debug)]
-pub enum Data {
+pub enum FileData {
     Memory(Bytes),
     Disk(PathBuf),
 }
 
-impl Default for Data {
+impl Default for FileData {
     fn default() -> Self {
         Self::Memory(Bytes::new())
     }
@@ -84,7 +84,7 @@ impl Files {
 
     pub fn add(&mut self, file: StoredFile) -> FileNo {
         self.all.push(file);
-        // Four billion uploads would need more memory than machines have.
+        // Four billion files do not fit into memory.
         FileNo(u32::try_from(self.all.len() - 1).unwrap_or(u32::MAX))
     }
 
@@ -107,23 +107,23 @@ impl Files {
     }
 
     pub fn unique_id(&self, no: FileNo) -> String {
-        let (digest, size) = self.get(no).map_or((0, 0), |file| (file.digest, file.traits.width));
+        let (digest, size) = self.get(no).map_or((0, 0), |file| (file.digest, file.attributes.width));
         let mut id = [0; 12];
         id[..8].copy_from_slice(&digest.to_be_bytes());
         id[8..].copy_from_slice(&size.to_be_bytes());
         URL_SAFE_NO_PAD.encode(id)
     }
 
-    /// The file of an id that this bot was given; none for any other text.
+    /// The file with an id of this bot; none for any other text.
     pub fn by_id(&self, file_id: &str) -> Option<FileNo> {
         let id = URL_SAFE_NO_PAD.decode(file_id).ok()?;
         let no = FileNo(u32::from_be_bytes(id.get(4..8)?.try_into().ok()?));
         (self.get(no).is_some() && self.file_id(no) == file_id).then_some(no)
     }
 
-    /// `photos/file_7.jpg`: the path of a link, which works for an hour from now; and when it dies.
+    /// The path of a link, such as `photos/file_7.jpg`, and when it expires: an hour from now.
     pub fn open_link(&mut self, no: FileNo, now: i64) -> Option<(String, i64)> {
-        let until = now + LINK_LIFE_SECONDS;
+        let until = now + LINK_TTL_SECONDS;
         self.restore_link(no, until)?;
         let file = self.get(no)?;
         let folder = match file.kind {
@@ -138,7 +138,7 @@ impl Files {
         Some((format!("{folder}/file_{}{}", no.0, extension(file)), until))
     }
 
-    /// Lets a file's link work until a moment.
+    /// Restores the expiry of the link of a file.
     pub fn restore_link(&mut self, no: FileNo, until: i64) -> Option<()> {
         self.all.get_mut(no.0 as usize)?.link_until = until;
         Some(())
@@ -164,7 +164,7 @@ pub fn digest_of(bytes: &[u8]) -> u64 {
     hasher.finish()
 }
 
-/// The type of an image by its first bytes, for those that browsers show.
+/// The type of an image by its first bytes, for types that browsers show.
 pub fn image_type(bytes: &[u8]) -> Option<&'static str> {
     match bytes {
         [0xFF, 0xD8, 0xFF, ..] => Some("image/jpeg"),
@@ -176,8 +176,8 @@ pub fn image_type(bytes: &[u8]) -> Option<&'static str> {
 }
 
 fn extension(file: &StoredFile) -> String {
-    // Only a plain extension goes into the path; whatever else a sender called its file does not.
-    let named = file.traits.name.as_deref().and_then(|name| name.rsplit_once('.')).map(|(_, ending)| ending);
+    // Only a plain extension of the sender's file name goes into the path.
+    let named = file.attributes.name.as_deref().and_then(|name| name.rsplit_once('.')).map(|(_, ending)| ending);
     let plain = named.filter(|ending| ending.len() <= 8 && ending.bytes().all(|byte| byte.is_ascii_alphanumeric()));
     match (file.kind, plain) {
         (MediaKind::Photo, _) => ".jpg".to_owned(),
@@ -196,8 +196,8 @@ mod tests {
             kind: MediaKind::Document,
             digest: digest_of(bytes),
             size: bytes.len() as u64,
-            data: Data::Memory(Bytes::from_static(bytes)),
-            traits: Traits { name: Some(name.into()), ..Traits::default() },
+            data: FileData::Memory(Bytes::from_static(bytes)),
+            attributes: FileAttributes { name: Some(name.into()), ..FileAttributes::default() },
             link_until: 0,
         }
     }

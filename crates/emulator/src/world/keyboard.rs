@@ -1,4 +1,4 @@
-//! Keyboards: read, checked as Telegram checks them, and kept as the JSON that goes out again.
+//! Keyboards: checked as Telegram does, and kept as the JSON that is sent again.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
@@ -31,7 +31,7 @@ impl PartialEq for Markup {
     }
 }
 
-/// `reply_markup` as a bot writes it, before it is checked.
+/// `reply_markup` of a call, before it is checked.
 #[derive(Debug, Deserialize)]
 pub struct GivenMarkup {
     inline_keyboard: Option<Vec<Vec<InlineButton>>>,
@@ -107,7 +107,7 @@ struct FullButton {
 }
 
 impl GivenMarkup {
-    /// Checks the keyboard; none where it says nothing, such as an empty inline keyboard.
+    /// Checks the keyboard. Returns none for an empty one.
     pub fn check(self, private_chat: bool) -> Result<Option<Markup>, ApiError> {
         if let Some(rows) = self.inline_keyboard {
             return inline(rows);
@@ -186,7 +186,7 @@ fn inline(rows: Vec<Vec<InlineButton>>) -> Result<Option<Markup>, ApiError> {
 }
 
 fn inline_button(button: &InlineButton) -> Result<(), ApiError> {
-    // Telegram takes a text of spaces: calendars have such buttons between their days.
+    // Telegram accepts a text of spaces: calendars have such buttons between their days.
     if button.text.is_empty() {
         return Err(ApiError::bad_request(
             "can't parse inline keyboard button: Field \"text\" must be of type String and must be non-empty",

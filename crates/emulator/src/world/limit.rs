@@ -1,9 +1,9 @@
 //! Telegram's limits on sending: 30 a second over all, 1 a second in a chat, 20 a minute in a group.
 //!
-//! A chat may send a burst of three before the second counts, as Telegram lets short bursts pass. A refused send says
-//! after how many whole seconds it may be tried again, and costs nothing.
+//! As with Telegram, a chat accepts a burst of three messages before the limit of one a second applies. A refused send
+//! returns the number of seconds to wait, and does not count.
 
-/// Whether the limits are kept.
+/// Whether the limits apply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Limits {
     Telegram,
@@ -20,44 +20,44 @@ impl Limits {
     }
 }
 
-/// What may be sent where.
+/// A limit on the number of messages.
 #[derive(Clone, Copy, Debug)]
-pub enum Pace {
-    /// One each so many milliseconds, with so many at once after a silence.
+pub enum RateLimit {
+    /// One message per interval, and a burst after a pause.
     Steady { interval_ms: i64, burst: i64 },
-    /// So many in each minute that begins with a send.
+    /// A number of messages in each minute, which begins with the first one.
     PerMinute(u32),
 }
 
-pub const OVERALL: Pace = Pace::Steady { interval_ms: 33, burst: 30 };
-pub const IN_CHAT: Pace = Pace::Steady { interval_ms: 1000, burst: 3 };
-pub const IN_GROUP: Pace = Pace::PerMinute(20);
+pub const OVERALL: RateLimit = RateLimit::Steady { interval_ms: 33, burst: 30 };
+pub const IN_CHAT: RateLimit = RateLimit::Steady { interval_ms: 1000, burst: 3 };
+pub const IN_GROUP: RateLimit = RateLimit::PerMinute(20);
 
 const MINUTE_MS: i64 = 60_000;
 
-/// What has been spent of an allowance.
+/// How much of a limit is used.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Gauge {
-    /// Steady: until when the allowance is spent (the generic cell rate algorithm). Per minute: when the minute ends.
+pub struct RateUsage {
+    /// Steady: the theoretical arrival time of the generic cell rate algorithm. Per minute: when the minute ends.
     until_ms: i64,
     in_minute: u32,
 }
 
-impl Gauge {
-    /// How long until one more fits; zero if it fits now.
-    pub fn wait_ms(&self, pace: Pace, now_ms: i64) -> i64 {
-        match pace {
-            Pace::Steady { interval_ms, burst } => (self.until_ms - (burst - 1) * interval_ms - now_ms).max(0),
-            Pace::PerMinute(most) if self.in_minute >= most => (self.until_ms - now_ms).max(0),
-            Pace::PerMinute(_) => 0,
+impl RateUsage {
+    /// How long to wait before the next message; zero if it may be sent now.
+    pub fn wait_ms(&self, limit: RateLimit, now_ms: i64) -> i64 {
+        match limit {
+            RateLimit::Steady { interval_ms, burst } => (self.until_ms - (burst - 1) * interval_ms - now_ms).max(0),
+            RateLimit::PerMinute(most) if self.in_minute >= most => (self.until_ms - now_ms).max(0),
+            RateLimit::PerMinute(_) => 0,
         }
     }
 
-    pub fn spend(&mut self, pace: Pace, now_ms: i64) {
-        match pace {
-            Pace::Steady { interval_ms, .. } => self.until_ms = self.until_ms.max(now_ms) + interval_ms,
-            Pace::PerMinute(_) if now_ms < self.until_ms => self.in_minute += 1,
-            Pace::PerMinute(_) => *self = Self { until_ms: now_ms + MINUTE_MS, in_minute: 1 },
+    pub fn spend(&mut self, limit: RateLimit, now_ms: i64) {
+        match limit {
+            RateLimit::Steady { interval_ms, .. } => self.until_ms = self.until_ms.max(now_ms) + interval_ms,
+            RateLimit::PerMinute(_) if now_ms < self.until_ms => self.in_minute += 1,
+            RateLimit::PerMinute(_) => *self = Self { until_ms: now_ms + MINUTE_MS, in_minute: 1 },
         }
     }
 }
@@ -66,13 +66,13 @@ impl Gauge {
 mod tests {
     use super::*;
 
-    /// How many of the sends at these moments pass.
-    fn passed(pace: Pace, moments_ms: impl Iterator<Item = i64>) -> usize {
-        let mut gauge = Gauge::default();
+    /// How many messages at these times pass.
+    fn passed(limit: RateLimit, moments_ms: impl Iterator<Item = i64>) -> usize {
+        let mut rate_usage = RateUsage::default();
         let fits = |now_ms: &i64| {
-            let fits = gauge.wait_ms(pace, *now_ms) == 0;
+            let fits = rate_usage.wait_ms(limit, *now_ms) == 0;
             if fits {
-                gauge.spend(pace, *now_ms);
+                rate_usage.spend(limit, *now_ms);
             }
             fits
         };
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_passes_and_then_the_pace_holds() {
+    fn after_a_burst_the_interval_applies() {
         assert_eq!(passed(IN_CHAT, [10_000; 10].into_iter()), 3);
         assert_eq!(passed(IN_CHAT, (0..10).map(|tenth| 10_000 + tenth * 500)), 3 + 4);
         assert_eq!(passed(OVERALL, [10_000; 100].into_iter()), 30);

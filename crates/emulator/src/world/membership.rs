@@ -1,10 +1,10 @@
-//! Comings and goings: who joins, leaves, blocks, reacts and votes, and what the bot hears of it.
+//! Joining, leaving, blocking, reacting and voting, and the updates that the bot gets.
 
 use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::World;
-use super::chat::Standing;
+use super::chat::MemberStatus;
 use super::content::{Content, Poll, Service};
 use super::message::Reaction;
 use super::queue::Lane;
@@ -19,46 +19,49 @@ impl World {
             return;
         }
         chat.closed_to_bot = blocked;
-        let (old, new) =
-            if blocked { (Standing::Member, Standing::Kicked) } else { (Standing::Kicked, Standing::Member) };
-        self.bot_standing_changed(user, user, old, new);
+        let (old, new) = if blocked {
+            (MemberStatus::Member, MemberStatus::Kicked)
+        } else {
+            (MemberStatus::Kicked, MemberStatus::Member)
+        };
+        self.bot_status_changed(user, user, old, new);
         self.chat_changed(user);
     }
 
-    /// Somebody, perhaps the bot, leaves a group.
+    /// A person or the bot leaves a group.
     pub fn leave(&mut self, chat_id: i64, user: i64) -> bool {
-        self.move_member(chat_id, user, Standing::Left)
+        self.move_member(chat_id, user, MemberStatus::Left)
     }
 
     pub fn join(&mut self, chat_id: i64, user: i64) -> bool {
-        self.move_member(chat_id, user, Standing::Member)
+        self.move_member(chat_id, user, MemberStatus::Member)
     }
 
-    fn move_member(&mut self, chat_id: i64, user: i64, new: Standing) -> bool {
+    fn move_member(&mut self, chat_id: i64, user: i64, new: MemberStatus) -> bool {
         let me = self.me.id;
         let Some(chat) = self.chat_mut(chat_id) else {
             return false;
         };
         let Some(group) = &mut chat.group else { return false };
-        let old = group.members.insert(user, new).unwrap_or(Standing::Left);
-        let here = |standing| !matches!(standing, Standing::Left | Standing::Kicked);
+        let old = group.members.insert(user, new).unwrap_or(MemberStatus::Left);
+        let here = |status| !matches!(status, MemberStatus::Left | MemberStatus::Kicked);
         if here(old) == here(new) {
             group.members.insert(user, old);
             return false;
         }
         if user == me {
             chat.closed_to_bot = !here(new);
-            self.bot_standing_changed(chat_id, user, old, new);
+            self.bot_status_changed(chat_id, user, old, new);
         } else {
-            self.standing_changed(UpdateKind::ChatMember, chat_id, user, user, old, new);
+            self.member_status_changed(UpdateKind::ChatMember, chat_id, user, user, old, new);
         }
         let service = if here(new) { Service::Joined(vec![user]) } else { Service::Left(user) };
-        self.note(chat_id, user, service);
+        self.post_service_message(chat_id, user, service);
         self.chat_changed(chat_id);
         true
     }
 
-    /// Sets somebody's reaction to a message, or takes it away. The bot hears of people's only.
+    /// Sets or removes the reaction of a user. Only reactions of people make an update.
     pub fn react(&mut self, chat_id: i64, id: i32, user: i64, kinds: Option<Box<RawValue>>) -> bool {
         let mut old = None;
         let new = kinds.clone();
@@ -70,7 +73,7 @@ impl World {
         if !there {
             return false;
         }
-        self.events.tell(
+        self.events.publish(
             "reaction",
             || json!({"chat_id": chat_id, "message_id": id, "reactions": self.reactions(chat_id, id)}),
         );
@@ -89,14 +92,14 @@ impl World {
         true
     }
 
-    /// Who reacted to a message with what.
+    /// The reactions to a message, with their users.
     pub fn reactions(&self, chat_id: i64, id: i32) -> Vec<serde_json::Value> {
         let message = self.chat(chat_id).and_then(|chat| chat.message(id));
         let reactions = message.and_then(|message| message.extra.as_ref()).map(|extra| &extra.reactions[..]);
         reactions.unwrap_or_default().iter().map(|it| json!({"from": it.user, "reaction": it.kinds})).collect()
     }
 
-    /// A person's vote; an empty one takes it back. Says what is wrong with one that cannot be.
+    /// Sets the vote of a person; an empty one withdraws it. Returns why a vote is not possible.
     pub fn vote(
         &mut self,
         chat_id: i64,

@@ -1,7 +1,6 @@
-//! A message as it is kept: small, with references by id.
+//! A stored message: small, with references by id.
 //!
-//! Two million of these fit into a gigabyte, so what few messages have lies behind one pointer. How a message looks on
-//! the wire is [`super::render`]'s business.
+//! Two million of these fit into a gigabyte, so rare data lies behind one pointer. [`super::render`] makes the JSON.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -16,7 +15,7 @@ pub struct Message {
     pub date: i64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edit_date: Option<i64>,
-    /// The chat's revision when this was said, and when it was last changed.
+    /// The revision of the chat when the message was posted, and when it was last changed.
     pub said_at: u32,
     pub changed_at: u32,
     pub content: Content,
@@ -26,7 +25,7 @@ pub struct Message {
     pub extra: Option<Box<Extra>>,
 }
 
-/// What few messages have.
+/// Data that few messages have.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Extra {
     pub thread: Option<i32>,
@@ -36,12 +35,12 @@ pub struct Extra {
     pub media_group: Option<Box<str>>,
     pub protected: bool,
     pub effect_id: Option<Box<str>>,
-    /// Who reacted, and with what; one entry a user.
+    /// One entry for each user who reacted.
     pub reactions: Vec<Reaction>,
     pub link_preview: Option<Box<RawValue>>,
 }
 
-/// Where a forwarded message came from.
+/// The origin of a forwarded message.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Origin {
     pub user: i64,

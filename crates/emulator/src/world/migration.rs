@@ -1,11 +1,11 @@
-//! A group becomes a supergroup: a new chat with a new id, and an old one that only says where it went.
+//! A group becomes a supergroup: a new chat with a new id. The old chat only refers to the new one.
 
 use super::World;
 use super::chat::{Chat, ChatKind, Group};
 use super::content::Service;
 
 impl World {
-    /// Upgrades a group on somebody's behalf and gives the new id; none if it is no group, or was upgraded before.
+    /// Upgrades a group on behalf of the user `by`; none if it is not a group, or was upgraded before.
     pub fn migrate(&mut self, old: i64, new: i64, by: i64) -> Option<()> {
         let group = self.chat_mut(old).filter(|chat| chat.kind == ChatKind::Group)?.group.as_mut()?;
         if group.migrated_to.is_some() {
@@ -18,10 +18,10 @@ impl World {
             members: group.members.clone(),
             ..Group::default()
         };
-        self.note(old, by, Service::MigratedTo(new));
+        self.post_service_message(old, by, Service::MigratedTo(new));
         self.chat_changed(old);
         self.put_chat(Chat::group(new, ChatKind::Supergroup, upgraded));
-        self.note(new, by, Service::MigratedFrom(old));
+        self.post_service_message(new, by, Service::MigratedFrom(old));
         Some(())
     }
 }

@@ -1,13 +1,13 @@
-//! What the chat page is shown of a world: more than the bot sees.
+//! JSON overviews of a world for the chat page, which shows more than the bot sees.
 
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::World;
-use super::chat::{Chat, Standing};
+use super::chat::{Chat, MemberStatus};
 use super::render::{Audience, ChatView};
 
-/// What an administrator may do here: everything, for a test wants no surprises.
+/// The rights of an administrator: all of them, which is simplest for tests.
 const RIGHTS: [&str; 15] = [
     "can_manage_chat",
     "can_delete_messages",
@@ -23,7 +23,7 @@ const RIGHTS: [&str; 15] = [
     "can_manage_topics",
     "can_manage_direct_messages",
     "can_manage_tags",
-    // Newer than Bot API 10.1, but there are clients that cannot read an administrator without it.
+    // Newer than Bot API 10.1, but some clients cannot read an administrator without it.
     "can_send_welcome_messages",
 ];
 
@@ -42,10 +42,10 @@ impl World {
 
     pub fn chat_overview(&self, chat: &Chat) -> Value {
         let mut shown = json!(ChatView { world: self, chat });
-        let present = |standing: &Standing| !matches!(standing, Standing::Left | Standing::Kicked);
+        let present = |status: &MemberStatus| !matches!(status, MemberStatus::Left | MemberStatus::Kicked);
         let members: Vec<i64> = match &chat.group {
             Some(group) => {
-                let here = group.members.iter().filter(|(id, standing)| **id != self.me.id && present(standing));
+                let here = group.members.iter().filter(|(id, status)| **id != self.me.id && present(status));
                 here.map(|(id, _)| *id).collect()
             }
             None => vec![chat.id],
@@ -97,11 +97,11 @@ impl World {
     }
 
     /// A `ChatMember`.
-    pub fn member(&self, user: i64, standing: Standing) -> Value {
+    pub fn member(&self, user: i64, status: MemberStatus) -> Value {
         let user = json!(self.user(user));
-        match standing {
-            Standing::Creator => json!({"status": "creator", "user": user, "is_anonymous": false}),
-            Standing::Administrator => {
+        match status {
+            MemberStatus::Creator => json!({"status": "creator", "user": user, "is_anonymous": false}),
+            MemberStatus::Administrator => {
                 let mut member = json!({
                     "status": "administrator", "user": user, "can_be_edited": false, "is_anonymous": false,
                 });
@@ -110,9 +110,9 @@ impl World {
                 }
                 member
             }
-            Standing::Member => json!({"status": "member", "user": user}),
-            Standing::Left => json!({"status": "left", "user": user}),
-            Standing::Kicked => json!({"status": "kicked", "user": user, "until_date": 0}),
+            MemberStatus::Member => json!({"status": "member", "user": user}),
+            MemberStatus::Left => json!({"status": "left", "user": user}),
+            MemberStatus::Kicked => json!({"status": "kicked", "user": user, "until_date": 0}),
         }
     }
 }

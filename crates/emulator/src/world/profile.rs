@@ -1,4 +1,4 @@
-//! What a bot told about itself: commands, names, descriptions, menu button, webhook.
+//! What a bot has set for itself: commands, names, descriptions, menu button, webhook.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Profile {
-    /// By scope and language, the key spelled as in [`Scope::key`].
+    /// By [`Scope::key`], which contains the language.
     pub commands: BTreeMap<String, Vec<BotCommand>>,
     /// By language; the empty one is the default.
     pub names: BTreeMap<String, String>,
@@ -36,7 +36,7 @@ pub struct Webhook {
     pub last_error: Option<(i64, String)>,
 }
 
-/// Whom a list of commands is for.
+/// The scope of a list of commands.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Scope {
@@ -71,7 +71,7 @@ impl Scope {
     }
 }
 
-/// The text for a language, else the default one.
+/// The text for a language, or the default one.
 pub fn in_language<'a>(texts: &'a BTreeMap<String, String>, language: &str) -> Option<&'a str> {
     texts.get(language).or_else(|| texts.get("")).map(String::as_str)
 }

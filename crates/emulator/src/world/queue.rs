@@ -1,11 +1,11 @@
 //! Updates that wait for the bot.
 //!
-//! Ids rise by one from a random start. A message waits for 24 hours, a callback query for 150 seconds; above 100,000
-//! waiting updates new ones are dropped. What a fault delays, repeats or holds back is marked late and survives the
-//! confirmation of higher ids, for a fault must not lose anything by itself.
+//! Ids rise by one from a random start. A message waits for 24 hours, a callback query for 150 seconds. Above 100,000
+//! waiting updates new ones are dropped. An update that a fault delays, repeats or holds back is marked late. It
+//! survives the confirmation of higher ids, because a fault must not lose updates.
 //!
-//! An id may come twice, so a waiting update is known by a number of its own, in the order of coming. No call looks at
-//! all that waits, unless ids went back or something is late.
+//! Ids may repeat, so each waiting update also has a unique number, in order of arrival. Calls do not scan the whole
+//! queue, unless ids restarted or an update is late.
 
 mod lanes;
 #[cfg(test)]
@@ -19,15 +19,15 @@ use serde::{Deserialize, Serialize};
 use self::lanes::Lanes;
 use super::update::{AllowedUpdates, UpdateKind};
 
-/// No id is above this: clients read numbers as 64-bit floats.
+/// The highest id. Clients read numbers as 64-bit floats.
 pub const MAX_ID: i64 = 1 << 52;
 const MAX_WAITING: usize = 100_000;
-/// An offset further ahead than this is not believed.
+/// An offset further ahead of the newest id than this is ignored.
 const MAX_AHEAD: i64 = 10;
-/// Like Telegram's, the first id is a random number of nine digits.
+/// The first id is a random number of nine digits, as in Telegram.
 const FIRST_IDS: std::ops::Range<i64> = 100_000_000..999_000_000;
 
-/// Within a lane updates are delivered in order; Telegram promises no order between lanes.
+/// Updates of one lane are delivered in order. There is no order between lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Lane {
     Chat(i64),
@@ -35,16 +35,16 @@ pub enum Lane {
 }
 
 #[derive(Clone, Debug)]
-pub struct Queued {
-    /// Its place in the queue; given when it is pushed.
+pub struct QueuedUpdate {
+    /// The position in the queue, assigned by `push`.
     pub number: u64,
     pub id: i64,
     pub kind: UpdateKind,
     pub lane: Lane,
     pub expires_ms: i64,
-    /// Not before this moment: a fault's delay or a webhook's backoff.
+    /// Not delivered before this time, because of a fault's delay or a webhook's backoff.
     pub ready_ms: i64,
-    /// Put here by a fault: lives until it was delivered once, whatever was confirmed.
+    /// Queued by a fault: stays until it is delivered once, whatever was confirmed.
     pub late: bool,
     pub delivered: bool,
     pub in_flight: bool,
@@ -55,16 +55,16 @@ pub struct Queued {
 
 #[derive(Debug)]
 pub struct Queue {
-    waiting: BTreeMap<u64, Queued>,
+    waiting: BTreeMap<u64, QueuedUpdate>,
     next_number: u64,
     next_id: i64,
     lanes: Lanes,
     in_flight: usize,
-    /// Nothing expires before this moment.
+    /// No update expires before this time.
     first_expiry_ms: i64,
-    /// Every id is above the one before and nothing is late: what an offset confirms stands at the head.
+    /// Whether ids rise and no update is late, so that confirmed updates are at the head.
     in_order: bool,
-    /// Held back until an update comes that may go ahead: of this chat, or of any.
+    /// Updates held back until another update of this chat, or of any chat, overtakes them.
     held: Vec<(u64, Option<i64>)>,
     pub allowed: AllowedUpdates,
 }
@@ -85,15 +85,15 @@ impl Default for Queue {
     }
 }
 
-impl Queued {
-    /// An update that came now.
+impl QueuedUpdate {
+    /// A new update.
     pub fn new(id: i64, kind: UpdateKind, lane: Lane, now_ms: i64, json: Bytes) -> Self {
         Self {
             number: 0,
             id,
             kind,
             lane,
-            expires_ms: now_ms + kind.life_ms(),
+            expires_ms: now_ms + kind.ttl_ms(),
             ready_ms: 0,
             late: false,
             delivered: false,
@@ -113,7 +113,7 @@ impl Queue {
         self.waiting.is_empty()
     }
 
-    /// Whether one more may wait; if not, it is dropped, as by Telegram.
+    /// Whether another update fits. If not, it is dropped, as by Telegram.
     pub fn has_room(&self) -> bool {
         self.waiting.len() < MAX_WAITING
     }
@@ -132,16 +132,16 @@ impl Queue {
         self.next_id - 1
     }
 
-    /// Telegram may begin anew with a lower id after a week of silence.
+    /// Restarts ids from a lower one, as Telegram may do after a week without updates.
     pub fn restart_ids(&mut self) {
         self.next_id = fastrand::i64(1..self.next_id.max(2));
     }
 
-    /// Puts an update behind all others; gives it back with its number.
-    pub fn push(&mut self, update: Queued) -> &Queued {
+    /// Adds an update at the end; returns it with its number.
+    pub fn push(&mut self, update: QueuedUpdate) -> &QueuedUpdate {
         let number = self.next_number;
         self.next_number += 1;
-        let update = Queued { number, ..update };
+        let update = QueuedUpdate { number, ..update };
         let last = self.waiting.last_key_value().map_or(0, |(_, last)| last.id);
         self.in_order = (self.in_order || self.waiting.is_empty()) && !update.late && last < update.id;
         self.first_expiry_ms = self.first_expiry_ms.min(update.expires_ms);
@@ -149,25 +149,25 @@ impl Queue {
         self.waiting.entry(number).or_insert(update)
     }
 
-    /// Holds an update back until one of this chat, or of any, goes ahead of it.
+    /// Holds an update back until another one of this chat, or of any chat, overtakes it.
     pub fn hold(&mut self, number: u64, chat: Option<i64>) {
         self.held.push((number, chat));
     }
 
-    /// Takes out what an update of this chat goes ahead of; to be pushed again behind it.
-    pub fn take_held(&mut self, chat: i64) -> Vec<Queued> {
+    /// Removes the updates that wait for an update of this chat. The caller pushes them again behind it.
+    pub fn take_held(&mut self, chat: i64) -> Vec<QueuedUpdate> {
         if self.held.is_empty() {
             return Vec::new();
         }
-        let on_hold = |update: &Queued| !update.delivered && !update.in_flight;
+        let on_hold = |update: &QueuedUpdate| !update.delivered && !update.in_flight;
         self.held.retain(|(number, _)| self.waiting.get(number).is_some_and(on_hold));
         let goes = |(_, only): &mut (u64, Option<i64>)| only.is_none_or(|only| only == chat);
         let numbers: Vec<u64> = self.held.extract_if(.., goes).map(|(number, _)| number).collect();
         let let_go = numbers.into_iter().filter_map(|number| self.remove(number));
-        let_go.map(|update| Queued { ready_ms: 0, ..update }).collect()
+        let_go.map(|update| QueuedUpdate { ready_ms: 0, ..update }).collect()
     }
 
-    /// Forgets what has expired; says which.
+    /// Removes expired updates; returns their numbers.
     pub fn expire(&mut self, now_ms: i64) -> Vec<u64> {
         if now_ms < self.first_expiry_ms {
             return Vec::new();
@@ -177,7 +177,7 @@ impl Queue {
         gone
     }
 
-    /// Confirms what lies below the offset of a `getUpdates` call; says which. `-N` keeps the last N only.
+    /// Removes the updates below the offset of a `getUpdates` call; returns their numbers. `-N` keeps only the last N.
     pub fn confirm(&mut self, offset: i64) -> Vec<u64> {
         if offset <= 0 {
             let keep = usize::try_from(offset.unsigned_abs()).unwrap_or(usize::MAX);
@@ -188,9 +188,9 @@ impl Queue {
         if !believed && offset > self.highest().saturating_add(1 + MAX_AHEAD) {
             return Vec::new();
         }
-        // Beyond the newest id it follows one from before the ids restarted, or a replayed one, and says nothing of
-        // what the bot has not seen.
-        let confirmed = |update: &Queued| update.id < offset && (update.delivered || believed && !update.late);
+        // An offset beyond the newest id follows an id from before a restart of ids, or a replayed one. It confirms
+        // only updates that were delivered.
+        let confirmed = |update: &QueuedUpdate| update.id < offset && (update.delivered || believed && !update.late);
         if !self.in_order {
             return self.remove_all(confirmed);
         }
@@ -201,7 +201,7 @@ impl Queue {
         gone
     }
 
-    /// The next updates for a poller, marked delivered.
+    /// The next updates for a poller, marked as delivered.
     pub fn poll(&mut self, limit: usize, now_ms: i64) -> Vec<(i64, Bytes)> {
         let ready = self.waiting.values_mut().filter(|update| update.ready_ms <= now_ms).take(limit);
         ready
@@ -212,13 +212,13 @@ impl Queue {
             .collect()
     }
 
-    /// When the next delayed update becomes ready, if one is delayed.
+    /// When the next delayed update becomes ready, if there is one.
     pub fn next_ready_ms(&self, now_ms: i64) -> Option<i64> {
         self.lanes.next_ready_ms(now_ms)
     }
 
-    /// Takes the next updates for a webhook: one a lane, those before it delivered.
-    pub fn take_for_webhook(&mut self, most: usize, now_ms: i64) -> Vec<Queued> {
+    /// Takes the next updates for a webhook, at most one of each lane at a time.
+    pub fn take_for_webhook(&mut self, most: usize, now_ms: i64) -> Vec<QueuedUpdate> {
         let numbers = self.lanes.take(most.saturating_sub(self.in_flight), now_ms);
         self.in_flight += numbers.len();
         let mut taken = Vec::with_capacity(numbers.len());
@@ -231,12 +231,12 @@ impl Queue {
         taken
     }
 
-    /// A webhook took the update.
+    /// Removes an update that a webhook accepted.
     pub fn delivered(&mut self, number: u64) {
         self.remove(number);
     }
 
-    /// A webhook did not take the update: again at `ready_ms`.
+    /// Schedules an update that a webhook did not accept again, at `ready_ms`.
     pub fn not_delivered(&mut self, number: u64, ready_ms: i64) {
         if let Some(update) = self.waiting.get_mut(&number).filter(|update| update.in_flight) {
             update.in_flight = false;
@@ -247,8 +247,8 @@ impl Queue {
         }
     }
 
-    /// Nothing is under way any more: the webhook was set anew or taken off.
-    pub fn land_all(&mut self) {
+    /// Makes all updates deliverable again, after the webhook was changed or deleted.
+    pub fn clear_in_flight(&mut self) {
         self.lanes = Lanes::default();
         self.in_flight = 0;
         for update in self.waiting.values_mut() {
@@ -260,7 +260,7 @@ impl Queue {
         }
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &Queued> {
+    pub fn iter(&self) -> impl Iterator<Item = &QueuedUpdate> {
         self.waiting.values()
     }
 
@@ -272,7 +272,7 @@ impl Queue {
         self.waiting.values().map(|update| update.id).max().unwrap_or(0)
     }
 
-    fn remove_all(&mut self, gone: impl Fn(&Queued) -> bool) -> Vec<u64> {
+    fn remove_all(&mut self, gone: impl Fn(&QueuedUpdate) -> bool) -> Vec<u64> {
         let numbers: Vec<u64> = self.waiting.values().filter(|it| gone(it)).map(|it| it.number).collect();
         for number in &numbers {
             self.remove(*number);
@@ -285,7 +285,7 @@ impl Queue {
         self.remove(number).map(|update| update.number)
     }
 
-    fn remove(&mut self, number: u64) -> Option<Queued> {
+    fn remove(&mut self, number: u64) -> Option<QueuedUpdate> {
         let update = self.waiting.remove(&number)?;
         self.in_flight -= usize::from(update.in_flight);
         self.lanes.remove(&update);

@@ -1,17 +1,17 @@
-//! How things look on the wire: Bot API objects made from what is stored.
+//! Makes Bot API objects from stored data.
 //!
-//! The bot and the people see the same messages, but for keyboards: the bot is shown inline ones only, as by Telegram.
+//! The bot and the people see the same messages, except for keyboards: as in Telegram, the bot sees only inline ones.
 
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::json;
 
 use super::World;
 use super::chat::Chat;
-use super::content::{Content, Media, MediaKind, Poll, Service, Words};
+use super::content::{Content, Media, MediaKind, Poll, Service, TextWithEntities};
 use super::file::FileNo;
 use super::keyboard::MarkupKind;
 use super::message::Message;
-use crate::text::{Entity, Extra};
+use crate::text::{Entity, EntityExtra};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Audience {
@@ -26,7 +26,7 @@ pub struct MessageView<'a> {
     pub chat: &'a Chat,
     pub message: &'a Message,
     pub audience: Audience,
-    /// A message inside another one does not show its own reply.
+    /// A message inside another one does not show the message it replies to.
     pub nested: bool,
 }
 
@@ -103,7 +103,7 @@ impl<'a> MessageView<'a> {
 
     fn content<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
         match &self.message.content {
-            Content::Text(words) => self.words(map, "text", "entities", words),
+            Content::Text(text) => self.text_and_entities(map, "text", "entities", text),
             Content::Media(media) => self.media(map, media),
             Content::Location(location) => map.serialize_entry("location", location),
             Content::Venue(venue) => {
@@ -117,16 +117,16 @@ impl<'a> MessageView<'a> {
         }
     }
 
-    fn words<M: SerializeMap>(
+    fn text_and_entities<M: SerializeMap>(
         &self,
         map: &mut M,
         text: &'static str,
         entities: &'static str,
-        words: &Words,
+        content: &TextWithEntities,
     ) -> Result<(), M::Error> {
-        map.serialize_entry(text, &words.text)?;
-        if !words.entities.is_empty() {
-            map.serialize_entry(entities, &EntitiesView { world: self.world, entities: &words.entities })?;
+        map.serialize_entry(text, &content.text)?;
+        if !content.entities.is_empty() {
+            map.serialize_entry(entities, &EntitiesView { world: self.world, entities: &content.entities })?;
         }
         Ok(())
     }
@@ -139,13 +139,13 @@ impl<'a> MessageView<'a> {
                 let file = FileView { world, no: media.files[0], kind };
                 map.serialize_entry(kind.name(), &file)?;
                 if kind == MediaKind::Animation {
-                    // Old clients know animations as documents only, so Telegram sends both.
+                    // Old clients know animations only as documents, so Telegram sends both.
                     map.serialize_entry("document", &FileView { kind: MediaKind::Document, ..file })?;
                 }
             }
         }
         if !media.caption.text.is_empty() {
-            self.words(map, "caption", "caption_entities", &media.caption)?;
+            self.text_and_entities(map, "caption", "caption_entities", &media.caption)?;
         }
         if media.caption_above {
             map.serialize_entry("show_caption_above_media", &true)?;
@@ -170,7 +170,7 @@ impl<'a> MessageView<'a> {
             Service::TopicCreated { name, icon_color } => {
                 map.serialize_entry("forum_topic_created", &json!({"name": name, "icon_color": icon_color}))
             }
-            // Inside another message the pinned one is only named: a note about a pin could be about such a note itself.
+            // Inside another message only the id is shown: the pinned message could be such a service message itself.
             Service::Pinned(id) => match self.chat.message(*id).filter(|_| !self.nested) {
                 Some(pinned) => map.serialize_entry("pinned_message", &self.inner(pinned)),
                 None => map.serialize_entry(
@@ -236,7 +236,7 @@ impl Serialize for EntitiesView<'_> {
         for entity in self.entities {
             match entity.extra.as_deref() {
                 // The one field whose wire form is not the stored one.
-                Some(Extra::User(id)) => seq.serialize_element(&json!({
+                Some(EntityExtra::User(id)) => seq.serialize_element(&json!({
                     "type": entity.kind.name(), "offset": entity.offset, "length": entity.length,
                     "user": self.world.user(*id),
                 }))?,
@@ -278,7 +278,7 @@ impl Serialize for FileView<'_> {
         let Some(file) = files.get(self.no) else {
             return map.end();
         };
-        let traits = &file.traits;
+        let attributes = &file.attributes;
         let (sized, timed, titled, named) = match self.kind {
             MediaKind::Photo => (true, false, false, false),
             MediaKind::Document => (false, false, false, true),
@@ -288,28 +288,28 @@ impl Serialize for FileView<'_> {
         };
         let is_round = self.kind == MediaKind::VideoNote;
         if is_round {
-            map.serialize_entry("length", &traits.width)?;
+            map.serialize_entry("length", &attributes.width)?;
         }
         if sized {
-            map.serialize_entry("width", &traits.width)?;
-            map.serialize_entry("height", &traits.height)?;
+            map.serialize_entry("width", &attributes.width)?;
+            map.serialize_entry("height", &attributes.height)?;
         }
         if timed {
-            map.serialize_entry("duration", &traits.duration)?;
+            map.serialize_entry("duration", &attributes.duration)?;
         }
-        if let Some(performer) = traits.performer.as_ref().filter(|_| titled) {
+        if let Some(performer) = attributes.performer.as_ref().filter(|_| titled) {
             map.serialize_entry("performer", performer)?;
         }
-        if let Some(title) = traits.title.as_ref().filter(|_| titled) {
+        if let Some(title) = attributes.title.as_ref().filter(|_| titled) {
             map.serialize_entry("title", title)?;
         }
-        if let Some(name) = traits.name.as_ref().filter(|_| named) {
+        if let Some(name) = attributes.name.as_ref().filter(|_| named) {
             map.serialize_entry("file_name", name)?;
         }
-        if let Some(mime) = traits.mime_type.as_ref().filter(|_| self.kind != MediaKind::Photo && !is_round) {
+        if let Some(mime) = attributes.mime_type.as_ref().filter(|_| self.kind != MediaKind::Photo && !is_round) {
             map.serialize_entry("mime_type", mime)?;
         }
-        if let Some(no) = traits.thumbnail.filter(|_| named || is_round) {
+        if let Some(no) = attributes.thumbnail.filter(|_| named || is_round) {
             map.serialize_entry("thumbnail", &FileView { world: self.world, no, kind: MediaKind::Photo })?;
         }
         map.serialize_entry("file_size", &file.size)?;
@@ -329,7 +329,7 @@ pub struct PollView<'a> {
 impl Serialize for PollView<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self { world, poll, in_message } = *self;
-        let entities = |words: &Words| json!(EntitiesView { world, entities: &words.entities });
+        let entities = |content: &TextWithEntities| json!(EntitiesView { world, entities: &content.entities });
         let option = |option: &super::content::PollOption| {
             let mut shown = json!({
                 "persistent_id": option.id, "text": option.text.text, "voter_count": option.voters.len(),
@@ -359,14 +359,14 @@ impl Serialize for PollView<'_> {
         if poll.quiz {
             map.serialize_entry("correct_option_ids", &poll.correct)?;
         }
-        for (name, words) in [
+        for (name, content) in [
             ("explanation", poll.explanation.as_ref()),
             ("description", poll.description.as_ref().filter(|_| in_message)),
         ] {
-            let Some(words) = words else { continue };
-            map.serialize_entry(name, &words.text)?;
-            if !words.entities.is_empty() {
-                map.serialize_entry(&format!("{name}_entities"), &entities(words))?;
+            let Some(content) = content else { continue };
+            map.serialize_entry(name, &content.text)?;
+            if !content.entities.is_empty() {
+                map.serialize_entry(&format!("{name}_entities"), &entities(content))?;
             }
         }
         if let Some(period) = poll.open_period {

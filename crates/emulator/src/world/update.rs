@@ -1,8 +1,8 @@
-//! Kinds of updates, and which of them a bot asked for.
+//! Kinds of updates, and which of them a bot wants.
 
 use serde::{Deserialize, Serialize};
 
-/// Every kind the emulator can make.
+/// The kinds that the emulator can make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UpdateKind {
@@ -16,8 +16,8 @@ pub enum UpdateKind {
     MessageReaction,
 }
 
-const DAY_MS: i64 = 24 * 3600 * 1000;
-const PRESS_MS: i64 = 150 * 1000;
+const DEFAULT_TTL_MS: i64 = 24 * 3600 * 1000;
+const CALLBACK_QUERY_TTL_MS: i64 = 150 * 1000;
 
 impl UpdateKind {
     pub const ALL: [Self; 8] = [
@@ -31,7 +31,7 @@ impl UpdateKind {
         Self::MessageReaction,
     ];
 
-    /// The name of its field in an `Update`.
+    /// The name of the field in an `Update`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Message => "message",
@@ -45,18 +45,18 @@ impl UpdateKind {
         }
     }
 
-    /// How long it waits for the bot.
-    pub fn life_ms(self) -> i64 {
-        if self == Self::CallbackQuery { PRESS_MS } else { DAY_MS }
+    /// How long an update waits for the bot.
+    pub fn ttl_ms(self) -> i64 {
+        if self == Self::CallbackQuery { CALLBACK_QUERY_TTL_MS } else { DEFAULT_TTL_MS }
     }
 
-    /// These two come only when they are named.
-    fn by_request(self) -> bool {
+    /// Whether a bot gets this kind only if `allowed_updates` names it.
+    fn is_opt_in(self) -> bool {
         matches!(self, Self::ChatMember | Self::MessageReaction)
     }
 }
 
-/// What `allowed_updates` said last. Names of kinds that are not emulated are kept, for they are shown again.
+/// The last `allowed_updates`. Names of kinds that are not emulated are kept, because they are returned again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AllowedUpdates(Vec<String>);
 
@@ -71,7 +71,7 @@ impl AllowedUpdates {
     }
 
     pub fn allows(&self, kind: UpdateKind) -> bool {
-        if self.0.is_empty() { !kind.by_request() } else { self.0.iter().any(|name| name == kind.name()) }
+        if self.0.is_empty() { !kind.is_opt_in() } else { self.0.iter().any(|name| name == kind.name()) }
     }
 }
 

@@ -20,7 +20,7 @@ pub struct User {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Abilities {
     pub can_join_groups: bool,
-    /// Privacy mode is off unless switched on, so that a test's plain words in a group reach the bot.
+    /// True by default: privacy mode is off, so that all messages of a test in a group reach the bot.
     pub can_read_all_group_messages: bool,
     pub supports_guest_queries: bool,
     pub supports_inline_queries: bool,
@@ -50,7 +50,7 @@ impl Default for Abilities {
 }
 
 impl User {
-    /// The bot of a token that nobody has described yet.
+    /// A bot that has no name yet.
     pub fn unnamed_bot(id: i64) -> Self {
         Self {
             id,

@@ -109,7 +109,7 @@ async def take_document(message: Message, bot: Bot) -> None:
 @router.message(Command("limit"))
 async def limit(message: Message) -> None:
     try:
-        await message.answer("nobody stopped me")
+        await message.answer("no limit reached")
     except TelegramRetryAfter as error:
         await asyncio.sleep(error.retry_after)
         await message.answer(f"waited {error.retry_after} s")

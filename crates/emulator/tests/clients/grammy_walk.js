@@ -54,7 +54,7 @@ bot.command("contact", async (ctx) => {
 
 bot.command("limit", async (ctx) => {
   try {
-    await ctx.reply("nobody stopped me");
+    await ctx.reply("no limit reached");
   } catch (error) {
     if (!(error instanceof GrammyError) || !error.parameters.retry_after) throw error;
     await sleep(error.parameters.retry_after * 1000);

@@ -90,7 +90,7 @@ async def take_document(update: Update, context: Context) -> None:
 
 async def limit(update: Update, context: Context) -> None:
     try:
-        await update.message.reply_text("nobody stopped me")
+        await update.message.reply_text("no limit reached")
     except RetryAfter as error:
         await asyncio.sleep(error.retry_after)
         await update.message.reply_text(f"waited {error.retry_after} s")

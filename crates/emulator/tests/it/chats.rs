@@ -31,7 +31,7 @@ async fn a_press_waits_for_its_answer_and_the_edit_is_seen() {
     };
     let (pressed, ()) = tokio::join!(press, answer);
     assert_eq!((&pressed["answered"], &pressed["text"]), (&json!(true), &json!("Gone")));
-    let seen = stage.heard(anna, 1).await;
+    let seen = stage.messages_after(anna, 1).await;
     assert_eq!((seen.len(), &seen[0]["text"], seen[0].get("reply_markup")), (1, &json!("Went"), None));
 }
 
@@ -51,7 +51,7 @@ async fn people_see_reply_keyboards_and_the_bot_does_not() {
     let keyboard = json!({"keyboard": [[{"text": "Phone", "request_contact": true}]]});
     let sent = stage.call("sendMessage", json!({"chat_id": anna, "text": "x", "reply_markup": keyboard})).await;
     assert_eq!(sent.get("reply_markup"), None);
-    assert_eq!(stage.heard(anna, 0).await[0]["reply_markup"], keyboard);
+    assert_eq!(stage.messages_after(anna, 0).await[0]["reply_markup"], keyboard);
 }
 
 #[tokio::test]
@@ -193,7 +193,7 @@ async fn everything_that_happens_is_told_over_the_socket() {
     stage.call("sendMessage", json!({"chat_id": anna, "text": "hi"})).await;
     let mut seen = Vec::new();
     while seen.len() < 6 {
-        let frame = tokio::time::timeout(crate::stage::PATIENCE, socket.next()).await.unwrap().unwrap().unwrap();
+        let frame = tokio::time::timeout(crate::stage::TIMEOUT, socket.next()).await.unwrap().unwrap().unwrap();
         if let tokio_tungstenite::tungstenite::Message::Text(text) = frame {
             let event: Value = serde_json::from_str(&text).unwrap();
             seen.push(event["event"].as_str().unwrap().to_owned());

@@ -8,44 +8,44 @@ mod library;
 mod walk;
 
 use self::library::{AIOGRAM, GRAMMY, PYTHON_TELEGRAM_BOT, TELEGRAF, TELOXIDE};
-use self::walk::Way;
+use self::walk::Transport;
 
 #[tokio::test]
 async fn aiogram_takes_it_for_telegram() {
-    walk::whole(&AIOGRAM, Way::Polling).await;
+    walk::whole(&AIOGRAM, Transport::Polling).await;
 }
 
 #[tokio::test]
 async fn python_telegram_bot_takes_it_for_telegram() {
-    walk::whole(&PYTHON_TELEGRAM_BOT, Way::Polling).await;
+    walk::whole(&PYTHON_TELEGRAM_BOT, Transport::Polling).await;
 }
 
 #[tokio::test]
 async fn grammy_takes_it_for_telegram() {
-    walk::whole(&GRAMMY, Way::Polling).await;
+    walk::whole(&GRAMMY, Transport::Polling).await;
 }
 
 #[tokio::test]
 async fn telegraf_takes_it_for_telegram() {
-    walk::whole(&TELEGRAF, Way::Polling).await;
+    walk::whole(&TELEGRAF, Transport::Polling).await;
 }
 
 /// Its bot takes minutes to build.
 mod all_teloxide {
-    use super::{TELOXIDE, Way, walk};
+    use super::{TELOXIDE, Transport, walk};
 
     #[tokio::test]
     async fn teloxide_takes_it_for_telegram() {
-        walk::whole(&TELOXIDE, Way::Polling).await;
+        walk::whole(&TELOXIDE, Transport::Polling).await;
     }
 }
 
 #[tokio::test]
 async fn aiogram_takes_its_webhook_for_telegrams() {
-    walk::whole(&AIOGRAM, Way::Webhook).await;
+    walk::whole(&AIOGRAM, Transport::Webhook).await;
 }
 
 #[tokio::test]
 async fn grammy_takes_its_webhook_for_telegrams() {
-    walk::whole(&GRAMMY, Way::Webhook).await;
+    walk::whole(&GRAMMY, Transport::Webhook).await;
 }

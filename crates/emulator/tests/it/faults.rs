@@ -1,9 +1,9 @@
-//! Ordered faults strike, and nothing is lost by them.
+//! Faults apply as requested, and lose no updates.
 
 use std::time::Instant;
 
 use opora_emulator::token::Token;
-use opora_emulator::world::queue::{Lane, Queued};
+use opora_emulator::world::queue::{Lane, QueuedUpdate};
 use opora_emulator::world::update::UpdateKind;
 use serde_json::{Value, json};
 
@@ -33,7 +33,7 @@ async fn all_texts(stage: &Stage) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn calls_fail_as_often_as_ordered_and_have_no_effect() {
+async fn calls_fail_as_often_as_asked_and_have_no_effect() {
     let stage = Stage::new().await;
     let (anna, ben) = (stage.person("Anna").await, stage.person("Ben").await);
     let order =
@@ -94,7 +94,7 @@ async fn an_update_comes_twice_under_one_id() {
 }
 
 #[tokio::test]
-async fn updates_change_places() {
+async fn updates_are_reordered() {
     let stage = Stage::new().await;
     let anna = stage.person("Anna").await;
     stage.says(anna, "one").await;
@@ -106,7 +106,7 @@ async fn updates_change_places() {
 }
 
 #[tokio::test]
-async fn updates_change_places_for_a_bot_that_waits_for_them() {
+async fn updates_are_reordered_for_a_waiting_bot() {
     let stage = Stage::new().await;
     let (anna, ben) = (stage.person("Anna").await, stage.person("Ben").await);
     let order = json!({"updates": "reorder", "chat_id": anna, "delay_ms": 600_000, "times": 2});
@@ -121,7 +121,7 @@ async fn updates_change_places_for_a_bot_that_waits_for_them() {
 }
 
 #[tokio::test]
-async fn an_update_that_nothing_overtakes_comes_after_all() {
+async fn a_held_update_comes_even_if_none_overtakes_it() {
     let stage = Stage::new().await;
     let anna = stage.person("Anna").await;
     stage.post("/faults", json!({"updates": "reorder", "delay_ms": 50})).await;
@@ -129,7 +129,7 @@ async fn an_update_that_nothing_overtakes_comes_after_all() {
     assert_eq!(texts_as_they_come(&stage, 1).await, ["alone"]);
 }
 
-/// Polls as a bot does that waits and takes one at a time, until so many have come.
+/// Polls with a timeout and takes one update at a time, until `count` have arrived.
 async fn texts_as_they_come(stage: &Stage, count: usize) -> Vec<String> {
     let (mut offset, mut all) = (0, Vec::new());
     while all.len() < count {
@@ -168,7 +168,7 @@ async fn ids_may_restart_lower_and_nothing_is_dropped() {
 }
 
 #[tokio::test]
-async fn what_waited_when_ids_restart_is_confirmed_too() {
+async fn updates_from_before_a_restart_of_ids_are_confirmed() {
     let stage = Stage::new().await;
     let anna = stage.person("Anna").await;
     stage.says(anna, "before").await;
@@ -190,10 +190,10 @@ async fn an_update_is_replayed_from_the_log() {
 }
 
 #[tokio::test]
-async fn no_more_is_replayed_than_may_wait() {
+async fn a_replay_is_refused_if_the_queue_is_full() {
     let stage = Stage::new().await;
     let bot = stage.emulator.bot(&Token::parse(&stage.token).unwrap()).unwrap();
-    let update = Queued::new(1, UpdateKind::Message, Lane::Chat(1), bot.clock.now_ms(), "{}".into());
+    let update = QueuedUpdate::new(1, UpdateKind::Message, Lane::Chat(1), bot.clock.now_ms(), "{}".into());
     while bot.world().queue.has_room() {
         bot.world().queue.push(update.clone());
     }
@@ -202,7 +202,7 @@ async fn no_more_is_replayed_than_may_wait() {
 }
 
 #[tokio::test]
-async fn an_order_that_could_not_do_what_it_says_is_refused() {
+async fn a_fault_without_effect_is_refused() {
     let stage = Stage::new().await;
     let idle = [json!({}), json!({"status": 200}), json!({"updates": "lose"}), json!({"times": -1, "status": 500})];
     let contradictory = [json!({"methd": "x", "status": 500}), json!({"updates": "duplicate", "retry_after": 5})];
@@ -214,14 +214,14 @@ async fn an_order_that_could_not_do_what_it_says_is_refused() {
 }
 
 #[tokio::test]
-async fn a_fault_of_downloads_is_ordered_by_the_name_file() {
+async fn a_fault_of_the_method_file_applies_to_downloads() {
     let stage = Stage::new().await;
     let anna = stage.person("Anna").await;
     let document = json!({"from": anna, "document": {"name": "a.txt", "base64": base64(&[7; 4096])}});
     let sent = stage.post(&format!("/chats/{anna}/send"), document).await;
     let file = stage.call("getFile", json!({"file_id": sent["document"]["file_id"]})).await;
     let link = format!("{}/file/bot{}/{}", stage.base, stage.token, file["file_path"].as_str().unwrap());
-    // A fault of calls does not strike a download.
+    // A fault of calls does not apply to a download.
     stage.post("/faults", json!({"retry_after": 3})).await;
     assert_eq!(stage.http.get(&link).send().await.unwrap().status(), 200);
     stage.people(reqwest::Method::DELETE, "/faults", None).await;

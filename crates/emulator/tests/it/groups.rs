@@ -66,12 +66,12 @@ async fn privacy_mode_keeps_plain_words_from_the_bot() {
     }
     stage.post(&path, json!({"from": anna, "text": "to you", "reply_to": 2})).await;
     let updates = stage.updates(0).await;
-    let heard: Vec<_> = updates[before..].iter().map(|it| it["message"]["text"].as_str().unwrap()).collect();
-    assert_eq!(heard, ["/help", "hey @crew_bot", "to you"]);
+    let received: Vec<_> = updates[before..].iter().map(|it| it["message"]["text"].as_str().unwrap()).collect();
+    assert_eq!(received, ["/help", "hey @crew_bot", "to you"]);
 }
 
 #[tokio::test]
-async fn who_leaves_is_gone_and_a_removed_bot_cannot_write() {
+async fn a_person_or_bot_that_left_cannot_write() {
     let stage = Stage::new().await;
     let (anna, ben) = (stage.person("Anna").await, stage.person("Ben").await);
     let chat = group(&stage, "group", &[anna, ben], &[]).await["id"].as_i64().unwrap();
@@ -88,7 +88,7 @@ async fn who_leaves_is_gone_and_a_removed_bot_cannot_write() {
 }
 
 #[tokio::test]
-async fn a_bot_that_is_out_of_a_chat_hears_nothing_of_it() {
+async fn a_bot_gets_no_updates_from_a_chat_it_left() {
     let stage = Stage::new().await;
     let (anna, ben) = (stage.person("Anna").await, stage.person("Ben").await);
     let chat = group(&stage, "group", &[anna, ben], &[]).await["id"].as_i64().unwrap();
@@ -114,7 +114,7 @@ async fn a_contact_cannot_be_asked_for_in_a_group() {
 }
 
 #[tokio::test]
-async fn only_an_administrator_pins_and_deletes_what_others_said() {
+async fn only_an_administrator_pins_and_deletes_for_others() {
     let stage = Stage::new().await;
     let anna = stage.person("Anna").await;
     let me = stage.call("getMe", json!({})).await["id"].clone();
@@ -129,7 +129,7 @@ async fn only_an_administrator_pins_and_deletes_what_others_said() {
 }
 
 #[tokio::test]
-async fn a_group_that_was_upgraded_says_where_it_went() {
+async fn an_upgraded_group_names_the_supergroup() {
     let stage = Stage::new().await;
     let anna = stage.person("Anna").await;
     let old = group(&stage, "group", &[anna], &[]).await["id"].as_i64().unwrap();
@@ -156,6 +156,6 @@ async fn a_mention_of_a_longer_name_is_not_the_bots() {
         stage.post(&format!("/chats/{chat}/send"), json!({"from": anna, "text": text})).await;
     }
     let updates = stage.updates(0).await;
-    let heard: Vec<_> = updates[before..].iter().map(|it| &it["message"]["text"]).collect();
-    assert_eq!(heard, ["/start me@mail.example"]);
+    let received: Vec<_> = updates[before..].iter().map(|it| &it["message"]["text"]).collect();
+    assert_eq!(received, ["/start me@mail.example"]);
 }

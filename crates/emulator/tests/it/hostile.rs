@@ -1,4 +1,4 @@
-//! Input that nobody should send gets an error, and the emulator goes on.
+//! Malformed and malicious input gets an error, and the emulator continues.
 
 use opora_emulator::{AllowedHosts, Settings};
 use reqwest::header::CONTENT_TYPE;
@@ -69,7 +69,7 @@ async fn wrong_types_get_errors() {
 }
 
 #[tokio::test]
-async fn ids_beyond_52_bits_are_nobody() {
+async fn ids_beyond_52_bits_do_not_exist() {
     let stage = Stage::new().await;
     for id in [1_i64 << 52, i64::MAX, i64::MIN, 0] {
         let (code, description) = stage.refused("sendMessage", json!({"chat_id": id, "text": "x"})).await;
@@ -83,7 +83,7 @@ async fn ids_beyond_52_bits_are_nobody() {
 }
 
 #[tokio::test]
-async fn bodies_that_are_too_large_are_refused_and_the_next_call_works() {
+async fn after_a_body_that_is_too_large_the_next_call_works() {
     let stage = Stage::new().await;
     let anna = stage.person("Anna").await;
     let huge = format!(r#"{{"chat_id":{anna},"text":"{}"}}"#, "x".repeat(10 << 20));
@@ -166,7 +166,7 @@ async fn pages_of_other_sites_are_refused() {
 }
 
 #[tokio::test]
-async fn a_name_that_was_rebound_is_refused() {
+async fn a_rebound_host_name_is_refused() {
     let stage = Stage::with(Settings { allowed_hosts: AllowedHosts::new(["emulator"]), ..Settings::default() }).await;
     let anna = stage.person("Anna").await;
     let paths = ["/".to_owned(), "/client".to_owned(), format!("/client/{}/events", stage.token)];

@@ -88,7 +88,7 @@ async fn texts_captions_and_buttons_have_their_limits() {
 }
 
 #[tokio::test]
-async fn a_callback_answer_has_at_most_200_characters_and_comes_in_time() {
+async fn a_callback_answer_is_limited_in_length_and_time() {
     let stage = Stage::new().await;
     let anna = stage.person("Anna").await;
     stage.call("sendMessage", json!({"chat_id": anna, "text": "x"})).await;

@@ -1,4 +1,4 @@
-//! What becomes of a message after it was said: pinned, replied to, forwarded, copied; and polls over time.
+//! Pins, replies, forwards and copies of messages; old parameter names; polls over time.
 
 use opora_testkit::pictures::PIXEL_PNG;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ async fn photo(stage: &Stage, person: i64) -> Value {
 }
 
 #[tokio::test]
-async fn a_note_about_a_pin_cannot_be_pinned() {
+async fn the_service_message_of_a_pin_cannot_be_pinned() {
     let stage = Stage::new().await;
     let anna = stage.person("Anna").await;
     stage.call("sendMessage", json!({"chat_id": anna, "text": "x"})).await;
@@ -22,7 +22,7 @@ async fn a_note_about_a_pin_cannot_be_pinned() {
 }
 
 #[tokio::test]
-async fn a_reply_to_a_note_about_a_pin_only_names_the_pinned_message() {
+async fn a_reply_to_a_pin_message_has_only_the_pinned_id() {
     let stage = Stage::new().await;
     let anna = stage.person("Anna").await;
     stage.call("sendMessage", json!({"chat_id": anna, "text": "x"})).await;
@@ -35,7 +35,7 @@ async fn a_reply_to_a_note_about_a_pin_only_names_the_pinned_message() {
 }
 
 #[tokio::test]
-async fn former_names_of_parameters_still_work() {
+async fn old_parameter_names_still_work() {
     let stage = Stage::new().await;
     let anna = stage.person("Anna").await;
     stage.says(anna, "hello").await;
@@ -65,11 +65,11 @@ async fn former_names_of_parameters_still_work() {
     }
     let copy = json!({"chat_id": anna, "from_chat_id": anna, "message_id": 1, "reply_to_message_id": 1});
     let id = stage.call("copyMessage", copy).await["message_id"].as_i64().unwrap();
-    assert_eq!(stage.heard(anna, id - 1).await[0]["reply_to_message"]["message_id"], 1);
+    assert_eq!(stage.messages_after(anna, id - 1).await[0]["reply_to_message"]["message_id"], 1);
 }
 
 #[tokio::test]
-async fn a_preview_is_switched_off_by_its_former_name() {
+async fn the_old_parameter_switches_a_preview_off() {
     let stage = Stage::new().await;
     let anna = stage.person("Anna").await;
     let off = json!({"chat_id": anna, "text": "see opora.dev", "disable_web_page_preview": true});
@@ -85,7 +85,7 @@ async fn a_preview_is_switched_off_by_its_former_name() {
 }
 
 #[tokio::test]
-async fn former_names_are_no_ground_for_complaint_where_the_new_ones_are_known() {
+async fn old_parameter_names_make_no_complaint() {
     let stage = Stage::new().await;
     let anna = stage.person("Anna").await;
     let former = json!({"chat_id": anna, "text": "x", "reply_to_message_id": 0, "disable_web_page_preview": true});
@@ -109,7 +109,7 @@ async fn a_copied_poll_is_a_new_one() {
     stage.call("stopPoll", json!({"chat_id": anna, "message_id": 1})).await;
     stage.call("copyMessage", json!({"chat_id": anna, "from_chat_id": anna, "message_id": 1})).await;
     stage.call("copyMessages", json!({"chat_id": anna, "from_chat_id": anna, "message_ids": [1]})).await;
-    let mut copies = stage.heard(anna, 1).await;
+    let mut copies = stage.messages_after(anna, 1).await;
     copies.retain(|message| message["message_id"] != 1);
     assert_eq!(copies.len(), 2);
     for copy in copies.iter().map(|message| &message["poll"]) {
@@ -129,13 +129,13 @@ async fn albums_stay_together_when_they_are_forwarded_or_copied() {
     for _ in 0..2 {
         stage.call("sendMediaGroup", json!({"chat_id": anna, "media": album})).await;
     }
-    let old: Vec<Value> = stage.heard(anna, 1).await.iter().map(|it| it["media_group_id"].clone()).collect();
+    let old: Vec<Value> = stage.messages_after(anna, 1).await.iter().map(|it| it["media_group_id"].clone()).collect();
     for method in ["forwardMessages", "copyMessages"] {
         // Both of the first album, one of the second.
         let again = json!({"chat_id": anna, "from_chat_id": anna, "message_ids": [2, 3, 4]});
         let first = stage.call(method, again).await[0]["message_id"].as_i64().unwrap();
         let new: Vec<Value> =
-            stage.heard(anna, first - 1).await.iter().map(|it| it["media_group_id"].clone()).collect();
+            stage.messages_after(anna, first - 1).await.iter().map(|it| it["media_group_id"].clone()).collect();
         assert!(new[0].is_string() && new[0] == new[1] && !old.contains(&new[0]), "{method}: {new:?}");
         assert_eq!(new[2], Value::Null, "{method}: one alone is no album");
     }
@@ -166,7 +166,7 @@ async fn a_poll_closes_when_its_time_is_over() {
         let stopped = stage.refused("stopPoll", json!({"chat_id": anna, "message_id": message})).await;
         assert_eq!(stopped, (400, "Bad Request: poll has already been closed".into()));
     }
-    assert_eq!(stage.heard(anna, 0).await[0]["poll"]["is_closed"], true);
+    assert_eq!(stage.messages_after(anna, 0).await[0]["poll"]["is_closed"], true);
 }
 
 #[tokio::test]
@@ -180,7 +180,7 @@ async fn a_stopped_poll_is_an_update() {
     assert_eq!((&updates[0]["poll"], &stopped["is_closed"]), (&stopped, &json!(true)));
 }
 
-/// The emulator serves files by itself, so it can be the place that it fetches them from.
+/// The emulator serves files itself, so the links can point to it.
 #[tokio::test]
 async fn links_inside_objects_are_fetched() {
     let stage = Stage::new().await;

@@ -1,7 +1,7 @@
 //! The description of the people's side is complete and true.
 //!
-//! Every route is described and nothing else; every example in it is sent to a running emulator, where the world of the
-//! examples has been set up, and must be answered with the status and the shape that the description promises.
+//! Every route is described, and no other. Every example is sent to a running emulator with the world of the examples,
+//! and the answer must have the described status and shape.
 
 mod document;
 mod world;
@@ -15,7 +15,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use self::document::{Document, Operation};
-use crate::stage::{PATIENCE, Stage};
+use crate::stage::{Stage, TIMEOUT};
 
 #[tokio::test]
 async fn the_description_is_served() {
@@ -41,7 +41,7 @@ fn every_route_is_described_and_nothing_else() {
 }
 
 #[test]
-fn every_operation_is_told_apart_and_says_what_it_does() {
+fn every_operation_has_a_unique_id_and_a_description() {
     let document = Document::read();
     let operations = document.operations();
     let ids: BTreeSet<&str> = operations.iter().filter_map(|it| it.json["operationId"].as_str()).collect();
@@ -143,7 +143,7 @@ fn every_example_has_the_shape_it_is_an_example_of() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_done_is_refused_as_described() {
+async fn impossible_requests_are_refused_as_described() {
     let document = Document::read();
     let (stage, file_id) = world::of_the_examples(&document).await;
     let json = "application/json";
@@ -191,7 +191,7 @@ async fn every_event_that_comes_is_described() {
     world::everything_happens(&stage).await;
     let mut names = BTreeSet::new();
     while !names.contains("forgotten") {
-        let frame = tokio::time::timeout(PATIENCE, socket.next()).await.unwrap().unwrap().unwrap();
+        let frame = tokio::time::timeout(TIMEOUT, socket.next()).await.unwrap().unwrap().unwrap();
         let Ok(text) = frame.to_text() else { continue };
         let Ok(event) = serde_json::from_str::<Value>(text) else {
             continue;
@@ -206,7 +206,7 @@ async fn every_event_that_comes_is_described() {
 }
 
 #[test]
-fn a_value_of_another_shape_is_told() {
+fn a_value_of_another_shape_is_reported() {
     let document = Document::read();
     let told = |kind: &str, value: Value| {
         let mut complaints = Vec::new();

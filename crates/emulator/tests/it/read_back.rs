@@ -1,15 +1,15 @@
 //! Every answer and every update of the emulator reads back into frankenstein's type for it, field by field.
 //!
-//! The table below has at least one case for each emulated method and each kind of update. A case calls over HTTP,
-//! with every parameter that has an effect; [`scene::Scene`] reads what comes into the typed value, writes that as JSON
-//! again, and misses whatever the type passed over. The cases themselves look at the values. [`crate::schema`] runs the
-//! same table against a description of the Bot API.
+//! The table below has at least one case for each emulated method and each kind of update. A case calls over HTTP with
+//! every parameter that has an effect. [`scene::Scene`] reads the answer into the type, writes it as JSON again, and
+//! fails if a field is lost. The cases check the values. [`crate::schema`] runs the same table against a description of
+//! the Bot API.
 
-mod again;
 mod chats;
 mod compare;
 mod contents;
 mod edits;
+mod forwards;
 mod media;
 mod profile;
 pub mod scene;
@@ -82,10 +82,10 @@ cases! { ANSWERS in the_answer_reads_back_of:
     send_poll: "sendPoll" => contents::poll,
     send_poll_that_is_a_quiz: "sendPoll" => contents::quiz,
     stop_poll: "stopPoll" => contents::stop_poll,
-    forward_message: "forwardMessage" => again::forward,
-    forward_messages: "forwardMessages" => again::forward_several,
-    copy_message: "copyMessage" => again::copy,
-    copy_messages: "copyMessages" => again::copy_several,
+    forward_message: "forwardMessage" => forwards::forward,
+    forward_messages: "forwardMessages" => forwards::forward_several,
+    copy_message: "copyMessage" => forwards::copy,
+    copy_messages: "copyMessages" => forwards::copy_several,
     pin_chat_message: "pinChatMessage" => chats::pin,
     unpin_chat_message: "unpinChatMessage" => chats::unpin,
     unpin_all_chat_messages: "unpinAllChatMessages" => chats::unpin_all,
@@ -135,7 +135,7 @@ cases! { UPDATES in the_update_reads_back_of:
     a_reaction: "message_reaction" => updates::reaction,
 }
 
-/// Parameters that are known and that no call can use: each leads to a refusal.
+/// Known parameters that always lead to a refusal.
 const REFUSED: &[&str] = &[
     // Business accounts are not emulated.
     "business_connection_id",
@@ -160,18 +160,18 @@ fn every_kind_of_update_has_a_case() {
 }
 
 #[tokio::test]
-async fn a_case_hears_what_it_is_for() {
+async fn a_case_calls_its_method_or_gets_its_update() {
     for (table, of_updates) in [(ANSWERS, false), (UPDATES, true)] {
         for case in table {
             let scene = Scene::new().await;
             (case.play)(&scene).await;
-            let heard = scene.heard();
+            let calls = scene.calls();
             let found = if of_updates {
-                heard.iter().flat_map(|it| it.updates()).any(|update| update.get(case.subject).is_some())
+                calls.iter().flat_map(|it| it.updates()).any(|update| update.get(case.subject).is_some())
             } else {
-                heard.iter().any(|it| it.method == case.subject)
+                calls.iter().any(|it| it.method == case.subject)
             };
-            assert!(found, "the case of {} never heard it", case.subject);
+            assert!(found, "the case of {} never received it", case.subject);
         }
     }
 }
@@ -182,8 +182,8 @@ async fn every_parameter_is_used_in_some_case() {
     for case in ANSWERS {
         let scene = Scene::new().await;
         (case.play)(&scene).await;
-        for heard in scene.heard() {
-            used.entry(heard.method).or_default().extend(heard.parameters);
+        for call in scene.calls() {
+            used.entry(call.method).or_default().extend(call.parameters);
         }
     }
     let mut unused = Vec::new();

@@ -1,4 +1,4 @@
-//! What is refused, in which words, and that nothing is left of it.
+//! Refused calls: their error texts, and that they have no effect.
 
 use opora_testkit::pictures::PIXEL_PNG;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ fn bad(what: &str) -> (u16, String) {
 }
 
 #[tokio::test]
-async fn malformed_objects_are_refused_in_telegrams_words() {
+async fn malformed_objects_are_refused_as_by_telegram() {
     let stage = Stage::new().await;
     let anna = stage.person("Anna").await;
     for (name, value, expected) in [
@@ -44,12 +44,12 @@ async fn malformed_objects_are_refused_in_telegrams_words() {
         let call = json!({"chat_id": anna, "message_id": 1, "reaction": reaction});
         assert_eq!(stage.refused("setMessageReaction", call.clone()).await, bad(expected), "{call}");
     }
-    let more = json!({"type": "emoji", "emoji": "👍", "unheard_of": [1, {}]});
+    let more = json!({"type": "emoji", "emoji": "👍", "unknown_field": [1, {}]});
     stage.call("setMessageReaction", json!({"chat_id": anna, "message_id": 1, "reaction": [more]})).await;
 }
 
 #[tokio::test]
-async fn a_reply_to_another_chat_is_said_not_to_be_emulated() {
+async fn a_reply_to_another_chat_is_not_emulated() {
     let stage = Stage::new().await;
     let (anna, ben) = (stage.person("Anna").await, stage.person("Ben").await);
     stage.says(anna, "hello").await;

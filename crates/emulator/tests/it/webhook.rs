@@ -1,4 +1,4 @@
-//! Webhooks: the secret, the two orderings, retries, and answers that carry a call.
+//! Webhooks: the secret, the order of updates, retries, and answers with a call.
 
 use std::sync::{Arc, Mutex};
 
@@ -8,11 +8,11 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
-use crate::stage::{PATIENCE, Stage, until};
+use crate::stage::{Stage, TIMEOUT, until};
 
 const SECRET: &str = "secret_token-1";
 
-/// A bot that listens: remembers what came and answers from a list, then 200.
+/// A bot with a webhook: records the updates and answers from a list, then with 200.
 #[derive(Clone, Default)]
 struct Listener {
     came: Arc<Mutex<Vec<Value>>>,
@@ -72,7 +72,7 @@ async fn updates_are_posted_with_the_secret() {
 }
 
 #[tokio::test]
-async fn one_chat_stays_in_order_and_does_not_hold_up_another() {
+async fn one_chat_stays_in_order_and_does_not_block_another() {
     let listener = Listener::default();
     let stage = stage_with(&listener).await;
     let (anna, ben) = (stage.person("Anna").await, stage.person("Ben").await);
@@ -90,7 +90,7 @@ async fn one_chat_stays_in_order_and_does_not_hold_up_another() {
 }
 
 #[tokio::test]
-async fn what_is_refused_comes_again_before_the_next_of_its_chat() {
+async fn a_refused_update_comes_again_before_the_next_one() {
     let listener = Listener::default();
     listener.then_answers(StatusCode::INTERNAL_SERVER_ERROR);
     let stage = stage_with(&listener).await;
@@ -135,7 +135,7 @@ async fn an_absurd_retry_after_costs_an_hour_at_most() {
 }
 
 #[tokio::test]
-async fn what_a_broken_hook_did_not_take_comes_in_order_to_the_next() {
+async fn a_new_webhook_gets_the_refused_updates_in_order() {
     let listener = Listener::default();
     let stage = Stage::new().await;
     let anna = stage.person("Anna").await;
@@ -150,7 +150,7 @@ async fn what_a_broken_hook_did_not_take_comes_in_order_to_the_next() {
 }
 
 #[tokio::test]
-async fn updates_change_places_on_their_way_to_a_webhook() {
+async fn updates_are_reordered_for_a_webhook() {
     let listener = Listener::default();
     let stage = stage_with(&listener).await;
     let anna = stage.person("Anna").await;
@@ -162,18 +162,18 @@ async fn updates_change_places_on_their_way_to_a_webhook() {
     assert_eq!(listener.texts(), ["two", "one", "three"]);
 }
 
-/// Waits until a try has failed and is settled.
+/// Waits until an attempt has failed and its result is stored.
 async fn wait_for_error(stage: &Stage) {
     let failed = async {
         while stage.call("getWebhookInfo", json!({})).await.get("last_error_message").is_none() {
             tokio::time::sleep(std::time::Duration::from_millis(5)).await;
         }
     };
-    tokio::time::timeout(PATIENCE, failed).await.expect("no try failed");
+    tokio::time::timeout(TIMEOUT, failed).await.expect("no try failed");
 }
 
 #[tokio::test]
-async fn an_answer_may_carry_a_call() {
+async fn an_answer_may_contain_a_call() {
     let listener = Listener::default();
     let stage = Stage::new().await;
     let anna = stage.person("Anna").await;
@@ -181,7 +181,7 @@ async fn an_answer_may_carry_a_call() {
     let url = listener.start().await;
     stage.call("setWebhook", json!({"url": url})).await;
     stage.says(anna, "hello").await;
-    assert_eq!(stage.heard(anna, 1).await[0]["text"], "by return");
+    assert_eq!(stage.messages_after(anna, 1).await[0]["text"], "by return");
     assert_eq!(*listener.secrets.lock().unwrap(), [None]);
 }
 

@@ -1,49 +1,48 @@
-//! What turns cost.
+//! The cost of turns.
 
 use std::fmt;
 use std::time::Instant;
 
+use crate::filled_store::FilledStore;
 use crate::process::{CpuUs, Processes};
-use crate::stored::Stock;
-use crate::{PARTS, TURNS};
+use crate::{RUNS, TURNS};
 
-/// What turns cost with few and with many stored conversations, of the part whose ratio is in the middle.
+/// The cost of turns with few and with many stored conversations: the run with the median ratio.
 pub(crate) struct Costs {
-    /// Of conversations that were not held.
+    /// Of conversations that are not in the process's cache.
     cold: Pair,
-    /// Of those that were.
+    /// Of conversations that are.
     warm: Pair,
 }
 
-/// The same turns with few and with many, right after each other.
+/// The same turns with few and with many conversations, right after each other.
 #[derive(Clone, Copy)]
 pub(crate) struct Pair {
     pub(crate) few: Turns,
     pub(crate) many: Turns,
 }
 
-/// What one of many turns took.
 #[derive(Clone, Copy)]
 pub(crate) struct Turns {
     cpu: CpuUs,
-    /// Microseconds of the clock on the wall, where 200 are under way at once.
+    /// Wall-clock microseconds, with 200 turns at once.
     pub(crate) wall_us: f64,
 }
 
 impl Costs {
-    /// Measures few and many in turns, so that what else the machine does meets both.
-    pub(crate) async fn of(few: &mut Stock, many: &mut Stock, processes: &Processes) -> Self {
+    /// Measures few and many alternately, so that other load on the machine affects both.
+    pub(crate) async fn of(few: &mut FilledStore, many: &mut FilledStore, processes: &Processes) -> Self {
         let (mut cold, mut warm) = (Vec::new(), Vec::new());
-        // The first part is for statements to be prepared and buffers to be filled.
-        for part in 0..=PARTS {
-            let (few_cold, few_warm) = part_of(few, processes).await;
-            let (many_cold, many_warm) = part_of(many, processes).await;
-            if part > 0 {
+        // The first run only prepares statements and fills buffers.
+        for run in 0..=RUNS {
+            let (few_cold, few_warm) = run_of(few, processes).await;
+            let (many_cold, many_warm) = run_of(many, processes).await;
+            if run > 0 {
                 cold.push(Pair { few: few_cold, many: many_cold });
                 warm.push(Pair { few: few_warm, many: many_warm });
             }
         }
-        Self { cold: Pair::middle(cold), warm: Pair::middle(warm) }
+        Self { cold: Pair::median(cold), warm: Pair::median(warm) }
     }
 
     pub(crate) fn by_name(&self) -> [(&'static str, Pair); 2] {
@@ -51,21 +50,21 @@ impl Costs {
     }
 }
 
-/// Cold turns of people at random, and then warm ones of the same.
-async fn part_of(stock: &mut Stock, processes: &Processes) -> (Turns, Turns) {
-    let mut people = stock.some_people(TURNS);
+/// Cold turns of random people, then warm turns of the same people.
+async fn run_of(filled: &mut FilledStore, processes: &Processes) -> (Turns, Turns) {
+    let mut people = filled.random_people(TURNS);
     let (mut at, mut cold, mut warm) = (Vec::new(), Turns::NONE, Turns::NONE);
-    // Where there are few conversations, they are taken in turn.
+    // With few conversations they are used in turn.
     let rounds = TURNS.div_ceil(people.len());
     for _ in 0..rounds {
         fastrand::shuffle(&mut people);
-        let watch = Watch::start(processes);
-        at = stock.cold_turns(&people).await;
+        let watch = Stopwatch::start(processes);
+        at = filled.cold_turns(&people).await;
         cold.add(watch.stop());
     }
     for _ in 0..rounds {
-        let watch = Watch::start(processes);
-        at = stock.warm_turns(&at).await;
+        let watch = Stopwatch::start(processes);
+        at = filled.warm_turns(&at).await;
         warm.add(watch.stop());
     }
     let turns = rounds * people.len();
@@ -77,9 +76,9 @@ impl Pair {
         self.many.cpu_us() / self.few.cpu_us()
     }
 
-    fn middle(mut parts: Vec<Self>) -> Self {
-        parts.sort_by(|one, other| one.ratio().total_cmp(&other.ratio()));
-        parts[parts.len() / 2]
+    fn median(mut runs: Vec<Self>) -> Self {
+        runs.sort_by(|one, other| one.ratio().total_cmp(&other.ratio()));
+        runs[runs.len() / 2]
     }
 }
 
@@ -103,20 +102,20 @@ impl Turns {
     }
 }
 
-/// The process' own time, and the server's behind a plus.
+/// The time of this process, then the server's after a plus.
 impl fmt::Display for Turns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:.1} + {:.1}", self.cpu.own, self.cpu.server)
     }
 }
 
-struct Watch<'p> {
+struct Stopwatch<'p> {
     processes: &'p Processes,
     cpu: CpuUs,
     began: Instant,
 }
 
-impl<'p> Watch<'p> {
+impl<'p> Stopwatch<'p> {
     fn start(processes: &'p Processes) -> Self {
         Self { processes, cpu: processes.cpu_us(), began: Instant::now() }
     }

@@ -1,11 +1,11 @@
-//! What processes take of the processor and of memory, as the kernel counts it.
+//! Processor time and memory of processes, as the kernel counts them.
 
 use std::fs;
 
 /// The kernel counts in hundredths of a second.
 const TICK_US: f64 = 10_000.0;
 
-/// This process and a server with everything that it has started.
+/// This process, and a server with all its child processes.
 pub(crate) struct Processes {
     server: Option<u32>,
 }
@@ -24,7 +24,7 @@ impl Processes {
         Self { server }
     }
 
-    /// What they have taken so far.
+    /// The processor time used so far.
     pub(crate) fn cpu_us(&self) -> CpuUs {
         let own = stat("self").map_or(0.0, |stat| stat.cpu_us);
         let Some(server) = self.server else { return CpuUs { own, server: 0.0 } };
@@ -56,10 +56,10 @@ struct Stat {
     cpu_us: f64,
 }
 
-/// None if the process is gone. What its own children took counts once they have ended.
+/// None if the process is gone. The time of its children counts once they have ended.
 fn stat(process: &str) -> Option<Stat> {
     let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The name, in brackets, may contain anything; after it come state and parent, and later the times.
+    // The name in brackets may contain anything. After it come state and parent, and later the times.
     let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
     let ticks = fields.get(11..15)?.iter().map(|ticks| ticks.parse::<f64>().unwrap_or(0.0)).sum::<f64>();
     Some(Stat { parent: fields.get(1)?.parse().ok()?, cpu_us: ticks * TICK_US })

@@ -1,4 +1,4 @@
-//! How much room a store takes, asked of the database behind it; and a second store beside one.
+//! The size of a store, asked of its database, and the address of a second store beside one.
 
 use std::fs;
 use std::path::Path;
@@ -6,13 +6,12 @@ use std::time::Duration;
 
 use sqlx::{Connection, PgConnection, Row, SqliteConnection};
 
-/// How long a server may need to finish what it does on the side.
-const RESTS_WITHIN: Duration = Duration::from_secs(120);
+/// How long a server may take to finish its background work.
+const BACKGROUND_WORK_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// What everything takes.
 pub(crate) struct Size {
     bytes: f64,
-    /// Where.
+    /// Where the data is.
     pub(crate) place: &'static str,
 }
 
@@ -26,13 +25,14 @@ impl Size {
                 let bytes: i64 = size.fetch_one(&mut connection).await.unwrap().get(0);
                 Self { bytes: bytes as f64, place: "on the disk" }
             }
-            Kind::Redis => Self { bytes: told(address, "memory", "used_memory").await, place: "of Redis' memory" },
+            Kind::Redis => {
+                Self { bytes: info_number(address, "memory", "used_memory").await, place: "of Redis' memory" }
+            }
             Kind::Memory => Self { bytes: crate::process::resident_bytes(), place: "of this process" },
         }
     }
 
-    /// By how much it is larger than another.
-    pub(crate) fn beyond(&self, other: &Self) -> f64 {
+    pub(crate) fn larger_by(&self, other: &Self) -> f64 {
         self.bytes - other.bytes
     }
 }
@@ -53,8 +53,8 @@ pub(crate) async fn beside(address: &str) -> String {
     }
 }
 
-/// Lets a database finish what it would do sooner or later: sweeping, copying its log, rewriting it.
-pub(crate) async fn rest(address: &str) {
+/// Lets a database finish its background work: vacuum, checkpoint, rewrite of the log.
+pub(crate) async fn finish_background_work(address: &str) {
     match Kind::of(address) {
         Kind::Sqlite(path) => {
             let mut connection = SqliteConnection::connect(path.to_str().unwrap()).await.unwrap();
@@ -68,9 +68,9 @@ pub(crate) async fn rest(address: &str) {
             connection.close().await.unwrap();
         }
         Kind::Redis => {
-            let until = tokio::time::Instant::now() + RESTS_WITHIN;
-            while told(address, "persistence", "aof_rewrite_in_progress").await > 0.0 {
-                assert!(tokio::time::Instant::now() < until, "Redis rewrites its log for ever");
+            let until = tokio::time::Instant::now() + BACKGROUND_WORK_TIMEOUT;
+            while info_number(address, "persistence", "aof_rewrite_in_progress").await > 0.0 {
+                assert!(tokio::time::Instant::now() < until, "Redis does not finish rewriting its log");
                 tokio::time::sleep(Duration::from_millis(200)).await;
             }
         }
@@ -96,8 +96,7 @@ impl<'a> Kind<'a> {
     }
 }
 
-/// A number that Redis tells of itself.
-async fn told(address: &str, section: &str, name: &str) -> f64 {
+async fn info_number(address: &str, section: &str, name: &str) -> f64 {
     let client = redis::Client::open(address).unwrap();
     let mut connection = client.get_multiplexed_async_connection().await.unwrap();
     let info: String = redis::cmd("INFO").arg(section).query_async(&mut connection).await.unwrap();

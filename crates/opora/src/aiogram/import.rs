@@ -1,80 +1,80 @@
-//! Brings the conversations of an aiogram bot into a store.
+//! Imports the conversations of an aiogram bot into a store.
 //!
-//! Whatever is found is imported, was there already, or is in the report with its reason. The source stays as it is. An
-//! import that stopped midway can be repeated: what is there already is left alone.
+//! Every key is imported, was imported before, or is in the report with a reason. The source is not changed. An import
+//! that stopped midway can be repeated: existing conversations are left alone.
 
 use std::collections::BTreeMap;
 
 use futures_util::future::join_all;
 use serde::Serialize;
 
-use super::{Found, NoConversation, Record, Scan, Storage, StorageKey, Translate, Untranslated};
+use super::{Record, Scan, ScannedKey, Storage, StorageKey, Translate, TranslateError, UnsupportedKey};
 use crate::clock::{Clock, Millis};
 use crate::dialogue::WrittenState;
-use crate::key::DialogueKey;
+use crate::key::ConversationKey;
 use crate::store::{ConversationRow, Opened, Store, StoreError, Version};
 
-/// How many conversations are handed to the store at once; it makes them durable together.
+/// How many conversations are written at once. The store commits them together.
 const BATCH: usize = 256;
 
-/// How an import goes about it.
+/// Options of an import.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ImportOptions {
-    /// Conversations that are open in the store are overwritten.
+    /// Overwrite conversations that are open in the store.
     pub replace: bool,
-    /// Nothing is written, only counted.
+    /// Write nothing, only count.
     pub dry_run: bool,
 }
 
-/// What became of everything that was found. The numbers add up: `found` is `imported`, `already_there`, those in
+/// The result of an import. The numbers add up: `found` is `imported`, `already_there`, those in
 /// `unmapped` and those in `left_out`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ImportReport {
     /// States and data of this bot.
     pub found: u64,
-    /// Imported, or in a dry run importable.
+    /// Imported; in a dry run, importable.
     pub imported: u64,
-    /// Left as they are, because the store has an open conversation there.
+    /// Skipped, because the store has an open conversation with that key.
     pub already_there: u64,
-    /// How many stand in states that the mapping does not name; the empty name is data without a state.
+    /// The number of records by state that the mapping does not know. The empty name is data without a state.
     pub unmapped: BTreeMap<String, u64>,
-    /// What could not be read or become a conversation.
-    pub left_out: Vec<LeftOut>,
-    /// Keys of other bots, which were passed over.
+    /// Keys that could not be read or converted.
+    pub left_out: Vec<SkippedKey>,
+    /// Keys of other bots, which were ignored.
     pub of_other_bots: u64,
-    /// Locks that were held: an aiogram bot was at work meanwhile, and what it wrote since is missing.
+    /// Locks that were held: an aiogram bot was running, and what it wrote since then is missing.
     pub locks: u64,
 }
 
-/// A key that was left out.
+/// A key that was skipped.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct LeftOut {
-    /// Its name in aiogram's Redis.
+pub struct SkippedKey {
+    /// The key in aiogram's Redis.
     pub key: String,
-    /// Why, in words.
+    /// Why it was skipped.
     pub reason: String,
 }
 
-/// What stopped an import.
+/// Why an import stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
-    /// aiogram's Redis.
+    /// aiogram's Redis failed.
     #[error("aiogram's Redis: {0}")]
     Source(#[source] StoreError),
-    /// The store.
+    /// The store failed.
     #[error("{0}")]
     Target(#[source] StoreError),
 }
 
 impl ImportReport {
-    /// Whether everything that was found has its place in the store.
+    /// Whether everything that was found is in the store.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.unmapped.is_empty() && self.left_out.is_empty()
     }
 }
 
-/// Imports everything; `progress` hears of every page.
+/// Imports everything. `progress` is called after every page.
 pub async fn import(
     from: &Storage,
     translate: &dyn Translate,
@@ -86,13 +86,13 @@ pub async fn import(
     let mut report = ImportReport::default();
     let mut scan = Scan::default();
     while let Some(page) = from.page(&mut scan).await.map_err(ImportError::Source)? {
-        let mut arrivals = Vec::new();
+        let mut pending = Vec::new();
         for found in page {
-            arrivals.extend(report.sort(found, from, translate, clock.now()));
+            pending.extend(report.prepare(found, from, translate, clock.now()));
         }
-        for some in arrivals.chunks(BATCH) {
-            for done in join_all(some.iter().map(|arrival| arrival.enter(to, options, clock.now()))).await {
-                report.note(done?);
+        for some in pending.chunks(BATCH) {
+            for done in join_all(some.iter().map(|pending| pending.import_into(to, options, clock.now()))).await {
+                report.count(done?);
             }
         }
         progress(&report);
@@ -101,102 +101,107 @@ pub async fn import(
     Ok(report)
 }
 
-/// A conversation on its way into the store.
-struct Arrival {
-    /// Its name in the source.
+/// A conversation that is to be imported.
+struct PendingImport {
+    /// Its key in the source.
     name: Box<str>,
-    key: DialogueKey,
+    key: ConversationKey,
     state: WrittenState,
     until: Option<Millis>,
 }
 
-/// What became of one.
-enum Entered {
+/// Result of importing one conversation.
+enum ImportResult {
     Imported,
     AlreadyThere,
-    Refused(LeftOut),
+    Refused(SkippedKey),
 }
 
 impl ImportReport {
-    fn sort(&mut self, found: Found, from: &Storage, by: &dyn Translate, now: Millis) -> Option<Arrival> {
+    fn prepare(&mut self, found: ScannedKey, from: &Storage, by: &dyn Translate, now: Millis) -> Option<PendingImport> {
         match found {
-            Found::OfAnotherBot => self.of_other_bots += 1,
-            Found::Lock => self.locks += 1,
-            Found::Unreadable(what) => {
+            ScannedKey::OtherBot => self.of_other_bots += 1,
+            ScannedKey::Lock => self.locks += 1,
+            ScannedKey::Unreadable(what) => {
                 self.found += 1;
-                self.leave_out(&what.name, what.reason);
+                self.skip(&what.name, what.reason);
             }
-            Found::Record { name, key, record, expires_in } => {
+            ScannedKey::Record { name, key, record, expires_in } => {
                 self.found += 1;
-                match understand(from, by, &key, &record) {
+                match translate(from, by, &key, &record) {
                     Ok((key, state)) => {
-                        return Some(Arrival { name, key, state, until: expires_in.map(|left| now.plus(left)) });
+                        return Some(PendingImport { name, key, state, until: expires_in.map(|left| now.plus(left)) });
                     }
-                    Err(NotUnderstood::State(state)) => *self.unmapped.entry(state.into()).or_default() += 1,
-                    Err(NotUnderstood::Rest(reason)) => self.leave_out(&name, reason),
+                    Err(SkipReason::State(state)) => *self.unmapped.entry(state.into()).or_default() += 1,
+                    Err(SkipReason::Rest(reason)) => self.skip(&name, reason),
                 }
             }
         }
         None
     }
 
-    fn note(&mut self, done: Entered) {
+    fn count(&mut self, done: ImportResult) {
         match done {
-            Entered::Imported => self.imported += 1,
-            Entered::AlreadyThere => self.already_there += 1,
-            Entered::Refused(left_out) => self.left_out.push(left_out),
+            ImportResult::Imported => self.imported += 1,
+            ImportResult::AlreadyThere => self.already_there += 1,
+            ImportResult::Refused(left_out) => self.left_out.push(left_out),
         }
     }
 
-    fn leave_out(&mut self, name: &str, reason: String) {
-        self.left_out.push(LeftOut { key: name.to_owned(), reason });
+    fn skip(&mut self, name: &str, reason: String) {
+        self.left_out.push(SkippedKey { key: name.to_owned(), reason });
     }
 }
 
-impl Arrival {
-    async fn enter(&self, to: &dyn Store, options: ImportOptions, now: Millis) -> Result<Entered, ImportError> {
+impl PendingImport {
+    async fn import_into(
+        &self,
+        to: &dyn Store,
+        options: ImportOptions,
+        now: Millis,
+    ) -> Result<ImportResult, ImportError> {
         let (version, is_open) = match to.open(&self.key, None).await.map_err(ImportError::Target)? {
             Opened::At { version, stored } => (version, stored.is_some()),
-            // Only an input can be taken, and none was asked about.
-            Opened::AlreadyTaken => (Version(0), false),
+            // Cannot happen: `open` was called without an input.
+            Opened::AlreadyProcessed => (Version(0), false),
         };
         if is_open && !options.replace {
-            return Ok(Entered::AlreadyThere);
+            return Ok(ImportResult::AlreadyThere);
         }
-        // Buttons of what stood here before are stale.
+        // Makes the buttons of the former conversation stale.
         let version = Version(version.0.saturating_add(1));
         let stored = match self.state.clone().stored(version, self.until) {
             Ok(stored) => Some(stored),
             Err(error) => {
-                return Ok(Entered::Refused(LeftOut { key: self.name.to_string(), reason: error.to_string() }));
+                return Ok(ImportResult::Refused(SkippedKey { key: self.name.to_string(), reason: error.to_string() }));
             }
         };
         if options.dry_run {
-            return Ok(Entered::Imported);
+            return Ok(ImportResult::Imported);
         }
         let row = ConversationRow { key: self.key.clone(), version, stored, updated_at: now };
         let is_imported = to.operator().import(&row, options.replace).await.map_err(ImportError::Target)?;
-        Ok(if is_imported { Entered::Imported } else { Entered::AlreadyThere })
+        Ok(if is_imported { ImportResult::Imported } else { ImportResult::AlreadyThere })
     }
 }
 
-/// Why a record is not imported.
-enum NotUnderstood {
+/// Why a record is skipped.
+enum SkipReason {
     State(Box<str>),
     Rest(String),
 }
 
-fn understand(
+fn translate(
     from: &Storage,
     by: &dyn Translate,
     key: &StorageKey,
     record: &Record,
-) -> Result<(DialogueKey, WrittenState), NotUnderstood> {
+) -> Result<(ConversationKey, WrittenState), SkipReason> {
     let key =
-        from.layout.strategy.dialogue_key(key).map_err(|why: NoConversation| NotUnderstood::Rest(why.to_string()))?;
+        from.layout.strategy.conversation_key(key).map_err(|why: UnsupportedKey| SkipReason::Rest(why.to_string()))?;
     match by.translate(record) {
         Ok(state) => Ok((key, state)),
-        Err(Untranslated::NotMapped(state)) => Err(NotUnderstood::State(state)),
-        Err(unfit) => Err(NotUnderstood::Rest(unfit.to_string())),
+        Err(TranslateError::NotMapped(state)) => Err(SkipReason::State(state)),
+        Err(unfit) => Err(SkipReason::Rest(unfit.to_string())),
     }
 }

@@ -1,25 +1,25 @@
-//! Names of aiogram's keys in Redis: built as its `DefaultKeyBuilder` does, and taken apart again.
+//! Builds and parses aiogram's keys in Redis, as its `DefaultKeyBuilder` does.
 //!
-//! `prefix:[bot:][business:]chat:[thread:]user:[destiny:]state|data|lock`. The parts bear no names, so some keys can be
-//! read in two ways; such a key is reported, never guessed. One thing is taken for granted: where topics are parts,
-//! business connections and destinies do not begin with a number, for else no key with both could be read.
+//! `prefix:[bot:][business:]chat:[thread:]user:[destiny:]state|data|lock`. The parts have no names, so some keys
+//! can be parsed in two ways. Such a key is reported, never guessed. One assumption is made: if topics are parts,
+//! business connections and destinies do not begin with a number. Otherwise no key with both could be parsed.
 
 use super::Strategy;
 
 #[cfg(test)]
 mod tests;
 
-/// The destiny of whatever has none of its own.
+/// aiogram's default destiny.
 pub const DEFAULT_DESTINY: &str = "default";
-/// Names longer than this are nobody's.
+/// Longer keys are not aiogram's.
 const NAME_BYTES_MAX: usize = 1_024;
 
-/// How keys are named: the options of `DefaultKeyBuilder`.
+/// The options of `DefaultKeyBuilder`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyBuilder {
-    /// The first part of all keys, `fsm` unless told.
+    /// The first part of all keys, `fsm` by default.
     pub prefix: String,
-    /// What stands between the parts, `:` unless told.
+    /// The separator of the parts, `:` by default.
     pub separator: String,
     /// Whether the bot's id is a part.
     pub with_bot_id: bool,
@@ -29,7 +29,7 @@ pub struct KeyBuilder {
     pub with_destiny: bool,
 }
 
-/// aiogram's `StorageKey`: whose state it is, after the strategy.
+/// aiogram's `StorageKey`, after the strategy was applied.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StorageKey {
     /// The bot's own user id.
@@ -46,7 +46,7 @@ pub struct StorageKey {
     pub destiny: Box<str>,
 }
 
-/// What is kept under a key.
+/// What a key holds: its last part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Part {
     /// The state's name.
@@ -57,17 +57,17 @@ pub enum Part {
     Lock,
 }
 
-/// Why a key cannot be built or taken apart.
+/// Why a key cannot be built or parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
-    /// aiogram would refuse it, too.
+    /// The options have no destiny. aiogram would refuse it too.
     #[error("the destiny is `{0}`, and keys are built without one")]
-    DestinyLeftOut(Box<str>),
-    /// These options and this strategy make no such name.
-    #[error("this name is not built by these options and this strategy")]
-    NotOurs,
-    /// It can be read in more than one way.
-    #[error("the name can be read in more than one way: {0} or {1}")]
+    DestinyNotInKey(Box<str>),
+    /// The options and the strategy do not build such a key.
+    #[error("this key is not built by these options and this strategy")]
+    NoMatch,
+    /// It can be parsed in more than one way.
+    #[error("the key can be parsed in more than one way: {0} or {1}")]
     Ambiguous(String, String),
 }
 
@@ -86,7 +86,7 @@ impl Default for KeyBuilder {
 impl Part {
     const ALL: [Self; 3] = [Self::State, Self::Data, Self::Lock];
 
-    /// How it is named in a key.
+    /// Its name in a key.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -98,7 +98,7 @@ impl Part {
 }
 
 impl KeyBuilder {
-    /// The name of a key.
+    /// Builds a key.
     pub fn build(&self, key: &StorageKey, part: Part) -> Result<String, KeyError> {
         let mut parts = vec![self.prefix.clone()];
         if self.with_bot_id {
@@ -115,36 +115,36 @@ impl KeyBuilder {
         if self.with_destiny {
             parts.push(key.destiny.to_string());
         } else if &*key.destiny != DEFAULT_DESTINY {
-            return Err(KeyError::DestinyLeftOut(key.destiny.clone()));
+            return Err(KeyError::DestinyNotInKey(key.destiny.clone()));
         }
         parts.push(part.name().to_owned());
         Ok(parts.join(&self.separator))
     }
 
-    /// Takes a name apart. The bot of names without one is `bot`.
+    /// Parses a key. `bot` is the bot of keys without a bot id.
     pub fn parse(&self, name: &str, strategy: Strategy, bot: i64) -> Result<(StorageKey, Part), KeyError> {
-        let (whose, part) = self.split_part(name).ok_or(KeyError::NotOurs)?;
-        let rest = whose.strip_prefix(&*self.prefix).and_then(|rest| rest.strip_prefix(&*self.separator));
-        let rest = rest.filter(|_| name.len() <= NAME_BYTES_MAX).ok_or(KeyError::NotOurs)?;
+        let (base_name, part) = self.split_part(name).ok_or(KeyError::NoMatch)?;
+        let rest = base_name.strip_prefix(&*self.prefix).and_then(|rest| rest.strip_prefix(&*self.separator));
+        let rest = rest.filter(|_| name.len() <= NAME_BYTES_MAX).ok_or(KeyError::NoMatch)?;
         let mut readings = Readings { builder: self, strategy, bot, found: Vec::new() };
         readings.read_bot(rest);
         let mut found = readings.found.into_iter();
         match (found.next(), found.next()) {
             (Some(key), None) => Ok((key, part)),
-            (Some(one), Some(other)) => Err(KeyError::Ambiguous(one.in_words(), other.in_words())),
-            (None, _) => Err(KeyError::NotOurs),
+            (Some(one), Some(other)) => Err(KeyError::Ambiguous(one.describe(), other.describe())),
+            (None, _) => Err(KeyError::NoMatch),
         }
     }
 
-    /// The name without its last part, and that part.
+    /// The key without its last part, and that part.
     pub(super) fn split_part<'a>(&self, name: &'a str) -> Option<(&'a str, Part)> {
         Part::ALL.into_iter().find_map(|part| {
-            let whose = name.strip_suffix(part.name())?.strip_suffix(&*self.separator)?;
-            Some((whose, part))
+            let base_name = name.strip_suffix(part.name())?.strip_suffix(&*self.separator)?;
+            Some((base_name, part))
         })
     }
 
-    /// The pattern by which Redis finds all keys of these options.
+    /// The pattern for `SCAN` that matches all keys of these options.
     pub(crate) fn pattern(&self) -> String {
         let mut pattern = String::new();
         for character in self.prefix.chars().chain(self.separator.chars()) {
@@ -158,22 +158,22 @@ impl KeyBuilder {
 }
 
 impl StorageKey {
-    fn in_words(&self) -> String {
-        let mut words = format!("chat {}, user {}", self.chat, self.user);
+    fn describe(&self) -> String {
+        let mut description = format!("chat {}, user {}", self.chat, self.user);
         if self.thread != 0 {
-            words = format!("{words}, topic {}", self.thread);
+            description = format!("{description}, topic {}", self.thread);
         }
         if !self.business.is_empty() {
-            words = format!("{words}, business {}", self.business);
+            description = format!("{description}, business {}", self.business);
         }
         if &*self.destiny != DEFAULT_DESTINY {
-            words = format!("{words}, destiny {}", self.destiny);
+            description = format!("{description}, destiny {}", self.destiny);
         }
-        words
+        description
     }
 }
 
-/// All ways to read a name, up to two: more make it no less clear.
+/// The ways to parse a key. It stops at two, because the key is ambiguous then.
 struct Readings<'a> {
     builder: &'a KeyBuilder,
     strategy: Strategy,
@@ -186,7 +186,7 @@ impl Readings<'_> {
         if !self.builder.with_bot_id {
             return self.read_business(rest, self.bot);
         }
-        for (part, rest) in self.heads(rest) {
+        for (part, rest) in self.splits(rest) {
             if let Some(bot) = number(part).filter(|bot| *bot > 0) {
                 self.read_business(rest, bot);
             }
@@ -196,7 +196,7 @@ impl Readings<'_> {
     fn read_business(&mut self, rest: &str, bot: i64) {
         self.read_chat(rest, bot, "");
         if self.builder.with_business_connection_id {
-            for (part, rest) in self.heads(rest) {
+            for (part, rest) in self.splits(rest) {
                 if !part.is_empty() && self.may_be_text(part) {
                     self.read_chat(rest, bot, part);
                 }
@@ -205,7 +205,7 @@ impl Readings<'_> {
     }
 
     fn read_chat(&mut self, rest: &str, bot: i64, business: &str) {
-        for (part, rest) in self.heads(rest) {
+        for (part, rest) in self.splits(rest) {
             let Some(chat) = number(part) else { continue };
             let key = StorageKey {
                 bot,
@@ -216,8 +216,8 @@ impl Readings<'_> {
                 destiny: DEFAULT_DESTINY.into(),
             };
             self.read_user(rest, &key);
-            for (part, rest) in self.heads(rest) {
-                // Telegram counts topics from one.
+            for (part, rest) in self.splits(rest) {
+                // Telegram's topics start at one.
                 if let Some(thread) = number(part).filter(|thread| *thread > 0) {
                     self.read_user(rest, &StorageKey { thread, ..key.clone() });
                 }
@@ -229,7 +229,7 @@ impl Readings<'_> {
         if !self.builder.with_destiny {
             return self.note(rest, key.clone());
         }
-        for (part, destiny) in self.heads(rest) {
+        for (part, destiny) in self.splits(rest) {
             if self.may_be_text(destiny) {
                 self.note(part, StorageKey { destiny: destiny.into(), ..key.clone() });
             }
@@ -244,13 +244,13 @@ impl Readings<'_> {
 
     fn note(&mut self, user: &str, key: StorageKey) {
         let Some(user) = number(user) else { return };
-        if self.found.len() < 2 && self.strategy.makes(key.chat, user, key.thread) {
+        if self.found.len() < 2 && self.strategy.is_valid_key(key.chat, user, key.thread) {
             self.found.push(StorageKey { user, ..key });
         }
     }
 
-    /// All ways to split a text at a separator.
-    fn heads<'t>(&self, text: &'t str) -> Vec<(&'t str, &'t str)> {
+    /// All ways to split a text in two at a separator.
+    fn splits<'t>(&self, text: &'t str) -> Vec<(&'t str, &'t str)> {
         let separator = &*self.builder.separator;
         if self.found.len() > 1 {
             return Vec::new();
@@ -261,7 +261,7 @@ impl Readings<'_> {
     }
 }
 
-/// A number as Python writes it, in no other spelling.
+/// Parses a number exactly as Python writes it.
 fn number(text: &str) -> Option<i64> {
     text.parse::<i64>().ok().filter(|number| number.to_string() == text)
 }

@@ -1,15 +1,15 @@
-//! How aiogram's states are laid out in a Redis that an aiogram bot and this one work on.
+//! The layout of aiogram's states in a Redis that an aiogram bot and this one share.
 //!
-//! The same options as those of `DefaultKeyBuilder`, `FSMStrategy` and `RedisStorage`, in Rust or behind the `?` of an
-//! address. Nothing here asks Redis.
+//! It has the options of `DefaultKeyBuilder`, `FSMStrategy` and `RedisStorage`, in Rust or as the query of an address.
+//! Nothing here connects to Redis.
 
 use std::time::Duration;
 
 use super::{KeyBuilder, KeyError, Part, StorageKey, Strategy};
-use crate::key::DialogueKey;
+use crate::key::ConversationKey;
 use crate::store::{StoreError, StoreResult};
 
-/// Where aiogram's states lie, and how long they live.
+/// The keys of aiogram's states, and their expiry.
 ///
 /// ```
 /// use std::time::Duration;
@@ -21,99 +21,99 @@ use crate::store::{StoreError, StoreResult};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AiogramLayout {
-    /// How keys are named.
+    /// The options of the keys.
     pub keys: KeyBuilder,
     /// Who shares a state.
     pub strategy: Strategy,
-    /// How long a state lives after it was written; without it, one that an aiogram bot has limited stays so.
+    /// When a state expires after a write. If none, the expiry that an aiogram bot has set stays.
     pub state_ttl: Option<Duration>,
-    /// The same for data.
+    /// When data expires after a write.
     pub data_ttl: Option<Duration>,
 }
 
 impl AiogramLayout {
-    /// As aiogram's own defaults: `fsm:chat:user:state`, without an end.
+    /// aiogram's defaults: `fsm:chat:user:state`, without expiry.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The first part of all keys.
+    /// Sets the first part of all keys.
     #[must_use]
     pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
         self.keys.prefix = prefix.into();
         self
     }
 
-    /// What stands between the parts of a key.
+    /// Sets the separator of the parts.
     #[must_use]
     pub fn separator(mut self, separator: impl Into<String>) -> Self {
         self.keys.separator = separator.into();
         self
     }
 
-    /// The bot's id is a part of the keys.
+    /// Makes the bot's id a part of the keys.
     #[must_use]
     pub fn with_bot_id(mut self) -> Self {
         self.keys.with_bot_id = true;
         self
     }
 
-    /// The business connection is a part of the keys, where there is one.
+    /// Makes the business connection a part of the keys, if there is one.
     #[must_use]
     pub fn with_business_connection_id(mut self) -> Self {
         self.keys.with_business_connection_id = true;
         self
     }
 
-    /// The destiny is a part of the keys; here it is always `default`.
+    /// Makes the destiny a part of the keys. Here it is always `default`.
     #[must_use]
     pub fn with_destiny(mut self) -> Self {
         self.keys.with_destiny = true;
         self
     }
 
-    /// Who shares a state.
+    /// Sets who shares a state.
     #[must_use]
     pub fn strategy(mut self, strategy: Strategy) -> Self {
         self.strategy = strategy;
         self
     }
 
-    /// How long a state lives after it was written, in whole seconds.
+    /// Sets when a state expires after a write, in whole seconds.
     #[must_use]
     pub fn state_ttl(mut self, ttl: Duration) -> Self {
         self.state_ttl = Some(ttl);
         self
     }
 
-    /// How long data lives after it was written, in whole seconds.
+    /// Sets when data expires after a write, in whole seconds.
     #[must_use]
     pub fn data_ttl(mut self, ttl: Duration) -> Self {
         self.data_ttl = Some(ttl);
         self
     }
 
-    /// The conversation that a person's inputs belong to: all that share one key of aiogram's are one, in one order.
+    /// The conversation of a person's inputs. All people who share a key of aiogram share a conversation.
     ///
     /// Under [`Strategy::Chat`] its user is the chat, as aiogram has it; under [`Strategy::GlobalUser`] its chat is the
     /// person's private one.
     #[must_use]
-    pub fn conversation_of(&self, key: DialogueKey) -> DialogueKey {
+    pub fn conversation_of(&self, key: ConversationKey) -> ConversationKey {
         let StorageKey { bot, chat, user, thread, business, .. } = self.strategy.storage_key(&key);
         let business = if self.keys.with_business_connection_id { business } else { Box::default() };
-        DialogueKey { bot, chat, user, thread, business }
+        ConversationKey { bot, chat, user, thread, business }
     }
 
-    /// The names of a conversation's keys: state, data and lock.
-    pub fn names(&self, key: &DialogueKey) -> Result<[String; 3], KeyError> {
+    /// The keys of a conversation: state, data and lock.
+    pub fn names(&self, key: &ConversationKey) -> Result<[String; 3], KeyError> {
         let key = self.strategy.storage_key(key);
         let [state, data, lock] = [Part::State, Part::Data, Part::Lock].map(|part| self.keys.build(&key, part));
         Ok([state?, data?, lock?])
     }
 
-    /// Reads what stands behind the `?` of an address: `layout=aiogram` and its options. Gives the address without
-    /// them; none if it names no layout.
+    /// Parses the query of an address: `layout=aiogram` and its options. Returns the address without them. None if it
+    /// has no layout.
     pub(crate) fn of_address(address: &str) -> StoreResult<Option<(String, Self)>> {
         let Some((plain, query)) = address.split_once('?') else { return Ok(None) };
         let settings: Vec<(&str, &str)> =
@@ -134,7 +134,7 @@ impl AiogramLayout {
         Ok(Some((format!("{plain}{rest}"), layout)))
     }
 
-    /// Sets an option of an address; false if it is none of aiogram's.
+    /// Sets an option of an address. False if it is not an option of aiogram.
     fn set(&mut self, name: &str, value: &str) -> StoreResult<bool> {
         match name {
             "layout" => {}
@@ -165,7 +165,7 @@ fn seconds(value: &str) -> StoreResult<Duration> {
     seconds.map(|seconds| Duration::from_secs(seconds.into())).ok_or_else(|| bad("a `…_ttl` is a number of seconds"))
 }
 
-/// `%3A` and the like.
+/// Decodes percent-encoding.
 fn decoded(value: &str) -> StoreResult<String> {
     let mut bytes = Vec::with_capacity(value.len());
     let mut rest = value.as_bytes();
@@ -184,7 +184,7 @@ fn decoded(value: &str) -> StoreResult<String> {
     String::from_utf8(bytes).map_err(|_| bad("an option is not UTF-8"))
 }
 
-/// The address itself may hold a password and is not repeated.
+/// An error without the address, which may contain a password.
 fn bad(why: &str) -> StoreError {
     StoreError::Unavailable(format!("the address of aiogram's Redis cannot be used: {why}").into())
 }
@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_says_all_options_and_keeps_the_rest() {
+    fn an_address_sets_all_options_and_keeps_the_rest() {
         let address = "redis://:s3cret@h/2?layout=aiogram&aiogram_prefix=shop%3Afsm&separator=%2F&with_bot_id=1\
             &with_business_connection_id=yes&with_destiny=true&strategy=chat_topic&state_ttl=60&data_ttl=90&prefix=own";
         let (plain, layout) = AiogramLayout::of_address(address).unwrap().unwrap();
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_option_is_refused_without_repeating_the_address() {
+    fn an_error_does_not_contain_the_address() {
         for option in [
             "layout=django",
             "with_bot_id=maybe",
@@ -225,11 +225,11 @@ mod tests {
     }
 
     #[test]
-    fn those_who_share_a_key_are_one_conversation() {
-        let group = |user, thread| DialogueKey { bot: 1, chat: -100, user, thread, business: "b".into() };
+    fn people_who_share_a_key_share_a_conversation() {
+        let group = |user, thread| ConversationKey { bot: 1, chat: -100, user, thread, business: "b".into() };
         for strategy in Strategy::all() {
             let layout = AiogramLayout::new().strategy(strategy);
-            for one in [group(5, 9), group(6, 9), group(5, 8), DialogueKey { chat: -200, ..group(5, 9) }] {
+            for one in [group(5, 9), group(6, 9), group(5, 8), ConversationKey { chat: -200, ..group(5, 9) }] {
                 let conversation = layout.conversation_of(one.clone());
                 assert_eq!(layout.names(&conversation), layout.names(&one), "{strategy}");
                 assert_eq!(layout.conversation_of(conversation.clone()), conversation, "{strategy}");

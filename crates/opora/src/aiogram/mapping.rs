@@ -1,19 +1,19 @@
-//! From aiogram's state names and data to the states of a dialogue, and back.
+//! Translates aiogram's states and data into states of a dialogue, and back.
 //!
-//! One closure for each state's name reads, one for all of them writes. A name that has no closure is an error that
-//! says so: no state is dropped or guessed.
+//! One closure per state's name reads, one for all states writes. A name without a closure is an error: no state is
+//! dropped or guessed.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::python_json::{Data, Unfit};
+use super::python_json::{Data, DataError};
 use crate::dialogue::{States, WrittenState};
 
-type Reads<S> = Box<dyn Fn(&Data) -> Result<S, Unfit> + Send + Sync>;
-type Writes<S> = Box<dyn Fn(&S, &mut Data) -> Result<&'static str, Unfit> + Send + Sync>;
-type Ends = Box<dyn Fn(&mut Data) + Send + Sync>;
+type ReadState<S> = Box<dyn Fn(&Data) -> Result<S, DataError> + Send + Sync>;
+type WriteState<S> = Box<dyn Fn(&S, &mut Data) -> Result<&'static str, DataError> + Send + Sync>;
+type EndState = Box<dyn Fn(&mut Data) + Send + Sync>;
 
-/// What aiogram keeps for one key.
+/// State and data of one key of aiogram.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Record {
     /// The state's name, such as `CreateOrderStates:client_phone`; empty if there is none.
@@ -22,43 +22,42 @@ pub struct Record {
     pub data: Data,
 }
 
-/// Turns what aiogram keeps into a state of a dialogue, and back.
+/// Translates records of aiogram into states of a dialogue, and back.
 pub trait Translate: Send + Sync {
-    /// The state that a record means.
-    fn translate(&self, record: &Record) -> Result<WrittenState, Untranslated>;
+    /// The state for a record.
+    fn translate(&self, record: &Record) -> Result<WrittenState, TranslateError>;
 
-    /// The record that a state makes of the data that is there. Whatever only imports needs none.
-    fn record(&self, state: &WrittenState, there: &Data) -> Result<Record, Untranslated> {
+    /// The record for a state, based on the existing data. Not needed for imports.
+    fn record(&self, state: &WrittenState, there: &Data) -> Result<Record, TranslateError> {
         let _ = there;
-        Err(Untranslated::NotMapped(state.place.to_string().into()))
+        Err(TranslateError::NotMapped(state.name.to_string().into()))
     }
 
-    /// What stays of the data when nothing is open any more; none where nothing is said on that: then all of it goes,
-    /// as by `state.clear()`.
-    fn remains(&self, there: &Data) -> Option<Data> {
+    /// The data that is kept when nothing is open any more. None deletes all of it, as `state.clear()` does.
+    fn data_after_end(&self, there: &Data) -> Option<Data> {
         let _ = there;
         None
     }
 }
 
-/// Why a record was not translated.
+/// Why a record cannot be translated.
 #[derive(Debug, thiserror::Error)]
-pub enum Untranslated {
-    /// Nobody said what this state's name means; empty for data without a state.
+pub enum TranslateError {
+    /// The state's name is not mapped. Empty for data without a state.
     #[error("the state `{0}` is not mapped")]
     NotMapped(Box<str>),
-    /// Its data does not make the state.
-    #[error("in the state `{state}`: {why}")]
-    Unfit {
+    /// The data does not fit the state.
+    #[error("in the state `{state}`: {error}")]
+    InvalidData {
         /// The state's name.
         state: Box<str>,
-        /// What is wrong with the data.
+        /// The error in the data.
         #[source]
-        why: Unfit,
+        error: DataError,
     },
 }
 
-/// What aiogram's names mean in a dialogue over the states `S`.
+/// Maps aiogram's states to the states `S` of a dialogue.
 ///
 /// ```
 /// use opora::aiogram::{Data, Mapping, Record};
@@ -92,55 +91,55 @@ pub enum Untranslated {
 /// # Ok::<(), opora::store::BoxError>(())
 /// ```
 pub struct Mapping<S> {
-    reads: BTreeMap<Box<str>, Reads<S>>,
-    write: Option<Writes<S>>,
-    end: Option<Ends>,
+    reads: BTreeMap<Box<str>, ReadState<S>>,
+    write: Option<WriteState<S>>,
+    end: Option<EndState>,
 }
 
 impl<S: States> Mapping<S> {
-    /// A mapping that knows no state yet.
+    /// An empty mapping.
     #[must_use]
     pub fn new() -> Self {
         Self { reads: BTreeMap::new(), write: None, end: None }
     }
 
-    /// Says what a state's name and its data mean. The empty name is data without a state.
+    /// Sets how a state is read from its data. The empty name is data without a state.
     #[must_use]
-    pub fn state(mut self, name: &str, read: impl Fn(&Data) -> Result<S, Unfit> + Send + Sync + 'static) -> Self {
+    pub fn state(mut self, name: &str, read: impl Fn(&Data) -> Result<S, DataError> + Send + Sync + 'static) -> Self {
         self.reads.insert(name.into(), Box::new(read));
         self
     }
 
-    /// Says how a state is written for aiogram: the closure puts what it carries into the data that is there, and gives
-    /// the state's name.
+    /// Sets how states are written: the closure puts the values of the state into the existing data and returns the
+    /// state's name.
     #[must_use]
     pub fn write(
         mut self,
-        write: impl Fn(&S, &mut Data) -> Result<&'static str, Unfit> + Send + Sync + 'static,
+        write: impl Fn(&S, &mut Data) -> Result<&'static str, DataError> + Send + Sync + 'static,
     ) -> Self {
         self.write = Some(Box::new(write));
         self
     }
 
-    /// Says what is taken out of the data when the dialogue is over. Without this all of it goes, as by
+    /// Sets what is removed from the data when the dialogue ends. Without this, all of it is deleted, as by
     /// `state.clear()`.
     #[must_use]
-    pub fn end(mut self, end: impl Fn(&mut Data) + Send + Sync + 'static) -> Self {
+    pub fn on_end(mut self, end: impl Fn(&mut Data) + Send + Sync + 'static) -> Self {
         self.end = Some(Box::new(end));
         self
     }
 
-    /// The state that a record means.
-    pub fn read(&self, record: &Record) -> Result<S, Untranslated> {
+    /// The state for a record.
+    pub fn read(&self, record: &Record) -> Result<S, TranslateError> {
         let Record { state, data } = record;
-        let read = self.reads.get(state).ok_or_else(|| Untranslated::NotMapped(state.clone()))?;
-        read(data).map_err(|why| Untranslated::Unfit { state: state.clone(), why })
+        let read = self.reads.get(state).ok_or_else(|| TranslateError::NotMapped(state.clone()))?;
+        read(data).map_err(|error| TranslateError::InvalidData { state: state.clone(), error })
     }
 
-    /// The record that a state makes of the data that is there.
-    pub fn write_back(&self, state: &S, there: &Data) -> Result<Record, Untranslated> {
-        let unfit = |why| Untranslated::Unfit { state: state.name().into(), why };
-        let write = self.write.as_ref().ok_or_else(|| Untranslated::NotMapped(state.name().into()))?;
+    /// The record for a state, based on the existing data.
+    pub fn write_back(&self, state: &S, there: &Data) -> Result<Record, TranslateError> {
+        let unfit = |error| TranslateError::InvalidData { state: state.name().into(), error };
+        let write = self.write.as_ref().ok_or_else(|| TranslateError::NotMapped(state.name().into()))?;
         let mut data = there.clone();
         let name = write(state, &mut data).map_err(unfit)?;
         Ok(Record { state: name.into(), data })
@@ -148,43 +147,48 @@ impl<S: States> Mapping<S> {
 }
 
 impl<S: States> Translate for Mapping<S> {
-    fn translate(&self, record: &Record) -> Result<WrittenState, Untranslated> {
-        let unfit = |error| Untranslated::Unfit { state: record.state.clone(), why: Unfit::Other(Box::new(error)) };
-        WrittenState::of(&self.read(record)?).map_err(unfit)
+    fn translate(&self, record: &Record) -> Result<WrittenState, TranslateError> {
+        let unfit = |error| TranslateError::InvalidData {
+            state: record.state.clone(),
+            error: DataError::Other(Box::new(error)),
+        };
+        WrittenState::from_state(&self.read(record)?).map_err(unfit)
     }
 
-    fn record(&self, state: &WrittenState, there: &Data) -> Result<Record, Untranslated> {
-        if *state.place.dialogue != *S::DIALOGUE {
-            return Err(Untranslated::NotMapped(state.place.to_string().into()));
+    fn record(&self, state: &WrittenState, there: &Data) -> Result<Record, TranslateError> {
+        if *state.name.dialogue != *S::DIALOGUE {
+            return Err(TranslateError::NotMapped(state.name.to_string().into()));
         }
-        let unfit =
-            |error| Untranslated::Unfit { state: state.place.state.clone(), why: Unfit::Other(Box::new(error)) };
+        let unfit = |error| TranslateError::InvalidData {
+            state: state.name.state.clone(),
+            error: DataError::Other(Box::new(error)),
+        };
         self.write_back(&serde_json::from_str(state.state.get()).map_err(unfit)?, there)
     }
 
-    fn remains(&self, there: &Data) -> Option<Data> {
+    fn data_after_end(&self, there: &Data) -> Option<Data> {
         let mut data = there.clone();
         self.end.as_ref()?(&mut data);
         Some(data)
     }
 }
 
-/// Of several dialogues, the first that knows the state's name.
+/// Uses the first of several mappings that knows the state's name.
 impl Translate for Vec<Box<dyn Translate>> {
-    fn translate(&self, record: &Record) -> Result<WrittenState, Untranslated> {
+    fn translate(&self, record: &Record) -> Result<WrittenState, TranslateError> {
         let answers = self.iter().map(|one| one.translate(record));
-        let known = answers.into_iter().find(|answer| !matches!(answer, Err(Untranslated::NotMapped(_))));
-        known.unwrap_or_else(|| Err(Untranslated::NotMapped(record.state.clone())))
+        let known = answers.into_iter().find(|answer| !matches!(answer, Err(TranslateError::NotMapped(_))));
+        known.unwrap_or_else(|| Err(TranslateError::NotMapped(record.state.clone())))
     }
 
-    fn record(&self, state: &WrittenState, there: &Data) -> Result<Record, Untranslated> {
+    fn record(&self, state: &WrittenState, there: &Data) -> Result<Record, TranslateError> {
         let answers = self.iter().map(|one| one.record(state, there));
-        let known = answers.into_iter().find(|answer| !matches!(answer, Err(Untranslated::NotMapped(_))));
-        known.unwrap_or_else(|| Err(Untranslated::NotMapped(state.place.to_string().into())))
+        let known = answers.into_iter().find(|answer| !matches!(answer, Err(TranslateError::NotMapped(_))));
+        known.unwrap_or_else(|| Err(TranslateError::NotMapped(state.name.to_string().into())))
     }
 
-    fn remains(&self, there: &Data) -> Option<Data> {
-        self.iter().find_map(|one| one.remains(there))
+    fn data_after_end(&self, there: &Data) -> Option<Data> {
+        self.iter().find_map(|one| one.data_after_end(there))
     }
 }
 
@@ -222,28 +226,28 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_not_mapped_is_an_error_with_the_name() {
+    fn an_unmapped_name_is_an_error() {
         for name in ["Order:city", ""] {
             let error = mapping().read(&record(name, "{}")).unwrap_err();
-            assert!(matches!(error, Untranslated::NotMapped(said) if *said == *name));
+            assert!(matches!(error, TranslateError::NotMapped(state) if *state == *name));
         }
-        assert!(matches!(mapping().write_back(&Order::Name, &Data::default()), Err(Untranslated::NotMapped(_))));
+        assert!(matches!(mapping().write_back(&Order::Name, &Data::default()), Err(TranslateError::NotMapped(_))));
     }
 
     #[test]
-    fn data_that_does_not_make_the_state_is_an_error_with_the_field() {
+    fn data_that_does_not_fit_is_an_error_with_the_field() {
         let error = mapping().read(&record("Order:phone", "{}")).unwrap_err();
         assert_eq!(error.to_string(), "in the state `Order:phone`: there is no `name`");
     }
 
     #[test]
-    fn a_translated_record_is_what_a_turn_would_have_stored() {
+    fn a_translated_record_is_stored_like_a_turns_state() {
         let written = mapping().translate(&record("Order:phone", r#"{"name": "Anna"}"#)).unwrap();
         let stored = written.stored(crate::store::Version(3), None).unwrap();
         assert_eq!(
             &*stored.value,
             r#"{"slots":[{"stack":[{"dialogue":"order","schema":1,"at":"phone","state":{"Phone":{"name":"Anna"}},"entry":3}]}]}"#
         );
-        assert_eq!(stored.places[0].to_string(), "order:phone");
+        assert_eq!(stored.states[0].to_string(), "order:phone");
     }
 }

@@ -1,11 +1,8 @@
-//! JSON as Python's `json` module writes it, kept without loss.
+//! JSON as Python's `json` module writes it, without loss.
 //!
-//! Numbers stay the digits that they are, so that integers beyond 64 bits, `NaN` and `Infinity` go through unchanged;
-//! dictionaries keep their order and entries of the same name; texts may hold halves of surrogate pairs. What Python
-//! wrote with its default settings is written again byte for byte. Other spellings, such as spaces left out, are read
-//! and written in Python's own.
-//!
-//! Nothing here knows of aiogram.
+//! Numbers keep their digits, so integers beyond 64 bits, `NaN` and `Infinity` stay unchanged. Dictionaries keep their
+//! order and duplicate names. Texts may contain lone surrogates. What Python wrote with its default settings is written
+//! back byte for byte; other formatting is read, and written in Python's default format.
 
 use std::fmt;
 
@@ -21,12 +18,12 @@ mod reader;
 mod tests;
 mod text;
 
-/// How deep dictionaries and lists may lie in one another; Python's own reader gives up not far beyond.
+/// How deep dictionaries and lists may be nested. Python's own limit is not much higher.
 const DEPTH_MAX: usize = 500;
-/// How deep serde reads.
+/// The nesting limit of serde_json.
 const DEPTH_FOR_SERDE: usize = 100;
 
-/// A value of Python's, as far as JSON carries it.
+/// A value of Python's JSON.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// `None`.
@@ -37,114 +34,114 @@ pub enum Value {
     Number(Number),
     /// A `str`.
     Text(Text),
-    /// A `list`, or what was a tuple.
+    /// A `list` or a tuple.
     List(Vec<Value>),
     /// A `dict`.
     Dict(Data),
 }
 
-/// A number by its digits, or `NaN`, `Infinity`, `-Infinity`.
+/// A number as its digits, or `NaN`, `Infinity`, `-Infinity`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Number(Box<str>);
 
-/// A dictionary: names and values in their order.
+/// A dictionary that keeps its order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Data {
     entries: Vec<(Text, Value)>,
 }
 
-/// Why bytes are not what Python's `json` could have written.
+/// A syntax error in JSON of Python.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{what} at byte {at}")]
-pub struct NotPythonJson {
-    /// What was found or missed; nothing of the content.
-    pub what: &'static str,
-    /// Where.
+#[error("{message} at byte {at}")]
+pub struct PythonJsonError {
+    /// The error, without any content.
+    pub message: &'static str,
+    /// The position in bytes.
     pub at: usize,
 }
 
-/// Why a value cannot be used here.
+/// Why a value cannot be read or written.
 #[derive(Debug, thiserror::Error)]
-pub enum Unfit {
-    /// It is not there, and the type has nothing for that.
+pub enum DataError {
+    /// The name is missing, and the type has no value for that.
     #[error("there is no `{0}`")]
     Missing(Box<str>),
-    /// JSON has nothing for it, though Python writes it.
-    #[error("`{field}` {why}")]
-    NoJson {
-        /// Where, from the outermost name on.
+    /// Python writes it, but it is not valid JSON.
+    #[error("`{field}` {reason}")]
+    NotJson {
+        /// The path of the field.
         field: String,
-        /// What it holds.
-        why: &'static str,
+        /// What is not valid.
+        reason: &'static str,
     },
-    /// It has another shape than the type.
+    /// It does not fit the type.
     #[error("`{field}` does not fit: {source}")]
-    OtherShape {
-        /// Its name; empty for all of them.
+    WrongType {
+        /// The name; empty for the whole dictionary.
         field: Box<str>,
-        /// What serde stumbled on.
+        /// The error of serde.
         source: serde_json::Error,
     },
-    /// The application says so.
+    /// An error of the application.
     #[error(transparent)]
     Other(#[from] BoxError),
 }
 
 impl Data {
-    /// Reads a dictionary.
-    pub fn parse(json: &[u8]) -> Result<Self, NotPythonJson> {
+    /// Parses a dictionary.
+    pub fn parse(json: &[u8]) -> Result<Self, PythonJsonError> {
         match Value::parse(json)? {
             Value::Dict(data) => Ok(data),
-            _ => Err(NotPythonJson { what: "a dictionary was expected, and it is something else", at: 0 }),
+            _ => Err(PythonJsonError { message: "expected a dictionary", at: 0 }),
         }
     }
 
-    /// Whether nothing is in it. aiogram keeps no key for that.
+    /// Whether it is empty. aiogram stores no key then.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// The value of a name; of several, the last, as in Python.
+    /// The value of a name; of duplicates the last, as in Python.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Value> {
         let name = Text::new(name);
         self.entries.iter().rev().find(|(known, _)| *known == name).map(|(_, value)| value)
     }
 
-    /// Reads one value as a type of Rust's. One that is not there is a `None` for an `Option`.
-    pub fn read<T: DeserializeOwned>(&self, name: &str) -> Result<T, Unfit> {
+    /// Reads a value as a Rust type. A missing value is `None` for an `Option`.
+    pub fn read<T: DeserializeOwned>(&self, name: &str) -> Result<T, DataError> {
         let Some(value) = self.get(name) else {
-            return serde_json::from_str("null").map_err(|_| Unfit::Missing(name.into()));
+            return serde_json::from_str("null").map_err(|_| DataError::Missing(name.into()));
         };
         let json = value.to_json(name)?;
-        serde_json::from_str(&json).map_err(|source| Unfit::OtherShape { field: name.into(), source })
+        serde_json::from_str(&json).map_err(|source| DataError::WrongType { field: name.into(), source })
     }
 
-    /// Reads everything as a struct of Rust's.
-    pub fn read_all<T: DeserializeOwned>(&self) -> Result<T, Unfit> {
+    /// Reads the whole dictionary as a Rust struct.
+    pub fn read_all<T: DeserializeOwned>(&self) -> Result<T, DataError> {
         self.check("", 0)?;
-        serde_json::from_str(&self.to_string()).map_err(|source| Unfit::OtherShape { field: Box::default(), source })
+        serde_json::from_str(&self.to_string()).map_err(|source| DataError::WrongType { field: Box::default(), source })
     }
 
-    /// Sets a value, in its place if the name is there, else at the end.
-    pub fn set(&mut self, name: &str, value: &(impl Serialize + ?Sized)) -> Result<(), Unfit> {
-        let json = serde_json::to_vec(value).map_err(|source| Unfit::OtherShape { field: name.into(), source })?;
-        let value = Value::parse(&json).map_err(|error| Unfit::Other(error.into()))?;
+    /// Sets a value. A new name is added at the end.
+    pub fn set(&mut self, name: &str, value: &(impl Serialize + ?Sized)) -> Result<(), DataError> {
+        let json = serde_json::to_vec(value).map_err(|source| DataError::WrongType { field: name.into(), source })?;
+        let value = Value::parse(&json).map_err(|error| DataError::Other(error.into()))?;
         self.put(name, value);
         Ok(())
     }
 
-    /// The same with a value of Python's.
+    /// Sets a Python value.
     pub fn put(&mut self, name: &str, value: Value) {
         let name = Text::new(name);
         match self.entries.iter_mut().rev().find(|(known, _)| *known == name) {
-            Some((_, there)) => *there = value,
+            Some((_, existing)) => *existing = value,
             None => self.entries.push((name, value)),
         }
     }
 
-    /// Takes a name away; false if it was not there.
+    /// Removes a name. False if it was missing.
     pub fn remove(&mut self, name: &str) -> bool {
         let name = Text::new(name);
         let before = self.entries.len();
@@ -157,12 +154,12 @@ impl Data {
         self.entries.iter().map(|(name, value)| (name, value))
     }
 
-    fn check(&self, field: &str, depth: usize) -> Result<(), Unfit> {
+    fn check(&self, field: &str, depth: usize) -> Result<(), DataError> {
         for (name, value) in &self.entries {
             let dot = if field.is_empty() { "" } else { "." };
             let field = format!("{field}{dot}{name}");
-            if name.read().is_none() {
-                return Err(Unfit::NoJson { field, why: "has half a character in its name" });
+            if name.decode().is_none() {
+                return Err(DataError::NotJson { field, reason: "has half a character in its name" });
             }
             value.check(&field, depth + 1)?;
         }
@@ -171,25 +168,25 @@ impl Data {
 }
 
 impl Value {
-    /// Reads any value.
-    pub fn parse(json: &[u8]) -> Result<Self, NotPythonJson> {
+    /// Parses any value.
+    pub fn parse(json: &[u8]) -> Result<Self, PythonJsonError> {
         reader::read(json)
     }
 
-    /// The value in JSON proper, for serde; `field` is how an error names it.
-    pub fn to_json(&self, field: &str) -> Result<String, Unfit> {
+    /// The value as valid JSON. `field` is its name for errors.
+    pub fn to_json(&self, field: &str) -> Result<String, DataError> {
         self.check(field, 0)?;
         Ok(self.to_string())
     }
 
-    fn check(&self, field: &str, depth: usize) -> Result<(), Unfit> {
-        let no_json = |why| Err(Unfit::NoJson { field: field.to_owned(), why });
+    fn check(&self, field: &str, depth: usize) -> Result<(), DataError> {
+        let no_json = |reason| Err(DataError::NotJson { field: field.to_owned(), reason });
         if depth > DEPTH_FOR_SERDE {
             return no_json("is nested too deep");
         }
         match self {
             Self::Number(number) if !number.is_finite() => no_json("is NaN or infinite, and JSON has no such number"),
-            Self::Text(text) if text.read().is_none() => no_json("has half a character in its text"),
+            Self::Text(text) if text.decode().is_none() => no_json("has half a character in its text"),
             Self::List(items) => items.iter().try_for_each(|item| item.check(field, depth + 1)),
             Self::Dict(data) => data.check(field, depth + 1),
             _ => Ok(()),
@@ -198,13 +195,13 @@ impl Value {
 }
 
 impl Number {
-    /// Its digits.
+    /// The digits.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Whether it is not `NaN` or infinite.
+    /// Whether it is neither `NaN` nor infinite.
     #[must_use]
     pub fn is_finite(&self) -> bool {
         !self.0.contains(['N', 'I'])

@@ -1,54 +1,54 @@
-//! How a bot is told to stop: once kindly, twice at once.
+//! Tells a bot to stop: in order, or at once.
 
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-/// Tells a bot to stop. Clones share one wish.
+/// Tells a bot to stop. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Stop {
-    pub(super) begin: CancellationToken,
-    pub(super) cut: CancellationToken,
+    pub(super) requested: CancellationToken,
+    pub(super) now: CancellationToken,
 }
 
 impl Stop {
-    /// One that nobody has called yet.
+    /// A new `Stop`, not called yet.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// One that SIGINT or SIGTERM calls: the first to stop in order, a second to cut that short.
+    /// A `Stop` that SIGINT and SIGTERM call. The first signal stops in order, a second one stops at once.
     pub fn on_signals() -> std::io::Result<Self> {
         let stop = Self::new();
         let mut interrupt = signal(SignalKind::interrupt())?;
         let mut terminate = signal(SignalKind::terminate())?;
-        let told = stop.clone();
+        let called = stop.clone();
         tokio::spawn(async move {
             loop {
                 let name = tokio::select! {
                     _ = interrupt.recv() => "SIGINT",
                     _ = terminate.recv() => "SIGTERM",
                 };
-                if told.begin.is_cancelled() {
-                    tracing::warn!(signal = name, "told to stop a second time: cutting short");
-                    told.cut_short();
+                if called.requested.is_cancelled() {
+                    tracing::warn!(signal = name, "second stop signal: stopping now");
+                    called.stop_now();
                 } else {
                     tracing::info!(signal = name, "told to stop");
-                    told.stop();
+                    called.stop();
                 }
             }
         });
         Ok(stop)
     }
 
-    /// Stop in order: finish the turns under way, send what is said, give the lease back.
+    /// Stops in order: finishes running turns, sends the outbox, releases the lease.
     pub fn stop(&self) {
-        self.begin.cancel();
+        self.requested.cancel();
     }
 
-    /// Wait for nothing any more. What is not finished is done after the next start.
-    pub fn cut_short(&self) {
-        self.begin.cancel();
-        self.cut.cancel();
+    /// Stops without waiting. Unfinished work continues after the next start.
+    pub fn stop_now(&self) {
+        self.requested.cancel();
+        self.now.cancel();
     }
 }

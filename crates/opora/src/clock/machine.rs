@@ -1,8 +1,8 @@
-//! The machine's time: counted from the start, never set.
+//! The machine's time, counted from the start of the process.
 //!
-//! The monotonic clock stands still while a machine sleeps; how long that was, the system's uptime tells. It has really
-//! passed, so it counts. Where the wall clock was set meanwhile, nobody here can say which of the two is right: an hour
-//! too many would end dialogues early. So that is only told, and a start believes the wall clock anew.
+//! The monotonic clock stops while a machine is suspended. The uptime of the system shows for how long, and that time
+//! is added. If the wall clock is set while the process runs, it is unknown which clock is right, and a wrong hour
+//! would end dialogues early. So the difference is only logged. The next start reads the wall clock again.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
@@ -11,47 +11,47 @@ use parking_lot::Mutex;
 
 use super::Millis;
 
-/// Smaller differences are nobody's business: clocks are corrected by as much.
-const NOTICED: Duration = Duration::from_secs(5);
-/// How often the other clocks are looked at while they differ.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// A difference is told once it has stayed for so long.
-const STAYS: Duration = Duration::from_secs(60);
+/// Smaller differences are ignored, because clocks are routinely corrected by that much.
+const TOLERANCE: Duration = Duration::from_secs(5);
+/// How often the clocks are compared while they differ.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
+/// A difference is logged after it has lasted this long.
+const LOG_AFTER: Duration = Duration::from_secs(60);
 
-/// Time that is counted from a start.
+/// A clock that counts from its start.
 #[derive(Debug)]
 pub(super) struct Machine {
     started_at: Millis,
     uptime_at_start: Option<Duration>,
-    /// For how long the machine has slept since; it never becomes less.
+    /// How long the machine was suspended since the start. It never decreases.
     slept_ms: AtomicI64,
-    /// The wall clock was elsewhere when it was last looked at.
-    is_apart: AtomicBool,
+    /// Whether the wall clock differed at the last check.
+    differs: AtomicBool,
     difference: Mutex<Difference>,
 }
 
-/// What the machine's clocks say at one moment.
+/// The readings of the machine's clocks at one moment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Readings {
-    /// Since the start, as long as the machine did not sleep.
+    /// The time since the start, without suspended time.
     pub(super) steady: Duration,
     pub(super) wall: Millis,
 }
 
-/// The difference between the wall clock and this one.
+/// The difference between the wall clock and this clock.
 #[derive(Debug, Default)]
 struct Difference {
-    looked_at: Option<Duration>,
+    checked_at: Option<Duration>,
     since: Option<Duration>,
-    told_ms: Option<i64>,
+    logged_ms: Option<i64>,
 }
 
-/// What a look at the other clocks has found.
+/// An event to log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Found {
-    Slept(Duration),
-    /// The wall clock has been elsewhere for a while; by so much it is ahead.
-    Apart {
+enum ClockEvent {
+    Suspended(Duration),
+    /// The wall clock has differed for a while.
+    WallClockSet {
         ahead_ms: i64,
     },
 }
@@ -62,86 +62,83 @@ impl Machine {
             started_at,
             uptime_at_start,
             slept_ms: AtomicI64::new(0),
-            is_apart: AtomicBool::new(false),
+            differs: AtomicBool::new(false),
             difference: Mutex::default(),
         }
     }
 
-    /// The time by these readings. `uptime` is for how long the system runs, sleep included, where that is known; it is
-    /// asked for only where the others differ.
+    /// The time at these readings; logs events. `uptime` returns the time since boot, including suspended time. It is
+    /// called only if the clocks differ.
     pub(super) fn now(&self, readings: Readings, uptime: impl FnOnce() -> Option<Duration>) -> Millis {
-        let (now, found) = self.at(readings, uptime);
-        match found {
+        let (now, event) = self.at(readings, uptime);
+        match event {
             None => {}
-            Some(Found::Slept(slept)) => {
-                tracing::warn!(seconds = slept.as_secs(), "the machine has slept; that time counts");
+            Some(ClockEvent::Suspended(slept)) => {
+                tracing::warn!(seconds = slept.as_secs(), "the machine was suspended; that time counts");
             }
-            Some(Found::Apart { ahead_ms }) => tracing::error!(
+            Some(ClockEvent::WallClockSet { ahead_ms }) => tracing::error!(
                 ahead_seconds = ahead_ms / 1000,
-                "the machine's date was set while this process runs, which goes by the date of its start: if the new one \
-                 is right, restart it"
+                "the system clock was changed; this process keeps its own time. If the new time is right, restart \
+                 the process"
             ),
         }
         now
     }
 
-    /// The time by these readings, and what there is to tell.
-    fn at(&self, now: Readings, uptime: impl FnOnce() -> Option<Duration>) -> (Millis, Option<Found>) {
-        if is_near(now.wall, self.counted(now.steady)) && !self.is_apart.load(Ordering::Relaxed) {
+    /// The time at these readings, and an event to log.
+    fn at(&self, now: Readings, uptime: impl FnOnce() -> Option<Duration>) -> (Millis, Option<ClockEvent>) {
+        if is_near_ms(now.wall.0, self.counted(now.steady).0) && !self.differs.load(Ordering::Relaxed) {
             return (self.counted(now.steady), None);
         }
-        let found = self.look(now, uptime);
-        (self.counted(now.steady), found)
+        let event = self.check(now, uptime);
+        (self.counted(now.steady), event)
     }
 
     fn counted(&self, steady: Duration) -> Millis {
         Millis(self.started_at.plus(steady).0.saturating_add(self.slept_ms.load(Ordering::Relaxed)))
     }
 
-    fn look(&self, now: Readings, uptime: impl FnOnce() -> Option<Duration>) -> Option<Found> {
+    fn check(&self, now: Readings, uptime: impl FnOnce() -> Option<Duration>) -> Option<ClockEvent> {
         let mut difference = self.difference.lock();
-        if difference.looked_at.is_some_and(|at| now.steady < at + LOOK_EVERY) {
+        if difference.checked_at.is_some_and(|at| now.steady < at + CHECK_INTERVAL) {
             return None;
         }
-        difference.looked_at = Some(now.steady);
-        let slept = self.sleep(now.steady, uptime());
-        let ahead_ms = now.wall.0.saturating_sub(self.counted(now.steady).0);
-        let is_near = is_near(now.wall, self.counted(now.steady));
-        self.is_apart.store(!is_near, Ordering::Relaxed);
+        difference.checked_at = Some(now.steady);
+        let suspended = self.count_suspended(now.steady, uptime());
+        let counted = self.counted(now.steady);
+        let ahead_ms = now.wall.0.saturating_sub(counted.0);
+        let is_near = is_near_ms(now.wall.0, counted.0);
+        self.differs.store(!is_near, Ordering::Relaxed);
         if is_near {
             difference.since = None;
-            difference.told_ms = None;
-            return slept;
+            difference.logged_ms = None;
+            return suspended;
         }
         let since = *difference.since.get_or_insert(now.steady);
-        let is_told = difference.told_ms.is_some_and(|told| is_near_ms(told, ahead_ms));
-        if is_told || now.steady.saturating_sub(since) < STAYS {
-            return slept;
+        let is_logged = difference.logged_ms.is_some_and(|logged| is_near_ms(logged, ahead_ms));
+        if is_logged || now.steady.saturating_sub(since) < LOG_AFTER {
+            return suspended;
         }
-        difference.told_ms = Some(ahead_ms);
-        Some(Found::Apart { ahead_ms })
+        difference.logged_ms = Some(ahead_ms);
+        Some(ClockEvent::WallClockSet { ahead_ms })
     }
 
-    /// Counts the time for which the machine has slept; answers it if it is new.
-    fn sleep(&self, steady: Duration, uptime: Option<Duration>) -> Option<Found> {
+    /// Adds the time that the machine was suspended. Returns an event if it is new.
+    fn count_suspended(&self, steady: Duration, uptime: Option<Duration>) -> Option<ClockEvent> {
         let up = uptime?.checked_sub(self.uptime_at_start?)?;
         let slept = i64::try_from(up.saturating_sub(steady).as_millis()).ok()?;
         let before = self.slept_ms.load(Ordering::Relaxed);
         if slept <= before || is_near_ms(slept, before) {
             return None;
         }
-        // Only under the lock of the difference, so nobody has counted it meanwhile.
+        // The caller holds the lock of `difference`, so no other thread counts this.
         self.slept_ms.store(slept, Ordering::Relaxed);
-        Some(Found::Slept(Duration::from_millis(slept.abs_diff(before))))
+        Some(ClockEvent::Suspended(Duration::from_millis(slept.abs_diff(before))))
     }
 }
 
-fn is_near(one: Millis, other: Millis) -> bool {
-    is_near_ms(one.0, other.0)
-}
-
 fn is_near_ms(one: i64, other: i64) -> bool {
-    Duration::from_millis(one.abs_diff(other)) < NOTICED
+    Duration::from_millis(one.abs_diff(other)) < TOLERANCE
 }
 
 #[cfg(test)]
@@ -153,66 +150,66 @@ mod tests {
     const HOUR: Duration = Duration::from_secs(3600);
     const SECOND: Duration = Duration::from_secs(1);
 
-    /// A clock whose readings a test sets by hand.
-    struct ByHand {
+    /// A clock with manual readings.
+    struct ManualReadings {
         machine: Machine,
         steady: Duration,
         slept: Duration,
         wall_ahead_ms: i64,
     }
 
-    impl ByHand {
+    impl ManualReadings {
         fn new() -> Self {
             let machine = Machine::start(START, Some(UP));
             Self { machine, steady: Duration::ZERO, slept: Duration::ZERO, wall_ahead_ms: 0 }
         }
 
-        /// So long after the start it says this, after some time more.
-        fn after(&mut self, more: Duration) -> (Duration, Option<Found>) {
+        /// Advances the clock. Returns its time since the start, and the event.
+        fn after(&mut self, more: Duration) -> (Duration, Option<ClockEvent>) {
             self.steady += more;
             let wall = Millis(START.plus(self.steady + self.slept).0 + self.wall_ahead_ms);
             let up = UP + self.steady + self.slept;
-            let (now, found) = self.machine.at(Readings { steady: self.steady, wall }, || Some(up));
-            (now.since(START), found)
+            let (now, event) = self.machine.at(Readings { steady: self.steady, wall }, || Some(up));
+            (now.since(START), event)
         }
     }
 
     #[test]
-    fn time_that_the_machine_slept_counts_at_once() {
-        let mut clock = ByHand::new();
+    fn suspended_time_counts_at_once() {
+        let mut clock = ManualReadings::new();
         assert_eq!(clock.after(HOUR), (HOUR, None));
         clock.slept = 8 * HOUR;
-        assert_eq!(clock.after(SECOND), (9 * HOUR + SECOND, Some(Found::Slept(8 * HOUR))));
+        assert_eq!(clock.after(SECOND), (9 * HOUR + SECOND, Some(ClockEvent::Suspended(8 * HOUR))));
         assert_eq!(clock.after(SECOND), (9 * HOUR + 2 * SECOND, None));
         clock.slept += HOUR;
-        assert_eq!(clock.after(SECOND), (10 * HOUR + 3 * SECOND, Some(Found::Slept(HOUR))));
+        assert_eq!(clock.after(SECOND), (10 * HOUR + 3 * SECOND, Some(ClockEvent::Suspended(HOUR))));
     }
 
     #[test]
-    fn a_wall_clock_that_is_set_changes_nothing_and_is_told_once_it_stays() {
+    fn a_changed_wall_clock_is_only_logged() {
         for ahead_ms in [3_600_000, -3_600_000, 20 * 365 * 24 * 3_600_000] {
-            let mut clock = ByHand::new();
+            let mut clock = ManualReadings::new();
             clock.after(HOUR);
             clock.wall_ahead_ms = ahead_ms;
-            let mut told = Vec::new();
+            let mut events = Vec::new();
             for second in 1..=300_u32 {
-                let (now, found) = clock.after(SECOND);
+                let (now, event) = clock.after(SECOND);
                 assert_eq!(now, HOUR + second * SECOND);
-                told.extend(found);
+                events.extend(event);
             }
-            assert_eq!(told, [Found::Apart { ahead_ms }]);
-            // It was a mistake, and is made once more.
+            assert_eq!(events, [ClockEvent::WallClockSet { ahead_ms }]);
+            // The clock is set back, and changed once more.
             clock.wall_ahead_ms = 0;
             assert_eq!(clock.after(SECOND).1, None);
             clock.wall_ahead_ms = ahead_ms;
             assert_eq!(clock.after(SECOND).1, None);
-            assert_eq!(clock.after(STAYS).1, Some(Found::Apart { ahead_ms }));
+            assert_eq!(clock.after(LOG_AFTER).1, Some(ClockEvent::WallClockSet { ahead_ms }));
         }
     }
 
     #[test]
-    fn a_jump_that_does_not_stay_is_not_worth_a_word() {
-        let mut clock = ByHand::new();
+    fn a_short_jump_is_not_logged() {
+        let mut clock = ManualReadings::new();
         for ahead_ms in [3_600_000, 0, -3_600_000, 0] {
             clock.wall_ahead_ms = ahead_ms;
             for _ in 0..30 {
@@ -222,11 +219,11 @@ mod tests {
     }
 
     #[test]
-    fn without_an_uptime_sleep_looks_like_a_date_that_was_set() {
+    fn without_uptime_a_suspension_looks_like_a_changed_clock() {
         let machine = Machine::start(START, None);
         let at = |steady| machine.at(Readings { steady, wall: START.plus(steady + HOUR) }, || None);
         assert_eq!(at(SECOND), (START.plus(SECOND), None));
-        let later = SECOND + STAYS;
-        assert_eq!(at(later), (START.plus(later), Some(Found::Apart { ahead_ms: 3_600_000 })));
+        let later = SECOND + LOG_AFTER;
+        assert_eq!(at(later), (START.plus(later), Some(ClockEvent::WallClockSet { ahead_ms: 3_600_000 })));
     }
 }

@@ -1,45 +1,46 @@
-//! A conversation as it is stored: which dialogues are open, where each stands, and how it got there.
+//! A conversation as it is stored: its tracks, their open dialogues, states and history.
 //!
-//! Fields that are empty are not written, and fields that are not known are not minded: an older program reads what a
-//! newer one wrote as long as the states themselves load. States stay unread until somebody needs them.
+//! Empty fields are not written and unknown fields are ignored, so an older program reads what a newer one wrote as
+//! long as the states themselves load. States are parsed only when they are needed.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::Child;
-use crate::asking::{Asker, Speaker};
 use crate::clock::Millis;
-use crate::store::{Place, Stored, Version};
+use crate::requester::{Requester, RunningHandler};
+use crate::store::{StateName, StoredState, Version};
 
-/// Dialogues side by side in one conversation.
-pub(crate) const SLOTS_MAX: usize = 8;
-/// Dialogues that wait for one another in one slot.
+/// How many tracks a conversation may have.
+pub(crate) const TRACKS_MAX: usize = 8;
+/// How many dialogues may be on the stack of one track.
 pub(crate) const STACK_MAX: usize = 8;
 const USED_MAX: usize = 16;
 const OFFERS_MAX: usize = 16;
 const ALBUMS_MAX: usize = 4;
 
-/// Everything that is open under one key.
+/// The state of one conversation.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Conversation {
-    /// The slot that hears texts.
+    /// The foreground: the track that gets texts.
     #[serde(default, skip_serializing_if = "str::is_empty")]
     pub front: Box<str>,
-    /// The last is the one that was opened or brought to the front last.
-    pub slots: Vec<Slot>,
-    /// Albums that were heard of late, so that stragglers are known as such.
+    /// The last one was opened or brought to the front last.
+    #[serde(rename = "slots")]
+    pub tracks: Vec<Track>,
+    /// Recent albums, to recognise their late items.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub albums: Vec<Box<str>>,
-    /// How long they are remembered where the last of them has left nothing open.
+    /// Until when `albums` are remembered while nothing is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub albums_until: Option<Millis>,
-    /// The person's language, for when time speaks and not the person.
+    /// The person's language, for turns without an update.
     #[serde(default, skip_serializing_if = "str::is_empty")]
     pub language: Box<str>,
-    /// It was chosen here, whatever the person's Telegram says.
+    /// Whether a handler chose `language`. It then overrides the language of the person's Telegram.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_language_chosen: bool,
-    /// An entry's button that was pressed last and has left nothing open: a second tap must find that out.
+    /// The last pressed button of an entry, if it left nothing open. A second tap on it is ignored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pressed: Option<Pressed>,
 }
@@ -47,46 +48,46 @@ pub(crate) struct Conversation {
 /// A button that was just pressed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Pressed {
-    /// As Telegram sends it.
+    /// The data with its tag, as Telegram sends it.
     pub data: Box<str>,
-    /// When it may be pressed anew.
+    /// When it may be pressed again.
     pub until: Millis,
 }
 
-/// A dialogue, with those that wait for it below.
+/// A track: a dialogue, and below it on the stack the parents that wait for it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Slot {
-    /// Empty for the one that is always there.
+pub(crate) struct Track {
+    /// Empty for the main track.
     #[serde(default, skip_serializing_if = "str::is_empty")]
     pub name: Box<str>,
-    /// The last is the one that speaks.
+    /// The last frame is the top: the dialogue that gets inputs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stack: Vec<Frame>,
-    /// Buttons that were pressed since the state was entered, as Telegram sends them.
+    /// Data of the buttons that were pressed since the state was entered, with their tags.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub used: Vec<Box<str>>,
-    /// Later turns of this state that offered buttons; kept only where slots must be told apart.
+    /// Later turns of this state that offered buttons. Recorded only if there are several tracks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub offers: Vec<Version>,
-    /// The turn in which the speaking dialogue came back from its child; 0 if its own entry is later.
+    /// The turn in which a child returned to the top dialogue. 0 if the state was entered later.
     #[serde(default, skip_serializing_if = "Version::is_zero")]
     pub returned: Version,
-    /// When its life is over.
+    /// When the track expires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Millis>,
-    /// What stood here when a turn failed for good: the draft that "Try again" takes up.
+    /// The draft: the stack that "Try again" resumes after a failed turn.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kept: Vec<Frame>,
-    /// The turn that kept it: what was offered before is about an earlier draft.
+    /// The turn that kept the draft. Buttons offered before it belong to an earlier draft.
     #[serde(default, skip_serializing_if = "Version::is_zero")]
     pub kept_since: Version,
 }
 
-/// One dialogue and where it stands.
+/// A dialogue on the stack of a track.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Frame {
     pub dialogue: Box<str>,
-    /// The version of the shape that `state` and `history` have.
+    /// The version of `state` and `history`, [`States::VERSION`](super::States::VERSION).
     pub schema: u32,
     /// The state's name.
     pub at: Box<str>,
@@ -95,7 +96,7 @@ pub(crate) struct Frame {
     pub entry: Version,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<Past>,
-    /// When its own life is over, while it waits for a child; of the one that speaks, the slot knows.
+    /// When a parent that waits for its child expires. The expiry of the top frame is `Track::until`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Millis>,
 }
@@ -108,116 +109,116 @@ pub(crate) struct Past {
 }
 
 impl Conversation {
-    pub fn slot(&self, name: &str) -> Option<&Slot> {
-        self.slots.iter().find(|slot| *slot.name == *name)
+    pub fn track(&self, name: &str) -> Option<&Track> {
+        self.tracks.iter().find(|track| *track.name == *name)
     }
 
-    pub fn slot_mut(&mut self, name: &str) -> Option<&mut Slot> {
-        self.slots.iter_mut().find(|slot| *slot.name == *name)
+    pub fn track_mut(&mut self, name: &str) -> Option<&mut Track> {
+        self.tracks.iter_mut().find(|track| *track.name == *name)
     }
 
-    pub fn slot_or_new(&mut self, name: &str) -> &mut Slot {
-        let index = self.slots.iter().position(|slot| *slot.name == *name).unwrap_or_else(|| {
-            self.slots.push(Slot { name: name.into(), ..Slot::default() });
-            self.slots.len() - 1
+    pub fn track_or_new(&mut self, name: &str) -> &mut Track {
+        let index = self.tracks.iter().position(|track| *track.name == *name).unwrap_or_else(|| {
+            self.tracks.push(Track { name: name.into(), ..Track::default() });
+            self.tracks.len() - 1
         });
-        &mut self.slots[index]
+        &mut self.tracks[index]
     }
 
-    pub fn top(&self, slot: &str) -> Option<&Frame> {
-        self.slot(slot)?.stack.last()
+    pub fn top(&self, track: &str) -> Option<&Frame> {
+        self.track(track)?.stack.last()
     }
 
-    pub fn top_mut(&mut self, slot: &str) -> Option<&mut Frame> {
-        self.slot_mut(slot)?.stack.last_mut()
+    pub fn top_mut(&mut self, track: &str) -> Option<&mut Frame> {
+        self.track_mut(track)?.stack.last_mut()
     }
 
-    /// Who asks for what a handler wanted: its own dialogue in the state that it stands in now, never another one.
-    pub fn asker(&self, by: &Speaker) -> Asker {
+    /// The requester of a handler's timers and effects: its own dialogue, in the state that it has now.
+    pub fn requester(&self, by: &RunningHandler) -> Requester {
         let found = match by.depth {
-            Some(depth) => self.slot(&by.slot).and_then(|slot| Some((slot, slot.stack.get(depth)?))),
+            Some(depth) => self.track(&by.track).and_then(|track| Some((track, track.stack.get(depth)?))),
             None => self.find_open(by),
         };
         match found.filter(|(_, frame)| *frame.dialogue == *by.dialogue) {
-            Some((slot, Frame { dialogue, entry, .. })) => {
-                Asker { slot: slot.name.clone(), dialogue: dialogue.clone(), entry: *entry }
+            Some((track, Frame { dialogue, entry, .. })) => {
+                Requester { track: track.name.clone(), dialogue: dialogue.clone(), entry: *entry }
             }
-            None => Asker::without_state(by.dialogue),
+            None => Requester::without_state(by.dialogue),
         }
     }
 
-    /// The open state of a dialogue: first where its handler ran, then in the foreground, then anywhere.
-    fn find_open(&self, by: &Speaker) -> Option<(&Slot, &Frame)> {
-        let near = self.slot(&by.slot).into_iter().chain(self.slot(&self.front));
-        near.chain(self.slots.iter().rev()).find_map(|slot| {
-            let frame = slot.stack.iter().rev().find(|frame| *frame.dialogue == *by.dialogue)?;
-            Some((slot, frame))
+    /// The open frame of a dialogue: in the handler's track, otherwise in the foreground, otherwise in any track.
+    fn find_open(&self, by: &RunningHandler) -> Option<(&Track, &Frame)> {
+        let near = self.track(&by.track).into_iter().chain(self.track(&self.front));
+        near.chain(self.tracks.iter().rev()).find_map(|track| {
+            let frame = track.stack.iter().rev().find(|frame| *frame.dialogue == *by.dialogue)?;
+            Some((track, frame))
         })
     }
 
-    /// Where the foreground stands.
-    pub fn front_place(&self) -> Option<Place> {
-        self.top(&self.front).map(Frame::place)
+    /// The state of the foreground.
+    pub fn front_state(&self) -> Option<StateName> {
+        self.top(&self.front).map(Frame::state_name)
     }
 
-    /// Every open dialogue, the foreground first.
-    pub fn places(&self) -> Vec<Place> {
-        let front = self.slots.iter().filter(|slot| slot.name == self.front);
-        let others = self.slots.iter().filter(|slot| slot.name != self.front);
-        front.chain(others).flat_map(|slot| slot.stack.iter().rev().map(Frame::place)).collect()
+    /// The states of all open dialogues, the foreground first.
+    pub fn open_states(&self) -> Vec<StateName> {
+        let front = self.tracks.iter().filter(|track| track.name == self.front);
+        let others = self.tracks.iter().filter(|track| track.name != self.front);
+        front.chain(others).flat_map(|track| track.stack.iter().rev().map(Frame::state_name)).collect()
     }
 
-    /// Brings a slot to the front; false if nothing is open there.
+    /// Makes a track the foreground. False if there is no such track.
     pub fn bring_to_front(&mut self, name: &str) -> bool {
-        let Some(index) = self.slots.iter().position(|slot| *slot.name == *name) else { return false };
-        let slot = self.slots.remove(index);
-        self.front = slot.name.clone();
-        self.slots.push(slot);
+        let Some(index) = self.tracks.iter().position(|track| *track.name == *name) else { return false };
+        let track = self.tracks.remove(index);
+        self.front = track.name.clone();
+        self.tracks.push(track);
         true
     }
 
-    /// Ends a slot. If it was in front, the one that was there last comes back.
+    /// Removes a track. If it was the foreground, the previous one becomes the foreground again.
     pub fn close(&mut self, name: &str) {
-        self.slots.retain(|slot| *slot.name != *name);
+        self.tracks.retain(|track| *track.name != *name);
         if *self.front == *name {
-            self.front = self.slots.last().map(|slot| slot.name.clone()).unwrap_or_default();
+            self.front = self.tracks.last().map(|track| track.name.clone()).unwrap_or_default();
         }
     }
 
-    /// Whether this very button was the last that was pressed, a short time ago.
+    /// Whether this was the last pressed button, a short time ago.
     pub fn was_just_pressed(&self, data: &str, now: Millis) -> bool {
         self.pressed.as_ref().is_some_and(|pressed| *pressed.data == *data && now < pressed.until)
     }
 
-    /// As a store keeps it.
-    pub fn to_stored(&self) -> Result<Stored, serde_json::Error> {
-        let lives = self.slots.iter().filter_map(|slot| slot.until);
+    /// The conversation as a store keeps it.
+    pub fn to_stored(&self) -> Result<StoredState, serde_json::Error> {
+        let expiries = self.tracks.iter().filter_map(|track| track.until);
         let pressed = self.pressed.as_ref().map(|pressed| pressed.until);
-        let expires_at = lives.chain(pressed).chain(self.albums_until).min();
-        Ok(Stored { value: serde_json::to_string(self)?.into(), places: self.places(), expires_at })
+        let expires_at = expiries.chain(pressed).chain(self.albums_until).min();
+        Ok(StoredState { value: serde_json::to_string(self)?.into(), states: self.open_states(), expires_at })
     }
 
-    /// Nothing is open, and there is nothing to remember.
+    /// Whether nothing is open and nothing has to be remembered.
     pub fn is_over(&self) -> bool {
-        self.slots.is_empty() && self.pressed.is_none() && self.albums_until.is_none()
+        self.tracks.is_empty() && self.pressed.is_none() && self.albums_until.is_none()
     }
 
-    /// The slot whose kept draft was offered at a version: the youngest that was there by then.
-    pub fn kept_at(&self, offered: Version) -> Option<&Slot> {
-        let kept = self.slots.iter().filter(|slot| !slot.kept.is_empty() && slot.kept_since <= offered);
-        kept.max_by_key(|slot| slot.kept_since)
+    /// The track whose draft was offered at this version: the youngest that existed then.
+    pub fn draft_offered_at(&self, offered: Version) -> Option<&Track> {
+        let with_draft = self.tracks.iter().filter(|track| !track.kept.is_empty() && track.kept_since <= offered);
+        with_draft.max_by_key(|track| track.kept_since)
     }
 
-    /// Forgets what was to be remembered only until now.
-    pub fn forget_old(&mut self, now: Millis) {
+    /// Forgets the pressed button and the albums whose time is over.
+    pub fn forget_expired(&mut self, now: Millis) {
         self.pressed.take_if(|pressed| pressed.until <= now);
         if self.albums_until.take_if(|until| *until <= now).is_some() {
             self.albums.clear();
         }
     }
 
-    /// Remembers an album; false if it was heard before.
-    pub fn hear_album(&mut self, id: &str) -> bool {
+    /// Remembers an album. False if it is known already.
+    pub fn remember_album(&mut self, id: &str) -> bool {
         if self.albums.iter().any(|known| **known == *id) {
             return false;
         }
@@ -226,8 +227,8 @@ impl Conversation {
     }
 }
 
-impl Slot {
-    /// The speaking dialogue has entered a state anew: what was offered before is void.
+impl Track {
+    /// Records that the top dialogue entered a state. Earlier buttons become stale.
     pub fn entered(&mut self, entry: Version) {
         self.used.clear();
         self.offers.clear();
@@ -237,20 +238,20 @@ impl Slot {
         }
     }
 
-    /// The speaking dialogue is back from its child. The child's buttons are void, but its own state is the one that it
-    /// left: what it has asked for still reaches it.
-    pub fn came_back(&mut self, version: Version) {
+    /// Records that a child returned to the top dialogue. The child's buttons become stale. The parent's state is not
+    /// entered again, so its timers and outcomes still reach it.
+    pub fn returned_from_child(&mut self, version: Version) {
         self.used.clear();
         self.offers.clear();
         self.returned = version;
     }
 
-    /// The turn since which buttons of the speaking dialogue count; none if nothing is open.
-    pub fn since(&self) -> Option<Version> {
+    /// The first turn whose buttons are valid. None if nothing is open.
+    pub fn buttons_valid_from(&self) -> Option<Version> {
         self.stack.last().map(|top| top.entry.max(self.returned))
     }
 
-    /// Puts what stands here away as a draft.
+    /// Turns the stack into a draft.
     pub fn keep_draft(&mut self, version: Version) {
         self.kept = std::mem::take(&mut self.stack);
         self.kept_since = version;
@@ -258,7 +259,7 @@ impl Slot {
         self.offers.clear();
     }
 
-    pub fn use_up(&mut self, data: &str) {
+    pub fn mark_used(&mut self, data: &str) {
         push_bounded(&mut self.used, data.into(), USED_MAX);
     }
 
@@ -266,31 +267,31 @@ impl Slot {
         push_bounded(&mut self.offers, version, OFFERS_MAX);
     }
 
-    pub fn is_used_up(&self, data: &str) -> bool {
+    pub fn is_used(&self, data: &str) -> bool {
         self.used.iter().any(|used| **used == *data)
     }
 }
 
 impl Frame {
-    /// A dialogue that begins.
+    /// The frame of a dialogue that begins.
     pub fn begin(child: Child, entry: Version) -> Result<Self, String> {
         let Child { dialogue, schema, name, state } = child;
         let state = state.map_err(|error| format!("state `{name}` of `{dialogue}` cannot be written: {error}"))?;
         Ok(Self { dialogue: dialogue.into(), schema, at: name.into(), state, entry, history: Vec::new(), until: None })
     }
 
-    pub fn place(&self) -> Place {
-        Place { dialogue: self.dialogue.clone(), state: self.at.clone() }
+    pub fn state_name(&self) -> StateName {
+        StateName { dialogue: self.dialogue.clone(), state: self.at.clone() }
     }
 
-    /// Goes to a state; the one before is remembered for Back, as far as `history_max` allows.
+    /// Goes to a state and adds the former one to the history, which keeps `history_max` states.
     pub fn go(&mut self, at: Box<str>, state: Box<RawValue>, entry: Version, history_max: usize) {
         let past = Past { at: std::mem::replace(&mut self.at, at), state: std::mem::replace(&mut self.state, state) };
         push_bounded(&mut self.history, past, history_max);
         self.entry = entry;
     }
 
-    /// Goes back; false if there is nothing to go back to.
+    /// Goes back to the last state of the history. False if it is empty.
     pub fn back(&mut self) -> bool {
         let Some(past) = self.history.pop() else { return false };
         self.at = past.at;
@@ -299,7 +300,7 @@ impl Frame {
     }
 }
 
-/// Adds to a list that forgets its oldest.
+/// Adds to a bounded list. It drops its oldest values.
 fn push_bounded<T>(list: &mut Vec<T>, value: T, max: usize) {
     if max == 0 {
         return;
@@ -323,17 +324,17 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_there_is_written() {
-        let slot = Slot { stack: vec![frame("form", "name")], ..Slot::default() };
-        let talk = Conversation { slots: vec![slot], ..Conversation::default() };
+    fn empty_fields_are_not_written() {
+        let track = Track { stack: vec![frame("form", "name")], ..Track::default() };
+        let conversation = Conversation { tracks: vec![track], ..Conversation::default() };
         assert_eq!(
-            serde_json::to_string(&talk).unwrap(),
+            serde_json::to_string(&conversation).unwrap(),
             r#"{"slots":[{"stack":[{"dialogue":"form","schema":1,"at":"name","state":"name","entry":3}]}]}"#
         );
     }
 
     #[test]
-    fn lists_forget_their_oldest() {
+    fn bounded_lists_drop_their_oldest_values() {
         let mut list = vec![1, 2, 3];
         push_bounded(&mut list, 4, 3);
         assert_eq!(list, [2, 3, 4]);
@@ -344,17 +345,17 @@ mod tests {
     }
 
     #[test]
-    fn when_the_front_closes_the_one_that_was_there_last_comes_back() {
-        let mut talk = Conversation::default();
+    fn closing_the_foreground_brings_back_the_previous_track() {
+        let mut conversation = Conversation::default();
         for name in ["", "a", "b"] {
-            talk.slot_or_new(name).stack.push(frame(name, "x"));
+            conversation.track_or_new(name).stack.push(frame(name, "x"));
         }
-        assert!(talk.bring_to_front("a"));
-        assert!(!talk.bring_to_front("c"));
-        talk.close("a");
-        assert_eq!(&*talk.front, "b");
-        talk.close("");
-        assert_eq!(&*talk.front, "b");
-        assert_eq!(talk.places().len(), 1);
+        assert!(conversation.bring_to_front("a"));
+        assert!(!conversation.bring_to_front("c"));
+        conversation.close("a");
+        assert_eq!(&*conversation.front, "b");
+        conversation.close("");
+        assert_eq!(&*conversation.front, "b");
+        assert_eq!(conversation.open_states().len(), 1);
     }
 }

@@ -1,8 +1,8 @@
 //! Plain async functions as handlers.
 //!
-//! A handler takes the turn, then what its state carries, then the input. A state that carries more than one value
-//! wraps a struct. Fields of a variant arrive one by one and in their order, so their types must differ: two values of
-//! one type could be swapped unnoticed. The traits here are implemented for such functions and need not be named.
+//! A handler takes the turn, then the values of its state, then the input. The fields of a variant are passed one by
+//! one in their order. Their types must differ, because two values of one type could be swapped by mistake: put such
+//! fields into a struct. The traits here are implemented for such functions and need not be named.
 
 use std::any::{TypeId, type_name};
 use std::future::Future;
@@ -11,13 +11,13 @@ use super::Step;
 use crate::store::BoxError;
 use crate::turn::Turn;
 
-/// What a state carries: a tuple of the fields of its variant.
+/// The values of a state: a tuple of the fields of its variant.
 pub trait Fields: 'static {
     /// The type of each field, and its name.
     fn types() -> Vec<(TypeId, &'static str)>;
 }
 
-/// The name of a type that a list holds twice.
+/// The name of a type that occurs twice in a list.
 pub(super) fn repeated_type(types: &[(TypeId, &'static str)]) -> Option<&'static str> {
     types
         .iter()
@@ -48,7 +48,7 @@ pub trait Question<'t, Fields>: Send + Sync {
     /// The question's future.
     type Run: Future<Output = Result<(), BoxError>> + Send + 't;
 
-    /// Asks.
+    /// Asks the question.
     fn call(&self, turn: &'t mut Turn, fields: Fields) -> Self::Run;
 }
 

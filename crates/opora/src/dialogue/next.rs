@@ -1,27 +1,28 @@
-//! What a handler answers: where the dialogue goes next.
+//! What a handler returns: the next step of its dialogue.
 
 use serde_json::value::RawValue;
 
 use super::States;
 use crate::store::BoxError;
 
-/// Where a dialogue goes after a turn.
+/// What a dialogue does after a handler.
 #[derive(Clone, Debug)]
 pub enum Next<S> {
-    /// It stays where it is; buttons that were offered stay valid.
+    /// Stay in the state. Buttons stay valid.
     Stay,
-    /// It stays where it is and [asks](super::Dialogue::ask) again.
-    Again,
-    /// It stays in its step with other values; buttons that were offered stay valid, and so do timers and effects.
-    Keep(S),
-    /// It goes to another state, or to the same one anew: buttons that were offered before are stale.
+    /// Stay in the state and [ask](super::Dialogue::ask) its question again.
+    AskAgain,
+    /// Stay in the state with other values. Buttons, timers and effects stay valid.
+    StayWith(S),
+    /// Go to another state, or enter the same one again. Earlier buttons become stale.
     Go(S),
-    /// It goes back to the state before, and [asks](super::Dialogue::ask) again. From the first state of a child it
-    /// goes back to the parent.
+    /// Go back to the previous state and [ask](super::Dialogue::ask) its question. From the first state of a child, go
+    /// back to the parent.
     Back,
-    /// It ends. A child returns to its parent, with what [`Turn::give_back`](crate::turn::Turn::give_back) was given.
+    /// End. A child returns to its parent, with the value of
+    /// [`Turn::set_return_value`](crate::turn::Turn::set_return_value).
     End,
-    /// A child dialogue begins and this one waits for it, in this state if one is given. See [`Next::call`].
+    /// Begin a child dialogue and wait for it, in this state if one is given. See [`Next::call`].
     Call(Option<S>, Child),
 }
 
@@ -34,7 +35,7 @@ pub struct Child {
     pub(crate) dialogue: &'static str,
     pub(crate) schema: u32,
     pub(crate) name: &'static str,
-    /// Written at once, because its type is not known to who carries it; an error is raised when the turn ends.
+    /// Serialized at once, because `Child` does not know the type. An error is raised when the turn ends.
     pub(crate) state: Result<Box<RawValue>, String>,
 }
 
@@ -62,41 +63,41 @@ impl<S> Next<S> {
     }
 }
 
-/// [`Next`] without its type: states are written.
+/// [`Next`] without its type: its states are serialized.
 #[derive(Debug)]
-pub(crate) enum Move {
+pub(crate) enum ErasedNext {
     Stay,
-    Again,
-    Keep(Written),
-    Go(Written),
+    AskAgain,
+    StayWith(ErasedState),
+    Go(ErasedState),
     Back,
     End,
-    Call(Option<Written>, Child),
+    Call(Option<ErasedState>, Child),
 }
 
-/// A state as it is stored.
+/// A serialized state.
 #[derive(Debug)]
-pub(crate) struct Written {
+pub(crate) struct ErasedState {
     pub name: &'static str,
     pub state: Box<RawValue>,
 }
 
-impl Written {
-    pub fn of<S: States>(state: &S) -> Result<Self, serde_json::Error> {
+impl ErasedState {
+    pub fn from_state<S: States>(state: &S) -> Result<Self, serde_json::Error> {
         Ok(Self { name: state.name(), state: serde_json::value::to_raw_value(state)? })
     }
 }
 
-impl Move {
-    pub fn of<S: States>(next: Next<S>) -> Result<Self, serde_json::Error> {
+impl ErasedNext {
+    pub fn from_next<S: States>(next: Next<S>) -> Result<Self, serde_json::Error> {
         Ok(match next {
             Next::Stay => Self::Stay,
-            Next::Again => Self::Again,
-            Next::Keep(state) => Self::Keep(Written::of(&state)?),
-            Next::Go(state) => Self::Go(Written::of(&state)?),
+            Next::AskAgain => Self::AskAgain,
+            Next::StayWith(state) => Self::StayWith(ErasedState::from_state(&state)?),
+            Next::Go(state) => Self::Go(ErasedState::from_state(&state)?),
             Next::Back => Self::Back,
             Next::End => Self::End,
-            Next::Call(state, child) => Self::Call(state.as_ref().map(Written::of).transpose()?, child),
+            Next::Call(state, child) => Self::Call(state.as_ref().map(ErasedState::from_state).transpose()?, child),
         })
     }
 }

@@ -1,133 +1,135 @@
-//! Pressed buttons: which still count, and for whom.
+//! Pressed buttons: which are still valid, and in which track.
 //!
-//! A button with a tag counts while the state entry that offered it lasts, and once unless it says otherwise. An
-//! entry's button counts also later, for it leads into a dialogue from anywhere; where it leaves nothing open that
-//! could remember the press, the conversation does, until its person does something else or an hour has passed. Data
-//! without a tag is judged by the state alone.
+//! A button with a tag is valid while the state that offered it is open, and for one press unless it is repeatable. A
+//! button that an entry handles stays valid later, too. If its press leaves nothing open, the conversation remembers
+//! the press, until the person does something else or an hour has passed. A button without a tag is valid wherever a
+//! handler takes it.
 
 use std::time::Duration;
 
 use super::conversation::Pressed;
-use super::play::{NO_HANDLER, Play};
-use super::script::Way;
+use super::interruptions::{CANCEL_DATA, TRY_AGAIN_DATA};
+use super::run::{NO_HANDLER, ScriptRun};
+use super::script::HandledBy;
 use super::texts::Texts;
-use super::trouble::{AGAIN, CANCEL};
 use crate::input::Input;
 use crate::store::Version;
 use crate::telegram::Tag;
-use crate::turn::{Hearing, TurnError};
+use crate::turn::{Handling, TurnError};
 
-/// For how long an entry's button that has left nothing open does not act again, and an album is known. What waited
-/// while the bot was down comes within this; a person who comes back later means it.
+/// How long a press of an entry's button, or an album, is remembered if nothing is open. Repeated updates arrive within
+/// this time; after it, a second press is meant.
 pub(super) const REMEMBERED_FOR: Duration = Duration::from_secs(3600);
 
-impl Play<'_> {
-    pub async fn press(&mut self, whole: &str, input: &Input) -> Result<(), TurnError> {
-        if !self.is_let_in(input).await? {
+impl ScriptRun<'_> {
+    pub async fn press(&mut self, tagged_data: &str, input: &Input) -> Result<(), TurnError> {
+        if !self.passes_guard(input).await? {
             return Ok(());
         }
         self.is_by_person = true;
-        let pressed = Tag::read(whole);
+        let pressed = Tag::parse(tagged_data);
         let Some(version) = pressed.version else {
-            self.turn.slot = self.turn.talk.front.clone();
-            // A press of nobody's is answered and nothing else.
-            self.is_by_person = self.hear(input).await?;
+            self.select_foreground();
+            // A press without a handler is answered and does nothing else.
+            self.is_by_person = self.handle(input).await?;
             if self.is_by_person {
-                self.turn.talk.pressed = None;
+                self.turn.conversation.pressed = None;
             } else {
-                self.hearing = Hearing::Ignored(NO_HANDLER);
+                self.handling = Handling::Ignored(NO_HANDLER);
             }
             return Ok(());
         };
-        if pressed.is_of(&self.turn.key) && (pressed.data == AGAIN || pressed.data == CANCEL) {
-            return self.decide_on_draft(version, pressed.data == AGAIN).await;
+        if pressed.is_of(&self.turn.key) && (pressed.data == TRY_AGAIN_DATA || pressed.data == CANCEL_DATA) {
+            return self.decide_on_draft(version, pressed.data == TRY_AGAIN_DATA).await;
         }
         let offered = if pressed.is_of(&self.turn.key) {
-            self.offered_by(version, input)?
+            self.track_of_button(version, input)?
         } else {
-            // Somebody else's: only what an entry hears is everybody's.
-            self.turn.slot = self.turn.talk.front.clone();
-            self.leads_in(input).then(|| self.turn.slot.clone())
+            // A button of another person: only entries handle it.
+            self.select_foreground();
+            self.is_for_entry(input).then(|| self.turn.track.clone())
         };
-        let Some(slot) = offered else {
-            self.stale().await;
+        let Some(track) = offered else {
+            self.answer_stale_press().await;
             return Ok(());
         };
-        let talk = &mut self.turn.talk;
-        if talk.slots.iter().any(|slot| slot.is_used_up(whole)) || talk.was_just_pressed(whole, self.turn.now) {
-            self.stale().await;
+        let conversation = &mut self.turn.conversation;
+        let is_used = conversation.tracks.iter().any(|track| track.is_used(tagged_data));
+        if is_used || conversation.was_just_pressed(tagged_data, self.turn.now) {
+            self.answer_stale_press().await;
             return Ok(());
         }
-        talk.pressed = None;
-        self.turn.slot = slot;
-        self.hear(input).await?;
-        if !pressed.repeatable && !self.turn.wishes.refused {
-            self.use_up(whole, input);
+        conversation.pressed = None;
+        self.turn.track = track;
+        self.handle(input).await?;
+        if !pressed.repeatable && !self.turn.output.refused {
+            self.mark_used(tagged_data, input);
         }
         Ok(())
     }
 
-    /// The slot that a button belongs to while it counts there, or as an entry's, and somebody hears it.
-    pub fn offered_by(&mut self, version: Version, input: &Input) -> Result<Option<Box<str>>, TurnError> {
-        let talk = &self.turn.talk;
-        let exact = |entry: Version, offers: &[Version]| entry == version || offers.contains(&version);
-        let mut exactly: Vec<Box<str>> = Vec::new();
-        let mut roughly: Vec<Box<str>> = Vec::new();
-        for slot in &talk.slots {
-            let Some(since) = slot.since() else { continue };
-            if exact(since, &slot.offers) {
-                exactly.push(slot.name.clone());
-            } else if since <= version {
-                roughly.push(slot.name.clone());
+    /// The track in which a button is valid and has a handler; the foreground if an entry handles it.
+    pub fn track_of_button(&mut self, version: Version, input: &Input) -> Result<Option<Box<str>>, TurnError> {
+        let conversation = &self.turn.conversation;
+        let mut exact: Vec<Box<str>> = Vec::new();
+        let mut possible: Vec<Box<str>> = Vec::new();
+        for track in &conversation.tracks {
+            let Some(valid_from) = track.buttons_valid_from() else { continue };
+            if valid_from == version || track.offers.contains(&version) {
+                exact.push(track.name.clone());
+            } else if valid_from <= version {
+                possible.push(track.name.clone());
             }
         }
-        let mut candidates = if exactly.is_empty() { roughly } else { exactly };
-        candidates.sort_by_key(|name| *name != talk.front);
-        for slot in candidates {
-            self.turn.slot = slot;
-            self.refresh_top()?;
-            if let Some(Way::Flow(..)) = self.script.way(self.top(), input) {
-                return Ok(Some(self.turn.slot.clone()));
+        let mut candidates = if exact.is_empty() { possible } else { exact };
+        candidates.sort_by_key(|name| *name != conversation.front);
+        for track in candidates {
+            self.turn.track = track;
+            self.upgrade_top()?;
+            if let Some(HandledBy::Handler(..)) = self.script.find_handler(self.top(), input) {
+                return Ok(Some(self.turn.track.clone()));
             }
         }
-        self.turn.slot = self.turn.talk.front.clone();
-        Ok(self.leads_in(input).then(|| self.turn.slot.clone()))
+        self.select_foreground();
+        Ok(self.is_for_entry(input).then(|| self.turn.track.clone()))
     }
 
-    /// An entry hears this, whatever is open.
-    fn leads_in(&self, input: &Input) -> bool {
-        matches!(self.script.way(None, input), Some(Way::Flow(..)))
+    /// Whether an entry handles the input.
+    fn is_for_entry(&self, input: &Input) -> bool {
+        matches!(self.script.find_handler(None, input), Some(HandledBy::Handler(..)))
     }
 
-    /// A press that led on is stale by its version already; only one that did not, or that an entry hears, must be
-    /// remembered.
-    fn use_up(&mut self, whole: &str, input: &Input) {
-        let made = self.turn.made;
-        let leads_in = self.leads_in(input);
-        match self.turn.talk.slot_mut(&self.turn.slot) {
-            Some(slot) if leads_in || slot.since().is_some_and(|since| since != made) => slot.use_up(whole),
-            None if leads_in => {
+    /// Records a press that must not work again. After a transition the version makes the button stale, so only presses
+    /// without one, and those of entries, are recorded.
+    fn mark_used(&mut self, tagged_data: &str, input: &Input) {
+        let new_version = self.turn.new_version;
+        let is_for_entry = self.is_for_entry(input);
+        match self.turn.conversation.track_mut(&self.turn.track) {
+            Some(track) if is_for_entry || track.buttons_valid_from().is_some_and(|from| from != new_version) => {
+                track.mark_used(tagged_data);
+            }
+            None if is_for_entry => {
                 let until = self.turn.now.plus(REMEMBERED_FOR);
-                self.turn.talk.pressed = Some(Pressed { data: whole.into(), until });
+                self.turn.conversation.pressed = Some(Pressed { data: tagged_data.into(), until });
             }
             _ => {}
         }
     }
 
-    async fn stale(&mut self) {
+    async fn answer_stale_press(&mut self) {
         self.is_by_person = false;
-        let text = self.sentence(Texts::stale_button).await;
+        let text = self.own_text(Texts::stale_button).await;
         self.turn.toast(text);
     }
 
-    async fn decide_on_draft(&mut self, offered: Version, again: bool) -> Result<(), TurnError> {
-        let Some(slot) = self.turn.talk.kept_at(offered).map(|slot| slot.name.clone()) else {
-            self.stale().await;
+    async fn decide_on_draft(&mut self, offered: Version, is_try_again: bool) -> Result<(), TurnError> {
+        let Some(track) = self.turn.conversation.draft_offered_at(offered).map(|track| track.name.clone()) else {
+            self.answer_stale_press().await;
             return Ok(());
         };
-        self.turn.slot = slot;
-        if again {
-            return self.take_up_draft().await;
+        self.turn.track = track;
+        if is_try_again {
+            return self.resume_draft().await;
         }
         self.cancel().await;
         Ok(())

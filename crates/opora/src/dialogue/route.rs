@@ -1,28 +1,29 @@
-//! A handler together with what it takes, its types put away.
+//! Handlers with their types erased, and the inputs that they handle.
 
 use std::future::Future;
 
 use futures_util::future::BoxFuture;
 
-use super::next::Move;
+use super::next::ErasedNext;
 use super::{Handler, Next, Question, States, Step};
-use crate::input::{Input, Kind, What};
+use crate::input::{Input, InputPattern, Kind};
 use crate::store::BoxError;
 use crate::turn::{Turn, TurnError};
 
-/// A handler at work.
-pub(super) type Running<'t> = BoxFuture<'t, Result<Move, BoxError>>;
+/// The future of a handler.
+pub(super) type HandlerFuture<'t> = BoxFuture<'t, Result<ErasedNext, BoxError>>;
 
-/// A handler. The number is the place in the slot's stack of the frame whose state it gets.
-pub(super) type Act = Box<dyn for<'t> Fn(&'t mut Turn, usize, &Input) -> Result<Running<'t>, TurnError> + Send + Sync>;
+/// A handler. The number is the index in the track's stack of the frame whose state it gets.
+pub(super) type ErasedHandler =
+    Box<dyn for<'t> Fn(&'t mut Turn, usize, &Input) -> Result<HandlerFuture<'t>, TurnError> + Send + Sync>;
 
 /// A kind of input and its handler.
 pub(super) struct Route {
-    pub what: What,
-    /// Only some inputs of the kind are taken: this route shadows none.
+    pub pattern: InputPattern,
+    /// Whether only some inputs of the pattern are handled. Such a route shadows no other.
     pub partial: bool,
-    takes: Box<dyn Fn(&Input) -> bool + Send + Sync>,
-    pub act: Act,
+    matches: Box<dyn Fn(&Input) -> bool + Send + Sync>,
+    pub handler: ErasedHandler,
 }
 
 impl Route {
@@ -36,59 +37,59 @@ impl Route {
         I: Send + 'static,
         H: for<'t> Handler<'t, F, I, S> + 'static,
     {
-        let what = kind.what.clone();
+        let pattern = kind.pattern.clone();
         let partial = kind.partial;
         let reader = kind.clone();
-        let takes = Box::new(move |input: &Input| kind.takes(input));
-        Self { what, partial, takes, act: act(handler, fields, move |input| reader.read(input)) }
+        let matches = Box::new(move |input: &Input| kind.matches(input));
+        Self { pattern, partial, matches, handler: erase(handler, fields, move |input| reader.read(input)) }
     }
 
-    pub fn takes(&self, input: &Input) -> bool {
-        (self.takes)(input)
+    pub fn matches(&self, input: &Input) -> bool {
+        (self.matches)(input)
     }
 }
 
-/// A handler with the ways to what it gets.
-pub(super) fn act<S, F, I, H>(
+/// Erases the types of a handler. `fields` and `read` get its arguments.
+pub(super) fn erase<S, F, I, H>(
     handler: H,
     fields: impl Fn(&Turn, usize) -> Result<Option<F>, TurnError> + Send + Sync + 'static,
     read: impl Fn(&Input) -> Option<I> + Send + Sync + 'static,
-) -> Act
+) -> ErasedHandler
 where
     S: States,
     H: for<'t> Handler<'t, F, I, S> + 'static,
 {
     boxed(move |turn, depth, input| match fields(turn, depth)?.zip(read(input)) {
         Some((fields, input)) => Ok(run(handler.call(turn, fields, input))),
-        None => Err(misfit(S::DIALOGUE, input)),
+        None => Err(no_such_handler(S::DIALOGUE, input)),
     })
 }
 
-/// A question with the way to the fields that it gets.
-pub(super) fn ask_act<S, F, Q>(take: fn(S) -> Option<F>, question: Q) -> Act
+/// Erases the types of a question.
+pub(super) fn erase_question<S, F, Q>(take: fn(S) -> Option<F>, question: Q) -> ErasedHandler
 where
     S: States,
     F: 'static,
     Q: for<'t> Question<'t, F> + 'static,
 {
     boxed(move |turn, depth, input| {
-        let fields = take(state(turn, depth)?).ok_or_else(|| misfit(S::DIALOGUE, input))?;
+        let fields = take(state(turn, depth)?).ok_or_else(|| no_such_handler(S::DIALOGUE, input))?;
         let asking = question.call(turn, fields);
         Ok(run(async move { asking.await.map(|()| Next::<S>::Stay) }))
     })
 }
 
-/// Only names the type, which the compiler cannot guess for a closure.
-pub(super) fn boxed<A>(act: A) -> Act
+/// Boxes a closure. It names the type, which the compiler cannot infer.
+pub(super) fn boxed<A>(handler: A) -> ErasedHandler
 where
-    A: for<'t> Fn(&'t mut Turn, usize, &Input) -> Result<Running<'t>, TurnError> + Send + Sync + 'static,
+    A: for<'t> Fn(&'t mut Turn, usize, &Input) -> Result<HandlerFuture<'t>, TurnError> + Send + Sync + 'static,
 {
-    Box::new(act)
+    Box::new(handler)
 }
 
-/// A handler's future, with the state that it leads to written at its end.
-pub(super) fn run<'t, S: States>(handler: impl Future<Output = Step<S>> + Send + 't) -> Running<'t> {
-    Box::pin(async move { Ok(Move::of(handler.await?)?) })
+/// Boxes a handler's future and serializes the state that it returns.
+pub(super) fn run<'t, S: States>(handler: impl Future<Output = Step<S>> + Send + 't) -> HandlerFuture<'t> {
+    Box::pin(async move { Ok(ErasedNext::from_next(handler.await?)?) })
 }
 
 /// No state, for handlers that get none.
@@ -96,22 +97,26 @@ pub(super) fn no_state(_: &Turn, _: usize) -> Result<Option<()>, TurnError> {
     Ok(Some(()))
 }
 
-/// The whole state at this place in the slot's stack.
+/// The state at this index of the track's stack, for handlers that take it whole.
 pub(super) fn whole_state<S: States>(turn: &Turn, depth: usize) -> Result<Option<(S,)>, TurnError> {
     Ok(Some((state(turn, depth)?,)))
 }
 
-/// The state at this place in the slot's stack.
+/// The state at this index of the track's stack.
 pub(super) fn state<S: States>(turn: &Turn, depth: usize) -> Result<S, TurnError> {
-    let frame = turn.talk.slot(&turn.slot).and_then(|slot| slot.stack.get(depth));
+    let frame = turn.conversation.track(&turn.track).and_then(|track| track.stack.get(depth));
     let frame = frame.ok_or_else(|| TurnError::failed(format!("`{}` is not open", S::DIALOGUE)))?;
     serde_json::from_str(frame.state.get()).map_err(|error| {
-        let what = format!("state `{}` of `{}` in version {}: {error}", frame.at, S::DIALOGUE, frame.schema);
-        // What this very turn wrote is the handler's mistake: nothing that is stored is to blame.
-        if frame.entry == turn.made { TurnError::failed(what) } else { TurnError::Unreadable(what) }
+        let description = format!("state `{}` of `{}` in version {}: {error}", frame.at, S::DIALOGUE, frame.schema);
+        // A state of this turn was written by its handler: the stored data is not to blame.
+        if frame.entry == turn.new_version {
+            TurnError::failed(description)
+        } else {
+            TurnError::Unreadable(description)
+        }
     })
 }
 
-pub(super) fn misfit(dialogue: &str, input: &Input) -> TurnError {
+pub(super) fn no_such_handler(dialogue: &str, input: &Input) -> TurnError {
     TurnError::failed(format!("`{dialogue}` has no such handler for {}", input.name()))
 }

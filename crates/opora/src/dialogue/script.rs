@@ -7,51 +7,51 @@ use std::sync::{Arc, OnceLock};
 
 use super::check;
 use super::conversation::Frame;
-use super::flow::{Flow, Which};
+use super::definition::{DialogueDefinition, HandlerRef};
 use super::hooks::{Guard, Hooks};
-use super::play::Play;
 use super::route::Route;
+use super::run::ScriptRun;
 use super::{BuiltInTexts, Conversation, Dialogue, States, Text, Texts};
-use crate::input::{Input, What};
-use crate::store::{self, BoxError, Stored};
-use crate::turn::{Context, Event, Moment, Outcome, TurnError};
+use crate::input::{Input, InputPattern};
+use crate::store::{self, BoxError, StoredState};
+use crate::turn::{Context, TurnError, TurnInput, TurnResult, TurnStart};
 
-/// The set of dialogues of a bot: who hears what.
+/// All dialogues of a bot.
 pub struct Script {
-    pub(super) flows: Vec<Flow>,
+    pub(super) definitions: Vec<DialogueDefinition>,
     by_name: HashMap<&'static str, usize>,
     pub(super) texts: Arc<dyn Texts>,
-    cancel: Option<What>,
+    cancel: Option<InputPattern>,
     help: Option<Help>,
-    hears_business: bool,
+    handles_business: bool,
     pub(super) hooks: Hooks,
-    /// The bot's own name behind the @: a command for another bot is not for this one.
+    /// The bot's own username, to ignore commands for other bots.
     username: OnceLock<Box<str>>,
 }
 
 type Help = Box<dyn Fn(&str) -> String + Send + Sync>;
 
-/// Who hears an input.
-pub(super) enum Way<'s> {
-    Flow(&'s Flow, Which),
+/// What handles an input.
+pub(super) enum HandledBy<'s> {
+    Handler(&'s DialogueDefinition, HandlerRef),
     Cancel,
     Help,
 }
 
 /// The command that shows what the bot can do.
-const HELP: What = What::Command(Cow::Borrowed("help"));
+const HELP: InputPattern = InputPattern::Command(Cow::Borrowed("help"));
 
 impl Script {
-    /// No dialogue yet. `/cancel` is there.
+    /// A script without dialogues. It handles `/cancel`.
     #[must_use]
     pub fn new() -> Self {
         Self {
-            flows: Vec::new(),
+            definitions: Vec::new(),
             by_name: HashMap::new(),
             texts: Arc::new(BuiltInTexts),
-            cancel: Some(What::Command(Cow::Borrowed("cancel"))),
+            cancel: Some(InputPattern::Command(Cow::Borrowed("cancel"))),
             help: None,
-            hears_business: false,
+            handles_business: false,
             hooks: Hooks::default(),
             username: OnceLock::new(),
         }
@@ -66,57 +66,57 @@ impl Script {
 
     /// Adds a dialogue.
     pub fn add<S: States>(&mut self, dialogue: Dialogue<S>) {
-        // Of two with one name the first is kept; the check reports it.
-        self.by_name.entry(S::DIALOGUE).or_insert(self.flows.len());
-        self.flows.push(dialogue.flow);
+        // Of two dialogues with the same name the first is used. `check` reports it.
+        self.by_name.entry(S::DIALOGUE).or_insert(self.definitions.len());
+        self.definitions.push(dialogue.definition);
     }
 
-    /// Replaces the library's own sentences.
+    /// Replaces the library's own texts.
     #[must_use]
     pub fn texts(mut self, texts: impl Texts) -> Self {
         self.texts = Arc::new(texts);
         self
     }
 
-    /// The command that ends what is open in the foreground, by default `cancel`. An entry of the application's for the
-    /// same command goes first.
+    /// Sets the command that ends what is open in the foreground, `cancel` by default. An entry of the application for
+    /// the same command takes precedence.
     #[must_use]
     pub fn cancel(mut self, command: impl Into<Cow<'static, str>>) -> Self {
-        self.cancel = Some(What::Command(command.into()));
+        self.cancel = Some(InputPattern::Command(command.into()));
         self
     }
 
-    /// No command ends a dialogue by itself.
+    /// Turns the built-in cancel command off.
     #[must_use]
     pub fn without_cancel(mut self) -> Self {
         self.cancel = None;
         self
     }
 
-    /// What `/help` says, by the person's language. An entry of the application's for `/help` goes first.
+    /// Sets what `/help` says, by the person's language. An entry of the application for `/help` takes precedence.
     #[must_use]
     pub fn help(mut self, text: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
         self.help = Some(Box::new(text));
         self
     }
 
-    /// Hears also what is written in chats of business accounts that have connected the bot, as it hears its own chats,
-    /// and answers there on behalf of the account. Each person in each such chat is a conversation of its own, the
-    /// account's owner too. Without this, nothing that a person writes or presses in such a chat is heard. Edits,
-    /// deletions and connections are heard by [`other`](crate::input::other), by their names.
+    /// Also handles messages in chats of business accounts that have connected the bot, and answers there on behalf of
+    /// the account. Each person in such a chat has a conversation, the owner of the account too. Without this, messages
+    /// and presses in such chats are ignored. [`other`](crate::input::other) handles edits, deletions and connections,
+    /// by their names.
     #[must_use]
-    pub fn business(mut self) -> Self {
-        self.hears_business = true;
+    pub fn business_chats(mut self) -> Self {
+        self.handles_business = true;
         self
     }
 
-    pub(super) fn hears_business(&self) -> bool {
-        self.hears_business
+    pub(super) fn handles_business(&self) -> bool {
+        self.handles_business
     }
 
-    /// Says in which languages people have chosen to be spoken to, as codes such as `ru`; of those who are left out it
-    /// is the language of their Telegram. The library asks only where it is about to say something itself, never in a
-    /// turn whose handlers say everything; for several people at once before a planned restart.
+    /// Sets the hook that returns the languages that people have chosen, as codes such as `ru`. For people it leaves
+    /// out, the language of their Telegram is used. It is called only before the library says one of its own texts, and
+    /// for several people at once before a planned restart.
     ///
     /// ```
     /// # use std::collections::HashMap;
@@ -140,49 +140,49 @@ impl Script {
         self
     }
 
-    /// Asks this before whoever hears what a person does: a message, a press. Where it answers false nobody hears it,
-    /// and what it said is all that is said. So an application holds those back who ask too often.
+    /// Calls this before the handler of a person's message or press. If it returns false, no handler runs, and only
+    /// what the guard said is sent. An application can limit people who write too often with it.
     #[must_use]
     pub fn guard(mut self, guard: Guard) -> Self {
         self.hooks.guard = Some(guard);
         self
     }
 
-    /// Says which errors of handlers pass by themselves, such as those of a database that is away. A turn that fails so
-    /// waits and runs again, as one does whose commit finds the store away; it is not parked. Errors of `sqlx` that say
-    /// so, and those of stores ([`StoreError::is_passing`](crate::store::StoreError::is_passing)), are known already.
+    /// Sets which errors of handlers are transient, such as those of a database that is away. A turn with such an error
+    /// is retried and not parked, as if the store were away at the commit. Transient errors of `sqlx` and of stores
+    /// ([`StoreError::is_transient`](crate::store::StoreError::is_transient)) need not be named here.
     #[must_use]
-    pub fn passing(mut self, passes: impl Fn(&BoxError) -> bool + Send + Sync + 'static) -> Self {
-        self.hooks.passes = Some(Box::new(passes));
+    pub fn transient_errors(mut self, is_transient: impl Fn(&BoxError) -> bool + Send + Sync + 'static) -> Self {
+        self.hooks.is_transient = Some(Box::new(is_transient));
         self
     }
 
-    /// Looks for mistakes before the first update, and finds all of them at once:
+    /// Checks the script before the first update, and returns all mistakes:
     ///
-    /// - two dialogues of one name; a dialogue that [calls](Dialogue::calls) one that is not there;
-    /// - a state that no handler hears: neither one of its own nor one for anywhere in the dialogue;
-    /// - a state without a way out: everything that it hears comes from time or effects, no entry or `/cancel` that a
-    ///   person can use is there, and the dialogue waits for ever. What a handler returns cannot be known here: one
-    ///   that a person can reach counts as a way out;
-    /// - a handler that is never asked, because one before it takes all that it would; and two entries for one command;
+    /// - two dialogues with the same name; a dialogue that [calls](Dialogue::calls) one that is not registered;
+    /// - a state without a handler: neither its own nor one for any state of the dialogue;
+    /// - a state without a way out: it handles only timers, alarms and outcomes, there is no entry or `/cancel` that a
+    ///   person can use, and the dialogue never expires. What a handler returns is not known here: any handler that a
+    ///   person can reach counts as a way out;
+    /// - a handler that is never reached, because an earlier one takes all its inputs; two entries for one command;
     /// - a handler for a state that the enum does not have; a handler that takes two values of one type, which could be
-    ///   swapped unnoticed; a gap in the upcasts.
+    ///   swapped by mistake; a gap in the upcasts.
     pub fn check(&self) -> Result<(), Vec<String>> {
         let mistakes = check::mistakes(self);
         if mistakes.is_empty() { Ok(()) } else { Err(mistakes) }
     }
 
-    /// The kinds of updates that anybody here listens to, for Telegram's `allowed_updates`. Messages and presses are
-    /// always among them: the library itself offers buttons.
+    /// The kinds of updates that the script handles, for Telegram's `allowed_updates`. Messages and presses are always
+    /// among them, because the library itself offers buttons.
     #[must_use]
     pub fn allowed_updates(&self) -> Vec<&'static str> {
         let mut kinds = BTreeSet::from(["message", "callback_query"]);
-        if self.hears_business {
+        if self.handles_business {
             kinds.insert("business_message");
         }
-        for flow in &self.flows {
-            for route in flow.entries.iter().chain(&flow.anywhere).chain(flow.at.iter().flatten()) {
-                if let What::Other(kind) = &route.what {
+        for definition in &self.definitions {
+            for route in definition.entries.iter().chain(&definition.any_state).chain(definition.at.iter().flatten()) {
+                if let InputPattern::Other(kind) = &route.pattern {
                     kinds.extend(UPDATE_KINDS.iter().find(|known| **known == kind.as_ref()));
                 }
             }
@@ -191,37 +191,36 @@ impl Script {
     }
 
     /// The names of the dialogues and of their states.
-    pub fn places(&self) -> impl Iterator<Item = (&'static str, &'static [&'static str])> + '_ {
-        self.flows.iter().map(|flow| (flow.name, flow.states))
+    pub fn dialogue_states(&self) -> impl Iterator<Item = (&'static str, &'static [&'static str])> + '_ {
+        self.definitions.iter().map(|definition| (definition.name, definition.states))
     }
 
-    /// Every button that a handler is registered for: its dialogue, its state, and how its data begins. The state is
-    /// none for an entry, and for what is heard in all states. With this a test can find buttons that it does not
-    /// cover.
+    /// Every button with a handler: its dialogue, its state, and the prefix of its data. The state is none for entries
+    /// and for handlers of any state. A test can use it to find buttons that it does not cover.
     #[must_use]
     pub fn buttons(&self) -> Vec<(&'static str, Option<&'static str>, String)> {
         let mut buttons = Vec::new();
-        for flow in &self.flows {
-            let mut note = |state, routes: &[Route]| {
+        for definition in &self.definitions {
+            let mut add = |state, routes: &[Route]| {
                 for route in routes {
-                    if let What::Button(data) = &route.what {
-                        buttons.push((flow.name, state, data.to_string()));
+                    if let InputPattern::Button(data) = &route.pattern {
+                        buttons.push((definition.name, state, data.to_string()));
                     }
                 }
             };
-            note(None, &flow.entries);
-            note(None, &flow.anywhere);
-            for (state, routes) in flow.states.iter().zip(&flow.at) {
-                note(Some(*state), routes);
+            add(None, &definition.entries);
+            add(None, &definition.any_state);
+            for (state, routes) in definition.states.iter().zip(&definition.at) {
+                add(Some(*state), routes);
             }
         }
         buttons
     }
 
-    /// Says what the bot is called in Telegram, once that is known.
+    /// Sets the bot's username in Telegram.
     pub(crate) fn set_username(&self, username: Option<String>) {
         if let Some(username) = username {
-            // It is asked for again after every takeover, and stays the same.
+            // Set again after every takeover, to the same value.
             let _ = self.username.set(username.into());
         }
     }
@@ -230,36 +229,41 @@ impl Script {
         self.username.get().map(|name| &**name)
     }
 
-    /// What a person in the middle of this conversation is told before a planned restart; none if nothing is open.
-    pub(crate) fn restart_notice(&self, stored: &Stored, chosen: Option<&str>) -> Option<String> {
-        let talk = serde_json::from_str::<Conversation>(&stored.value).ok();
-        let is_open = talk.as_ref().is_none_or(|talk| !talk.slots.is_empty());
-        let language = talk.map(|talk| talk.language).unwrap_or_default();
-        is_open.then(|| self.said_outside(|texts| texts.restart(chosen.unwrap_or(&language))))
+    /// The text for a person before a planned restart. None if nothing is open in the conversation.
+    pub(crate) fn restart_notice(&self, stored: &StoredState, chosen: Option<&str>) -> Option<String> {
+        let conversation = serde_json::from_str::<Conversation>(&stored.value).ok();
+        let is_open = conversation.as_ref().is_none_or(|conversation| !conversation.tracks.is_empty());
+        let language = conversation.map(|conversation| conversation.language).unwrap_or_default();
+        is_open.then(|| self.text_outside_turn(|texts| texts.planned_restart(chosen.unwrap_or(&language))))
     }
 
-    /// What a person is told whose conversation has to wait.
-    pub(crate) async fn one_moment(&self, context: &Arc<Context>, person: i64, language: &str) -> String {
+    /// The text for a person whose conversation has to wait.
+    pub(crate) async fn wait_notice(&self, context: &Arc<Context>, person: i64, language: &str) -> String {
         let chosen = self.languages_of(context, vec![person]).await.remove(&person);
-        self.said_outside(|texts| texts.one_moment(chosen.as_deref().unwrap_or(language)))
+        self.text_outside_turn(|texts| texts.please_wait(chosen.as_deref().unwrap_or(language)))
     }
 
-    /// What the person of a conversation is told of whose messages one cannot be shown.
-    pub(crate) async fn not_shown(&self, context: &Arc<Context>, person: i64, stored: Option<Stored>) -> String {
+    /// The text for a person to whom a message could not be sent.
+    pub(crate) async fn refused_message_notice(
+        &self,
+        context: &Arc<Context>,
+        person: i64,
+        stored: Option<StoredState>,
+    ) -> String {
         let chosen = self.languages_of(context, vec![person]).await.remove(&person);
-        let talk = stored.and_then(|stored| serde_json::from_str::<Conversation>(&stored.value).ok());
-        let language = talk.map(|talk| talk.language).unwrap_or_default();
-        self.said_outside(|texts| texts.not_shown(chosen.as_deref().unwrap_or(&language)))
+        let conversation = stored.and_then(|stored| serde_json::from_str::<Conversation>(&stored.value).ok());
+        let language = conversation.map(|conversation| conversation.language).unwrap_or_default();
+        self.text_outside_turn(|texts| texts.message_refused(chosen.as_deref().unwrap_or(&language)))
     }
 
-    /// A sentence that no turn says, so that no turn fails if it panics: then it is the library's own.
-    fn said_outside(&self, sentence: impl Fn(&dyn Texts) -> Text) -> String {
-        let said = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| sentence(&*self.texts)));
-        let said = said.unwrap_or_else(|_| {
-            tracing::error!("the application's texts panicked; the library's own are said instead");
-            sentence(&BuiltInTexts)
+    /// One of the texts, outside of a turn. If the application's texts panic, the built-in text is used.
+    fn text_outside_turn(&self, text: impl Fn(&dyn Texts) -> Text) -> String {
+        let made = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| text(&*self.texts)));
+        let chosen = made.unwrap_or_else(|_| {
+            tracing::error!("the application's texts panicked; using the built-in texts");
+            text(&BuiltInTexts)
         });
-        said.into_owned()
+        chosen.into_owned()
     }
 
     /// The languages that these people have chosen, as far as the application knows.
@@ -267,62 +271,66 @@ impl Script {
         self.hooks.languages_of(context, people).await
     }
 
-    /// Whether an error of a handler's passes by itself.
-    pub(crate) fn passes(&self, error: &BoxError) -> bool {
-        store::is_passing(&**error) || self.hooks.passes.as_ref().is_some_and(|passes| passes(error))
+    /// Whether an error of a handler is transient.
+    pub(crate) fn is_transient(&self, error: &BoxError) -> bool {
+        store::is_transient(&**error)
+            || self.hooks.is_transient.as_ref().is_some_and(|is_transient| is_transient(error))
     }
 
-    /// Takes an event through its turn. Nothing happens: what should happen is in the outcome.
-    pub(crate) async fn run(&self, moment: Moment) -> Result<Outcome, TurnError> {
-        let talk = match (&moment.stored, &moment.event) {
-            (None, _) | (_, Event::Unreadable { .. }) => Conversation::default(),
+    /// Runs a turn. It has no side effects: the result says what to commit.
+    pub(crate) async fn run(&self, start: TurnStart) -> Result<TurnResult, TurnError> {
+        let conversation = match (&start.stored, &start.input) {
+            (None, _) | (_, TurnInput::Unreadable { .. }) => Conversation::default(),
             (Some(stored), _) => serde_json::from_str::<Conversation>(&stored.value)
                 .map_err(|error| TurnError::Unreadable(format!("the conversation cannot be read: {error}")))?,
         };
-        let mut play = Play::new(self, &moment, talk);
-        play.event(moment.event).await?;
-        play.finish(moment.stored)
+        let mut run = ScriptRun::new(self, &start, conversation);
+        run.process(start.input).await?;
+        run.finish(start.stored)
     }
 
-    pub(super) fn flow(&self, name: &str) -> Option<&Flow> {
-        self.by_name.get(name).map(|index| &self.flows[*index])
+    pub(super) fn definition(&self, name: &str) -> Option<&DialogueDefinition> {
+        self.by_name.get(name).map(|index| &self.definitions[*index])
     }
 
-    pub(super) fn known(&self, name: &str) -> Result<&Flow, TurnError> {
-        self.flow(name).ok_or_else(|| TurnError::Unreadable(format!("there is no dialogue `{name}` in this program")))
+    /// The definition of a stored dialogue.
+    pub(super) fn stored_definition(&self, name: &str) -> Result<&DialogueDefinition, TurnError> {
+        let missing = || TurnError::Unreadable(format!("there is no dialogue `{name}` in this program"));
+        self.definition(name).ok_or_else(missing)
     }
 
-    /// An error if a handler wants to begin a dialogue that is not there.
-    pub(super) fn registered(&self, name: &str) -> Result<(), TurnError> {
+    /// An error if a handler begins a dialogue that is not registered.
+    pub(super) fn check_registered(&self, name: &str) -> Result<(), TurnError> {
         let missing = || TurnError::failed(format!("there is no dialogue `{name}` in this bot: add it"));
-        self.flow(name).map(|_| ()).ok_or_else(missing)
+        self.definition(name).map(|_| ()).ok_or_else(missing)
     }
 
-    /// Who hears an input while `top` is open. The narrowest wins; of equally narrow ones the innermost.
-    pub(super) fn way<'s>(&'s self, top: Option<&Frame>, input: &Input) -> Option<Way<'s>> {
-        let mut best: Option<(Way<'s>, &'s What)> = None;
-        let mut offer = |way: Way<'s>, what: &'s What| {
-            if best.as_ref().is_none_or(|(_, before)| before.covers(what) && !what.covers(before)) {
-                best = Some((way, what));
+    /// What handles an input while `top` is open. The narrowest pattern wins; of equal ones the first of: the state,
+    /// its dialogue, an entry.
+    pub(super) fn find_handler<'s>(&'s self, top: Option<&Frame>, input: &Input) -> Option<HandledBy<'s>> {
+        let mut best: Option<(HandledBy<'s>, &'s InputPattern)> = None;
+        let mut consider = |candidate: HandledBy<'s>, pattern: &'s InputPattern| {
+            if best.as_ref().is_none_or(|(_, before)| before.covers(pattern) && !pattern.covers(before)) {
+                best = Some((candidate, pattern));
             }
         };
-        if let Some((flow, frame)) = top.and_then(|top| Some((self.flow(&top.dialogue)?, top))) {
-            for (which, what) in flow.at(&frame.at, input).into_iter().chain(flow.anywhere(input)) {
-                offer(Way::Flow(flow, which), what);
+        if let Some((definition, frame)) = top.and_then(|top| Some((self.definition(&top.dialogue)?, top))) {
+            for (handler, pattern) in definition.at(&frame.at, input).into_iter().chain(definition.any_state(input)) {
+                consider(HandledBy::Handler(definition, handler), pattern);
             }
         }
-        for flow in &self.flows {
-            if let Some((which, what)) = flow.entry(input) {
-                offer(Way::Flow(flow, which), what);
+        for definition in &self.definitions {
+            if let Some((handler, pattern)) = definition.entry(input) {
+                consider(HandledBy::Handler(definition, handler), pattern);
             }
         }
-        if let Some(cancel) = self.cancel.as_ref().filter(|cancel| cancel.takes(input)) {
-            offer(Way::Cancel, cancel);
+        if let Some(cancel) = self.cancel.as_ref().filter(|cancel| cancel.matches(input)) {
+            consider(HandledBy::Cancel, cancel);
         }
-        if self.help.is_some() && HELP.takes(input) {
-            offer(Way::Help, &HELP);
+        if self.help.is_some() && HELP.matches(input) {
+            consider(HandledBy::Help, &HELP);
         }
-        best.map(|(way, _)| way)
+        best.map(|(handled_by, _)| handled_by)
     }
 
     pub(super) fn help_text(&self, language: &str) -> Option<String> {
@@ -333,20 +341,20 @@ impl Script {
         self.cancel.is_some()
     }
 
-    /// A command that begins a dialogue anew: its own, else anybody's.
-    pub(super) fn beginning(&self, dialogue: Option<&str>) -> Option<String> {
-        let command = |flow: &Flow| {
-            flow.entries.iter().find_map(|route| match &route.what {
-                What::Command(name) => Some(name.to_string()),
+    /// A command that starts a dialogue: its own, otherwise that of any dialogue.
+    pub(super) fn start_command(&self, dialogue: Option<&str>) -> Option<String> {
+        let command = |definition: &DialogueDefinition| {
+            definition.entries.iter().find_map(|route| match &route.pattern {
+                InputPattern::Command(name) => Some(name.to_string()),
                 _ => None,
             })
         };
-        let own = dialogue.and_then(|name| self.flow(name)).and_then(command);
-        own.or_else(|| self.flows.iter().find_map(command))
+        let own = dialogue.and_then(|name| self.definition(name)).and_then(command);
+        own.or_else(|| self.definitions.iter().find_map(command))
     }
 }
 
-/// Every kind of update that Telegram can be asked for.
+/// The kinds of updates that can be named in `allowed_updates`, besides those that always are.
 const UPDATE_KINDS: &[&str] = &[
     "edited_message",
     "channel_post",
@@ -385,6 +393,6 @@ impl<S: States> From<Dialogue<S>> for Script {
 
 impl fmt::Debug for Script {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.flows.iter().map(|flow| flow.name)).finish()
+        f.debug_list().entries(self.definitions.iter().map(|definition| definition.name)).finish()
     }
 }

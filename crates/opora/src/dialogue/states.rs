@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 pub trait States: Serialize + DeserializeOwned + Clone + Send + Sync + 'static {
     /// The dialogue's stable name.
     const DIALOGUE: &'static str;
-    /// The version of the stored shape. Raise it when a stored state would no longer load, and add an
+    /// The version of the stored states. Raise it when a stored state would no longer load, and add an
     /// [upcast](super::Dialogue::upcast).
     const VERSION: u32;
     /// The stable names of all states.
@@ -21,7 +21,7 @@ pub trait States: Serialize + DeserializeOwned + Clone + Send + Sync + 'static {
     fn name(&self) -> &'static str;
 }
 
-/// One state of a dialogue, and how to take it apart. The derive makes one for each variant.
+/// One state of a dialogue, and how to get its fields. The derive makes one for each variant.
 pub struct At<S, F> {
     pub(crate) name: &'static str,
     pub(crate) take: fn(S) -> Option<F>,

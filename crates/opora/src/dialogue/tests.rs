@@ -1,11 +1,11 @@
-//! Dialogues on a stage, and scripts with mistakes.
+//! Dialogues in a scripted chat, and scripts with mistakes.
 
-mod asked;
 mod buttons;
 mod checks;
-mod lives;
-mod moves;
+mod expiry;
+mod interruptions;
 mod others;
+mod requested_inputs;
 mod routing;
-mod shapes;
-mod trouble;
+mod transitions;
+mod upgrades;

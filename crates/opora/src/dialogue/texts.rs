@@ -1,27 +1,27 @@
-//! The few sentences that the library says itself.
+//! The few texts that the library says itself.
 //!
-//! They come in English and Russian by the person's language. An application replaces them by implementing [`Texts`].
+//! They are in English or Russian, by the person's language. An application replaces them by implementing [`Texts`].
 
 use std::borrow::Cow;
 
 use crate::telegram::Button;
 
-/// A sentence.
+/// A text for a person.
 pub type Text = Cow<'static, str>;
 
-/// The library's own sentences. Every one has a default; `language` is a code such as `ru`.
+/// The library's own texts. Each has a default; `language` is a code such as `ru`.
 pub trait Texts: Send + Sync + 'static {
-    /// A button was pressed that belongs to an earlier step, or a second time.
+    /// The pressed button belongs to an earlier state, or was pressed before.
     fn stale_button(&self, language: &str) -> Text {
         pick(language, "This button is no longer in use.", "Эта кнопка больше не действует.")
     }
 
-    /// Something was sent that does not fit the step.
+    /// The open state has no handler for the input.
     fn not_understood(&self, language: &str) -> Text {
         pick(language, "Sorry, this does not fit here.", "Извините, здесь это не подходит.")
     }
 
-    /// A turn failed for good.
+    /// A turn failed for good; the draft is kept.
     fn failed(&self, language: &str) -> Text {
         pick(
             language,
@@ -39,18 +39,18 @@ pub trait Texts: Send + Sync + 'static {
         )
     }
 
-    /// The caption of the button that takes a kept draft up.
+    /// The caption of the button that resumes a draft.
     fn try_again(&self, language: &str) -> Text {
         pick(language, "Try again", "Попробовать снова")
     }
 
-    /// The caption of the button that drops a kept draft.
+    /// The caption of the button that drops a draft.
     fn cancel(&self, language: &str) -> Text {
         pick(language, "Cancel", "Отмена")
     }
 
-    /// The dialogue goes on at an earlier point, and that point has no question of its own.
-    fn go_on(&self, language: &str) -> Text {
+    /// The dialogue goes back to a state that has no question of its own.
+    fn answer_again(&self, language: &str) -> Text {
         pick(language, "Let us go on. Please answer once more.", "Продолжим. Ответьте, пожалуйста, ещё раз.")
     }
 
@@ -64,34 +64,34 @@ pub trait Texts: Send + Sync + 'static {
         pick(language, "There is nothing to cancel.", "Отменять нечего.")
     }
 
-    /// A dialogue's life is over. `command` begins it anew, if there is one.
-    fn timed_out(&self, language: &str, command: Option<&str>) -> Text {
-        let said = pick(
+    /// A dialogue has expired. `command` starts it again, if there is one.
+    fn expired(&self, language: &str, command: Option<&str>) -> Text {
+        let text = pick(
             language,
             "It has been a while, so I have closed this.",
             "Прошло много времени, поэтому я закрыл этот разговор.",
         );
         match command {
-            Some(command) => format!("{said} {}", self.begin_with(language, command)).into(),
-            None => said,
+            Some(command) => format!("{text} {}", self.restart_hint(language, command)).into(),
+            None => text,
         }
     }
 
-    /// What is stored cannot be read any more. `command` begins anew, if there is one.
+    /// The stored state cannot be read any more. `command` starts again, if there is one.
     fn unreadable(&self, language: &str, command: Option<&str>) -> Text {
-        let said = pick(
+        let text = pick(
             language,
             "I have been updated and cannot go on from where we were.",
             "Меня обновили, и я не могу продолжить с того же места.",
         );
         match command {
-            Some(command) => format!("{said} {}", self.begin_with(language, command)).into(),
-            None => said,
+            Some(command) => format!("{text} {}", self.restart_hint(language, command)).into(),
+            None => text,
         }
     }
 
-    /// How to begin again.
-    fn begin_with(&self, language: &str, command: &str) -> Text {
+    /// How to start again.
+    fn restart_hint(&self, language: &str, command: &str) -> Text {
         if is_russian(language) {
             format!("Чтобы начать заново, отправьте /{command}.").into()
         } else {
@@ -99,16 +99,16 @@ pub trait Texts: Send + Sync + 'static {
         }
     }
 
-    /// A button below the sentences after which nothing is open (cancelled, nothing to cancel, timed out, failed and
-    /// ended, unreadable): to a main menu, for instance. There is none by default. Nothing waits for it, so it is one
-    /// without a tag ([`Button::raw`]), heard by an entry.
-    fn way_on(&self, language: &str) -> Option<Button> {
+    /// A button below the texts after which nothing is open (cancelled, nothing to cancel, expired, failed and ended,
+    /// unreadable), for instance to a main menu. None by default. No state is open, so use a button without a tag
+    /// ([`Button::raw`]) that an entry handles.
+    fn next_step_button(&self, language: &str) -> Option<Button> {
         let _ = language;
         None
     }
 
-    /// What the person was talking about cannot be looked up at the moment; the answer comes later by itself.
-    fn one_moment(&self, language: &str) -> Text {
+    /// The conversation cannot be read at the moment. The answer follows by itself.
+    fn please_wait(&self, language: &str) -> Text {
         pick(
             language,
             "One moment, please: I will answer as soon as I can.",
@@ -116,8 +116,8 @@ pub trait Texts: Send + Sync + 'static {
         )
     }
 
-    /// Telegram has refused a message of the conversation for good, so the person does not see it.
-    fn not_shown(&self, language: &str) -> Text {
+    /// Telegram has refused a message for good, so the person does not see it.
+    fn message_refused(&self, language: &str) -> Text {
         pick(
             language,
             "Something went wrong on our side, and I could not show you my answer. Please try again later.",
@@ -125,8 +125,8 @@ pub trait Texts: Send + Sync + 'static {
         )
     }
 
-    /// The bot will be restarted shortly, as the operator announced.
-    fn restart(&self, language: &str) -> Text {
+    /// The operator has announced a restart of the bot.
+    fn planned_restart(&self, language: &str) -> Text {
         pick(
             language,
             "I will be restarted in a moment. Nothing is lost: we go on right after.",
@@ -135,7 +135,7 @@ pub trait Texts: Send + Sync + 'static {
     }
 }
 
-/// The sentences as they are, in English and Russian.
+/// The default texts, in English and Russian.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BuiltInTexts;
 

@@ -1,4 +1,4 @@
-//! How much is held in memory, that nothing is done twice, and how often it is tried.
+//! Limits in memory, no effect run twice, and numbers of attempts.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -8,52 +8,52 @@ use crate::store::{Commit, Effect, LeaseAnswer, MemoryStore, Opened};
 use crate::testing::holder;
 
 const BOT: i64 = 1;
-const WISHES: usize = 2500;
+const EFFECTS: usize = 2500;
 
-/// An empty store, and the right to write there.
+/// An empty store and a lease on it.
 async fn lease() -> (Arc<dyn Store>, Epoch) {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
     let Ok(LeaseAnswer::Granted(epoch)) = store.claim(BOT, &holder("t"), None).await else { panic!("no lease") };
     (store, epoch)
 }
 
-/// A turn of somebody who asks for work of these kinds.
-async fn ask(store: &Arc<dyn Store>, epoch: Epoch, kinds: impl Iterator<Item = &'static str>) {
-    let key = DialogueKey::private(BOT, 7);
+/// Commits a turn that requests effects of these kinds.
+async fn request(store: &Arc<dyn Store>, epoch: Epoch, kinds: impl Iterator<Item = &'static str>) {
+    let key = ConversationKey::private(BOT, 7);
     let Opened::At { version, .. } = store.open(&key, None).await.unwrap() else { panic!("taken") };
     let effects = kinds.map(|kind| Effect { kind: kind.into(), body: "null".into() }).collect();
     store.commit(epoch, Commit { effects, ..Commit::new(key, version, Millis(0)) }).await.unwrap();
 }
 
-/// Carries out what the store has.
-fn begin(store: Arc<dyn Store>, epoch: Epoch, register: Register) -> (Effects, Outcomes) {
+/// Starts the stored effects.
+fn start(store: Arc<dyn Store>, epoch: Epoch, registry: EffectRegistry) -> (Effects, Outcomes) {
     let (sender, outcomes) = mpsc::unbounded_channel();
-    let clock = Clock::set_by_hand(Millis(0));
-    let effects = Effects::new((BOT, epoch), register, store, clock, EffectSettings::default(), sender);
+    let clock = Clock::manual(Millis(0));
+    let effects = Effects::new((BOT, epoch), registry, store, clock, EffectSettings::default(), sender);
     effects.reload();
     (effects, outcomes)
 }
 
-type Outcomes = mpsc::UnboundedReceiver<(DialogueKey, Letter)>;
+type Outcomes = mpsc::UnboundedReceiver<(ConversationKey, QueuedInput)>;
 
-/// A store with more wishes than are held at once.
-async fn full_of_wishes() -> (Arc<dyn Store>, Epoch) {
+/// A store with more effects than fit into memory.
+async fn full_store() -> (Arc<dyn Store>, Epoch) {
     let (store, epoch) = lease().await;
-    for _ in 0..WISHES / 100 {
-        ask(&store, epoch, std::iter::repeat_n("work", 100)).await;
+    for _ in 0..EFFECTS / 100 {
+        request(&store, epoch, std::iter::repeat_n("work", 100)).await;
     }
     (store, epoch)
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_so_many_wishes_are_held_and_each_is_done_once() {
-    let (store, epoch) = full_of_wishes().await;
+async fn effects_in_memory_are_limited_and_each_runs_once() {
+    let (store, epoch) = full_store().await;
     let began = Arc::new(AtomicUsize::new(0));
-    let doors = Arc::new(Semaphore::new(0));
-    let mut register = Register::default();
+    let gate = Arc::new(Semaphore::new(0));
+    let mut registry = EffectRegistry::default();
     let count = Arc::clone(&began);
-    let open = Arc::clone(&doors);
-    register.add("work", move |_| {
+    let open = Arc::clone(&gate);
+    registry.add("work", move |_| {
         count.fetch_add(1, Ordering::SeqCst);
         let open = Arc::clone(&open);
         async move {
@@ -61,38 +61,38 @@ async fn only_so_many_wishes_are_held_and_each_is_done_once() {
             Ok(Value::Null)
         }
     });
-    let (effects, mut outcomes) = begin(store, epoch, register);
+    let (effects, mut outcomes) = start(store, epoch, registry);
     effects.reload();
     // Time passes only when nothing else is left to do.
     tokio::time::sleep(Duration::from_secs(1)).await;
-    assert_eq!(effects.0.held.lock().len(), HELD_MOST);
-    assert_eq!(began.load(Ordering::SeqCst), EffectSettings::default().at_once);
-    doors.add_permits(Semaphore::MAX_PERMITS);
-    for _ in 0..WISHES {
+    assert_eq!(effects.0.held.lock().len(), MAX_HELD);
+    assert_eq!(began.load(Ordering::SeqCst), EffectSettings::default().concurrency);
+    gate.add_permits(Semaphore::MAX_PERMITS);
+    for _ in 0..EFFECTS {
         outcomes.recv().await.unwrap();
     }
     effects.close().await;
-    assert_eq!(began.load(Ordering::SeqCst), WISHES);
+    assert_eq!(began.load(Ordering::SeqCst), EFFECTS);
     assert_eq!(effects.0.held.lock().len(), 0);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_kind_of_work_is_tried_as_often_as_it_says_and_others_as_usual() {
+async fn a_kind_can_have_its_own_number_of_attempts() {
     let (store, epoch) = lease().await;
-    ask(&store, epoch, ["hasty", "patient"].into_iter()).await;
-    let mut register = Register::default();
+    request(&store, epoch, ["hasty", "patient"].into_iter()).await;
+    let mut registry = EffectRegistry::default();
     let tries = Arc::new(Mutex::new(Vec::new()));
     for kind in ["hasty", "patient"] {
         let tries = Arc::clone(&tries);
-        register.add(kind, move |asked| {
-            tries.lock().push((kind, asked.attempt, asked.is_last));
+        registry.add(kind, move |request| {
+            tries.lock().push((kind, request.attempt, request.is_last));
             async { Err(EffectError::Retry("not today".into())) }
         });
     }
-    register.set_attempts("hasty", 1);
+    registry.set_attempts("hasty", 1);
     let (sender, mut outcomes) = mpsc::unbounded_channel();
     let settings = EffectSettings { attempts: 2, ..EffectSettings::default() };
-    let effects = Effects::new((BOT, epoch), register, store, Clock::set_by_hand(Millis(0)), settings, sender);
+    let effects = Effects::new((BOT, epoch), registry, store, Clock::manual(Millis(0)), settings, sender);
     effects.reload();
     for _ in 0..2 {
         outcomes.recv().await.unwrap();
@@ -104,46 +104,46 @@ async fn a_kind_of_work_is_tried_as_often_as_it_says_and_others_as_usual() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn downloads_go_on_while_more_work_of_another_kind_hangs_than_is_held() {
-    let (store, epoch) = full_of_wishes().await;
-    ask(&store, epoch, std::iter::repeat_n(DOWNLOAD, 100)).await;
-    let mut register = Register::default();
-    register.add("work", |_| std::future::pending());
-    register.add(DOWNLOAD, |_| async { Ok(Value::Null) });
-    let (effects, mut outcomes) = begin(store, epoch, register);
+async fn effects_that_hang_do_not_delay_other_kinds() {
+    let (store, epoch) = full_store().await;
+    request(&store, epoch, std::iter::repeat_n(DOWNLOAD, 100)).await;
+    let mut registry = EffectRegistry::default();
+    registry.add("work", |_| std::future::pending());
+    registry.add(DOWNLOAD, |_| async { Ok(Value::Null) });
+    let (effects, mut outcomes) = start(store, epoch, registry);
     for _ in 0..100 {
         let outcome = tokio::time::timeout(EffectSettings::default().deadline / 2, outcomes.recv()).await;
-        let Ok(Some((_, Letter::Inbox(row)))) = outcome else { panic!("{outcome:?}") };
+        let Ok(Some((_, QueuedInput::Inbox(row)))) = outcome else { panic!("{outcome:?}") };
         assert!(row.incoming.body.contains(DOWNLOAD), "{}", row.incoming.body);
     }
     effects.close().await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn work_that_panics_before_it_has_begun_to_wait_is_tried_again() {
+async fn an_effect_that_panics_at_once_is_tried_again() {
     let (store, epoch) = lease().await;
-    ask(&store, epoch, ["work"].into_iter()).await;
-    let mut register = Register::default();
-    register.add("work", |asked| {
-        assert!(asked.attempt > 1, "the first try fails");
-        async move { Ok(asked.attempt.into()) }
+    request(&store, epoch, ["work"].into_iter()).await;
+    let mut registry = EffectRegistry::default();
+    registry.add("work", |request| {
+        assert!(request.attempt > 1, "the first try fails");
+        async move { Ok(request.attempt.into()) }
     });
-    let (effects, mut outcomes) = begin(store, epoch, register);
+    let (effects, mut outcomes) = start(store, epoch, registry);
     let outcome = tokio::time::timeout(Duration::from_secs(60), outcomes.recv()).await;
-    let Ok(Some((_, Letter::Inbox(row)))) = outcome else { panic!("{outcome:?}") };
+    let Ok(Some((_, QueuedInput::Inbox(row)))) = outcome else { panic!("{outcome:?}") };
     assert!(row.incoming.body.contains(r#""ok":2"#), "{}", row.incoming.body);
     effects.close().await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wish_that_an_earlier_version_has_stored_is_known_by_its_number() {
+async fn an_effect_without_a_key_uses_its_row_id() {
     let (store, epoch) = lease().await;
-    ask(&store, epoch, ["work"].into_iter()).await;
+    request(&store, epoch, ["work"].into_iter()).await;
     let number = store.effects(BOT, EffectId::default(), 1).await.unwrap()[0].id.0;
-    let mut register = Register::default();
-    register.add("work", |asked| async move { Ok(asked.key.into()) });
-    let (effects, mut outcomes) = begin(store, epoch, register);
-    let Some((_, Letter::Inbox(row))) = outcomes.recv().await else { panic!("no outcome") };
+    let mut registry = EffectRegistry::default();
+    registry.add("work", |request| async move { Ok(request.key.into()) });
+    let (effects, mut outcomes) = start(store, epoch, registry);
+    let Some((_, QueuedInput::Inbox(row))) = outcomes.recv().await else { panic!("no outcome") };
     assert!(row.incoming.body.contains(&format!(r#""ok":"{BOT}-{number}""#)), "{}", row.incoming.body);
     effects.close().await;
 }

@@ -1,4 +1,4 @@
-//! One try at a turn: open the conversation, run the handler, commit.
+//! One attempt at a turn: open the conversation, run the handler, commit.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -6,85 +6,85 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 
-use super::after::After;
 use super::failure::{Failure, FailureKind, NotCommitted};
-use super::{Engine, Work, letters, report, unheard};
+use super::post_commit::PostCommit;
+use super::{Engine, TurnRun, inputs, report, unhandled};
 use crate::clock::Stopwatch;
 use crate::failpoints;
-use crate::key::DialogueKey;
-use crate::mailbox::Letter;
+use crate::key::ConversationKey;
+use crate::mailbox::QueuedInput;
 use crate::store::{
-    Commit, Committed, ConversationRow, EffectRow, Opened, OutboxRow, StoreError, Stored, Transition, Version,
+    Commit, Committed, ConversationRow, EffectRow, Opened, OutboxRow, StoreError, StoredState, Transition, Version,
 };
-use crate::turn::{Event, Hearing, Moment, Outcome, TurnError};
+use crate::turn::{Handling, TurnError, TurnInput, TurnResult, TurnStart};
 
 impl Engine {
-    /// One try: nothing of it remains unless it commits.
-    pub(super) async fn attempt(&self, work: &mut Work<'_>) -> Result<(), NotCommitted> {
-        let done = self.handle_and_commit(work).await;
-        let has_committed = matches!(done, Ok(true));
-        if !has_committed && let Err(error) = self.store.abandon_turn(self.epoch, work.key).await {
-            // It runs out by itself.
-            tracing::debug!(key = %work.key, %error, "a conversation could not be left");
+    /// Makes one attempt. Nothing of it remains unless it commits.
+    pub(super) async fn attempt(&self, run: &mut TurnRun<'_>) -> Result<(), NotCommitted> {
+        let result = self.handle_and_commit(run).await;
+        let has_committed = matches!(result, Ok(true));
+        if !has_committed && let Err(error) = self.store.abandon_turn(self.epoch, run.key).await {
+            // The lock of the conversation expires.
+            tracing::debug!(key = %run.key, %error, "cannot abandon a turn");
         }
-        done.map(drop)
+        result.map(drop)
     }
 
-    /// Whether there was anything to commit.
-    async fn handle_and_commit(&self, work: &mut Work<'_>) -> Result<bool, NotCommitted> {
-        let (version, stored) = self.open(work).await?;
-        // Nothing marks a turn without an input as done but the version, which only this conversation's turns raise.
-        if work.takes.is_empty() && work.unsure_from.is_some_and(|from| version > from) {
-            return Err(NotCommitted::Taken);
+    /// Runs the handler and commits. False if there was nothing to commit.
+    async fn handle_and_commit(&self, run: &mut TurnRun<'_>) -> Result<bool, NotCommitted> {
+        let (version, stored) = self.open(run).await?;
+        // A turn without an input has no mark. A higher version says that its commit succeeded.
+        if run.processed.is_empty() && run.unsure_from.is_some_and(|from| version > from) {
+            return Err(NotCommitted::AlreadyProcessed);
         }
         failpoints::hit(failpoints::TURN_BEFORE_HANDLER).await;
         let watch = Stopwatch::start();
         let now = self.clock.now();
-        let shared_update = work.event.update().filter(|_| self.store.is_shared_with_other_programs());
-        let place = shared_update.and_then(|update| letters::place(update));
-        let moment = Moment {
-            key: work.key.clone(),
+        let shared_update = run.turn_input.update().filter(|_| self.store.is_shared_with_other_programs());
+        let destination = shared_update.and_then(|update| inputs::destination(update));
+        let start = TurnStart {
+            key: run.key.clone(),
             version,
             stored: stored.clone(),
-            event: work.event.clone(),
+            input: run.turn_input.clone(),
             now,
-            refusal: work.refusal.clone(),
+            refusal: run.refusal.clone(),
             context: Arc::clone(&self.context),
-            place,
+            destination,
         };
-        work.letters.iter().for_each(|letter| letter.in_hand(true));
-        let handled = self.handle(moment).await;
-        work.letters.iter().for_each(|letter| letter.in_hand(false));
+        run.inputs.iter().for_each(|input| input.set_handler_running(true));
+        let handled = self.handle(start).await;
+        run.inputs.iter().for_each(|input| input.set_handler_running(false));
         let outcome = match handled {
             Ok(outcome) => outcome,
             Err(failure) if failure.kind == FailureKind::State => {
-                let row = |stored| ConversationRow { key: work.key.clone(), version, stored, updated_at: now };
+                let row = |stored| ConversationRow { key: run.key.clone(), version, stored, updated_at: now };
                 return Err(NotCommitted::Unreadable(stored.map(|stored| Box::new(row(Some(stored)))), failure));
             }
-            Err(failure) if failure.kind == FailureKind::Away => {
-                return Err(NotCommitted::Wait(StoreError::Unavailable(failure.words.into())));
+            Err(failure) if failure.kind == FailureKind::Unavailable => {
+                return Err(NotCommitted::Wait(StoreError::Unavailable(failure.description.into())));
             }
             Err(failure) => return Err(NotCommitted::Failed(failure)),
         };
-        let took = watch.elapsed();
+        let handler_duration = watch.elapsed();
         failpoints::hit(failpoints::TURN_AFTER_HANDLER).await;
-        if matches!(work.event, Event::Expired) && work.takes.is_empty() && outcome.changes_nothing() {
-            self.cache.put(work.key, version, stored);
+        if matches!(run.turn_input, TurnInput::Expired) && run.processed.is_empty() && outcome.changes_nothing() {
+            self.cache.put(run.key, version, stored);
             return Ok(false);
         }
-        let after = After::of(&outcome, stored, work.key, now);
-        if let Hearing::Unheard(reason) = &outcome.hearing
-            && self.unheard.admits_row()
+        let post_commit = PostCommit::new(&outcome, stored, run.key, now);
+        if let Handling::Unhandled(reason) = &outcome.handling
+            && self.unhandled.admits_row()
         {
-            return Err(NotCommitted::Unheard(reason.clone()));
+            return Err(NotCommitted::Unhandled(reason.clone()));
         }
         let moved = outcome.transition.clone();
-        let hearing = outcome.hearing;
+        let handling = outcome.handling;
         let lost_result = outcome.lost_result;
         let commit = Commit {
-            key: work.key.clone(),
+            key: run.key.clone(),
             from: version,
-            takes: work.takes.clone(),
+            processed: run.processed.clone(),
             state: outcome.state,
             outgoing: outcome.outgoing,
             timers: outcome.timers,
@@ -93,7 +93,7 @@ impl Engine {
                 from,
                 to,
                 by: by.into(),
-                took_us: micros(took),
+                took_us: micros(handler_duration),
             }),
             writes: outcome.writes,
             at: now,
@@ -102,43 +102,42 @@ impl Engine {
         let committing = Stopwatch::start();
         let committed = self.store.commit(self.epoch, commit).await.map_err(|error| {
             if matches!(error, StoreError::Unavailable(_)) {
-                work.unsure_from = Some(version);
+                run.unsure_from = Some(version);
             }
             NotCommitted::from(error)
         })?;
-        work.letters.iter().for_each(Letter::durable);
+        run.inputs.iter().for_each(QueuedInput::mark_durable);
         failpoints::hit(failpoints::TURN_AFTER_COMMIT).await;
-        self.committed(work.key, after, committed);
-        report::commit(work.letters, committing.elapsed(), self.clock.now());
-        report::turn(took);
-        match hearing {
-            Hearing::Heard => report::handled(work.key, &work.event, moved.as_ref(), took),
-            hearing => self.unheard.tell(work.key, &work.event, &hearing),
+        self.finish_commit(run.key, post_commit, committed);
+        report::commit(run.inputs, committing.elapsed(), self.clock.now());
+        report::turn(handler_duration);
+        match handling {
+            Handling::Handled => report::handled(run.key, &run.turn_input, moved.as_ref(), handler_duration),
+            handling => self.unhandled.report(run.key, &run.turn_input, &handling),
         }
         if let Some(child) = lost_result {
-            unheard::tell_lost_result(work.key, &child);
+            unhandled::report_lost_result(run.key, &child);
         }
         Ok(true)
     }
 
-    /// The state: as this instance left it, or from the store.
-    async fn open(&self, work: &Work<'_>) -> Result<(Version, Option<Stored>), NotCommitted> {
-        if work.unsure_from.is_none()
-            && let Some(held) = self.cache.take(work.key)
+    /// Reads the state from the cache or the store.
+    async fn open(&self, run: &TurnRun<'_>) -> Result<(Version, Option<StoredState>), NotCommitted> {
+        if run.unsure_from.is_none()
+            && let Some(cached) = self.cache.take(run.key)
         {
-            return Ok(held);
+            return Ok(cached);
         }
-        match self.store.open_for_turn(self.epoch, work.key, work.mark(), self.clock.now()).await? {
-            Opened::AlreadyTaken => Err(NotCommitted::Taken),
+        match self.store.open_for_turn(self.epoch, run.key, run.mark(), self.clock.now()).await? {
+            Opened::AlreadyProcessed => Err(NotCommitted::AlreadyProcessed),
             Opened::At { version, stored } => Ok((version, stored)),
         }
     }
 
-    /// Runs the handler with its deadline. A panic is a failure like any other, also one in the code that judges
-    /// errors.
-    async fn handle(&self, moment: Moment) -> Result<Outcome, Failure> {
-        let judged = async { self.script.run(moment).await.map_err(|error| self.judge(error)) };
-        let run = AssertUnwindSafe(judged).catch_unwind();
+    /// Runs the handler with its deadline. A panic is a failure, also in the application's code that classifies errors.
+    async fn handle(&self, start: TurnStart) -> Result<TurnResult, Failure> {
+        let handled = async { self.script.run(start).await.map_err(|error| self.classify(error)) };
+        let run = AssertUnwindSafe(handled).catch_unwind();
         match tokio::time::timeout(self.settings.deadline, run).await {
             Ok(Ok(done)) => done,
             Ok(Err(panic)) => {
@@ -150,27 +149,29 @@ impl Engine {
         }
     }
 
-    /// What a handler's error means.
-    fn judge(&self, error: TurnError) -> Failure {
+    /// Turns a handler's error into a failure.
+    fn classify(&self, error: TurnError) -> Failure {
         match error {
-            TurnError::Failed(error) if self.script.passes(&error) => FailureKind::Away.because(error.to_string()),
+            TurnError::Failed(error) if self.script.is_transient(&error) => {
+                FailureKind::Unavailable.because(error.to_string())
+            }
             error => error.into(),
         }
     }
 
-    /// What follows a commit: it is remembered, and the courier and the effects start on what it asked for.
-    fn committed(&self, key: &DialogueKey, after: After, committed: Committed) {
-        self.cache.put(key, committed.version, after.stored);
-        if !after.outgoing.is_empty() {
-            let rows = after.outgoing.into_iter().zip(committed.outbox).map(|(row, id)| OutboxRow { id, ..row });
+    /// Caches the state, and hands messages, effects and timers over.
+    fn finish_commit(&self, key: &ConversationKey, post_commit: PostCommit, committed: Committed) {
+        self.cache.put(key, committed.version, post_commit.stored);
+        if !post_commit.outgoing.is_empty() {
+            let rows = post_commit.outgoing.into_iter().zip(committed.outbox).map(|(row, id)| OutboxRow { id, ..row });
             self.courier.enqueue_of_turn(rows.collect());
         }
-        if !after.effects.is_empty() {
-            let rows = after.effects.into_iter().zip(committed.effects).map(|(row, id)| EffectRow { id, ..row });
+        if !post_commit.effects.is_empty() {
+            let rows = post_commit.effects.into_iter().zip(committed.effects).map(|(row, id)| EffectRow { id, ..row });
             self.effects.enqueue(rows.collect());
         }
-        if let Some(due) = after.first_due {
-            self.wakeup.at(due);
+        if let Some(due) = post_commit.first_due {
+            self.schedule.wake_at(due);
         }
     }
 }

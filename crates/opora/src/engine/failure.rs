@@ -1,7 +1,7 @@
 //! Why a turn did not commit, and what the engine does next.
 //!
-//! The words of a failure may quote what a person wrote: they go to the parked row, which only the operator sees, and
-//! to the log at level debug. Above that the log has the kind of failure, the conversation, and the number of the row.
+//! The text of a failure may quote a person. It goes to the parked row, which only the operator sees, and to the log at
+//! level debug. At higher levels the log has only the kind of failure, the conversation and the id of the row.
 
 use std::fmt;
 
@@ -10,32 +10,32 @@ use crate::turn::TurnError;
 
 /// What to do with a turn that did not commit.
 pub(super) enum NotCommitted {
-    /// Another turn came between: run again at once.
+    /// Another turn committed in between: run again at once.
     Again,
-    /// The application's writes said no: run again with the reason.
+    /// The application's writes refused: run again with the reason.
     Refused(Refusal),
-    /// The store is away, the conversation is locked, or there is no copy of it: wait.
+    /// The store is unavailable, the conversation is locked, or it has no local copy: wait.
     Wait(StoreError),
-    /// The handler failed: try some more, then park.
+    /// The attempt failed: retry, then park.
     Failed(Failure),
-    /// The state cannot be read: set it aside.
+    /// The state cannot be read: park it.
     Unreadable(Option<Box<ConversationRow>>, Failure),
-    /// An earlier turn took the input.
-    Taken,
-    /// No handler hears the input: keep it for the operator.
-    Unheard(String),
-    /// The lease is over.
+    /// An earlier turn processed the input.
+    AlreadyProcessed,
+    /// The input has no handler: park it for the operator.
+    Unhandled(String),
+    /// The lease is lost.
     Stop,
 }
 
-/// Why a turn failed: what kind of failure it is, and in words.
+/// Why a turn failed, as a kind and as text.
 #[derive(Clone, Debug)]
 pub(super) struct Failure {
     pub(super) kind: FailureKind,
-    pub(super) words: String,
+    pub(super) description: String,
 }
 
-/// What kind of failure it is; this much the log may say.
+/// The kind of a failure. Unlike the text, it may be logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FailureKind {
     Handler,
@@ -45,13 +45,13 @@ pub(super) enum FailureKind {
     Refusals,
     State,
     Input,
-    /// What the handler needs is away for now: no failure of the turn's.
-    Away,
+    /// Something that the handler needs is unavailable. This is not a failure of the turn.
+    Unavailable,
 }
 
 impl FailureKind {
-    pub(super) fn because(self, words: impl Into<String>) -> Failure {
-        Failure { kind: self, words: words.into() }
+    pub(super) fn because(self, description: impl Into<String>) -> Failure {
+        Failure { kind: self, description: description.into() }
     }
 }
 
@@ -63,9 +63,9 @@ impl fmt::Display for FailureKind {
             Self::Deadline => "the handler took too long",
             Self::Writes => "the application's writes failed",
             Self::Refusals => "the application's writes were refused again and again",
-            Self::State => "what is stored cannot be read",
+            Self::State => "the stored state cannot be read",
             Self::Input => "the input cannot be read",
-            Self::Away => "what the handler needs is away",
+            Self::Unavailable => "something that the handler needs is unavailable",
         })
     }
 }
@@ -81,7 +81,7 @@ impl From<StoreError> for NotCommitted {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Overtaken(_) => Self::Again,
-            StoreError::AlreadyTaken => Self::Taken,
+            StoreError::AlreadyProcessed => Self::AlreadyProcessed,
             StoreError::Fenced { .. } | StoreError::Lost { .. } => Self::Stop,
             StoreError::Refused(refusal) => Self::Refused(refusal),
             StoreError::Unreadable { source, .. } => {

@@ -1,89 +1,90 @@
-//! Parks what cannot be done, and helps its person in a turn of its own.
+//! Parks turns that fail for good, and tells the person in a turn of its own.
 //!
-//! A parked row is the operator's: nothing here runs it again.
+//! Nothing here runs a parked turn again; that is up to the operator.
 
 use super::failure::{Failure, NotCommitted};
-use super::{Engine, Work, letters};
-use crate::key::DialogueKey;
-use crate::mailbox::Letter;
+use super::{Engine, TurnRun, inputs};
+use crate::key::ConversationKey;
+use crate::mailbox::QueuedInput;
 use crate::outbox::posted_rows;
-use crate::store::{Commit, ConversationRow, Opened, Outgoing, Parked, ParkedId, SetAside, StateChange, StoreError};
-use crate::turn::Event;
+use crate::store::{
+    Commit, ConversationRow, Opened, Outgoing, ParkResult, ParkedId, ParkedTurn, StateChange, StoreError,
+};
+use crate::turn::TurnInput;
 
-/// What came of parking an input.
+/// The result of parking an input.
 pub(super) enum Parking {
-    /// It is parked; under which number, unless the answer was lost.
+    /// It is parked. The id is unknown if the answer of the store was lost.
     Done(Option<ParkedId>),
-    /// A turn had taken it before.
-    TakenBefore,
-    /// The bot stops: it stays where it is.
-    NotNow,
+    /// A turn has processed it already.
+    AlreadyProcessed,
+    /// The bot stops, and the input stays in the inbox.
+    Stopped,
 }
 
 impl Engine {
-    /// Parks an input that cannot be read; if it was a press, it is answered all the same.
-    pub(super) async fn park_unread(&self, key: &DialogueKey, letters: &[Letter], failure: Failure) {
-        let parked = letters::parked(key, letters, failure.words.clone(), 1);
-        if let Parking::Done(id) = self.park(letters, parked, letters::unread_answers(letters)).await {
-            tell(key, id, 1, &failure, "an input cannot be read and is parked");
+    /// Parks an input that cannot be read. If it is a press, the press is answered.
+    pub(super) async fn park_unread(&self, key: &ConversationKey, inputs: &[QueuedInput], failure: Failure) {
+        let parked = inputs::parked(key, inputs, failure.description.clone(), 1);
+        if let Parking::Done(id) = self.park(inputs, parked, inputs::unread_answers(inputs)).await {
+            log_parked(key, id, 1, &failure, "an input cannot be read and is parked");
         }
     }
 
-    /// Parks a turn that keeps failing, and then helps its person in a turn of its own. A pressed button is answered
-    /// with the parking, whatever comes of that turn.
-    pub(super) async fn give_up(&self, work: Work<'_>, failure: Failure) {
-        let parked = letters::parked(work.key, work.letters, failure.words.clone(), work.failures);
-        let id = match self.park(work.letters, parked, letters::callback_answers(&work.event)).await {
+    /// Parks a turn that keeps failing, and answers a pressed button. Then it tells the person in a turn of its own.
+    pub(super) async fn park_failed(&self, run: TurnRun<'_>, failure: Failure) {
+        let parked = inputs::parked(run.key, run.inputs, failure.description.clone(), run.failures);
+        let id = match self.park(run.inputs, parked, inputs::callback_answers(&run.turn_input)).await {
             Parking::Done(id) => id,
-            Parking::TakenBefore => return self.taken_before(&work).await,
-            Parking::NotNow => return,
+            Parking::AlreadyProcessed => return self.already_processed(&run),
+            Parking::Stopped => return,
         };
-        tell(work.key, id, work.failures, &failure, "a turn keeps failing and is parked");
+        log_parked(run.key, id, run.failures, &failure, "a turn keeps failing and is parked");
         metrics::counter!("opora_turns_total", "outcome" => "parked").increment(1);
-        self.afterwards(Work::new(work.key, &[], work.event.failed(failure.words))).await;
+        self.run_follow_up(TurnRun::new(run.key, &[], run.turn_input.failed(failure.description))).await;
     }
 
-    /// Runs a turn without an input of its own. If that fails too, the conversation is ended, so that its person is not
-    /// stuck; the operator finds its state in the parked row.
-    async fn afterwards(&self, mut work: Work<'_>) {
+    /// Runs a follow-up turn without a queued input. If it fails too, the conversation is ended, so that the person is
+    /// not stuck. A parked row keeps its state for the operator.
+    async fn run_follow_up(&self, mut run: TurnRun<'_>) {
         let mut failures = 0;
         while failures < self.settings.attempts {
-            let reason = match self.attempt(&mut work).await {
+            let reason = match self.attempt(&mut run).await {
                 Ok(()) => return,
                 Err(reason) => reason,
             };
-            self.cache.forget(work.key);
+            self.cache.forget(run.key);
             match reason {
                 NotCommitted::Stop => return self.lost.cancel(),
-                NotCommitted::Taken => return self.taken_before(&work).await,
+                NotCommitted::AlreadyProcessed => return self.already_processed(&run),
                 NotCommitted::Wait(error) => {
-                    if !self.wait(&mut work, &error).await {
+                    if !self.wait(&mut run, &error).await {
                         return;
                     }
                 }
                 _ => failures += 1,
             }
         }
-        tracing::error!(key = %work.key, "a conversation could not be helped and is ended");
-        if let Err(error) = self.end(work.key).await {
-            tracing::error!(key = %work.key, %error, "a conversation could not be ended");
+        tracing::error!(key = %run.key, "the follow-up of a failed turn failed too; the conversation is ended");
+        if let Err(error) = self.end(run.key).await {
+            tracing::error!(key = %run.key, %error, "cannot end a conversation");
         }
     }
 
     /// Ends a conversation, with a copy of its state for the operator.
-    async fn end(&self, key: &DialogueKey) -> Result<(), StoreError> {
+    async fn end(&self, key: &ConversationKey) -> Result<(), StoreError> {
         let ended = self.try_to_end(key).await;
         ended.and(self.store.abandon_turn(self.epoch, key).await)
     }
 
-    async fn try_to_end(&self, key: &DialogueKey) -> Result<(), StoreError> {
+    async fn try_to_end(&self, key: &ConversationKey) -> Result<(), StoreError> {
         let opened = self.store.open_for_turn(self.epoch, key, None, self.clock.now()).await?;
         let Opened::At { version, stored } = opened else { return Ok(()) };
         if let Some(stored) = stored {
-            let reason = "its person could not be helped".to_owned();
+            let reason = "the follow-up of a failed turn failed too".to_owned();
             let key = key.clone();
             let updated_at = self.clock.now();
-            let copy = Parked::state(&ConversationRow { key, version, stored: Some(stored), updated_at }, reason);
+            let copy = ParkedTurn::state(&ConversationRow { key, version, stored: Some(stored), updated_at }, reason);
             if !matches!(self.park(&[], copy, Vec::new()).await, Parking::Done(_)) {
                 return Ok(());
             }
@@ -93,42 +94,42 @@ impl Engine {
         Ok(())
     }
 
-    /// Keeps a copy of a state that cannot be read for the operator, tells the person, and ends it. False when the bot
-    /// stops before there is a copy: then nothing is touched.
-    pub(super) async fn set_aside(&self, work: &Work<'_>, row: ConversationRow, failure: Failure) -> bool {
-        let copy = Parked::state(&row, failure.words.clone());
+    /// Parks a copy of a state that cannot be read, and tells the person in a turn that ends it. False if the bot stops
+    /// before the copy is stored; then nothing is changed.
+    pub(super) async fn park_state(&self, run: &TurnRun<'_>, row: ConversationRow, failure: Failure) -> bool {
+        let copy = ParkedTurn::state(&row, failure.description.clone());
         let Parking::Done(id) = self.park(&[], copy, Vec::new()).await else { return false };
-        tell(work.key, id, 1, &failure, "a stored state cannot be read and is set aside");
-        self.afterwards(Work::new(work.key, &[], work.event.clone().unreadable())).await;
+        log_parked(run.key, id, 1, &failure, "a stored state cannot be read and is parked");
+        self.run_follow_up(TurnRun::new(run.key, &[], run.turn_input.clone().unreadable())).await;
         true
     }
 
-    /// Sets an input aside, waiting for the store if need be; `said` goes out with it.
-    pub(super) async fn park(&self, letters: &[Letter], parked: Parked, said: Vec<Outgoing>) -> Parking {
+    /// Stores a parked row in place of its inputs, together with `messages` to send. Waits for the store if necessary.
+    pub(super) async fn park(&self, inputs: &[QueuedInput], parked: ParkedTurn, messages: Vec<Outgoing>) -> Parking {
         let key = parked.key.clone();
-        let mut work = Work::new(&key, letters, Event::Expired);
+        let mut run = TurnRun::new(&key, inputs, TurnInput::Expired);
         loop {
-            let parked = Parked { at: self.clock.now(), ..parked.clone() };
+            let parked = ParkedTurn { at: self.clock.now(), ..parked.clone() };
             let at = parked.at;
-            match self.store.park(self.epoch, work.takes.clone(), parked, said.clone()).await {
-                Ok(SetAside { id, outbox }) => {
-                    let said = said.into_iter().map(|outgoing| (key.clone(), outgoing));
-                    self.courier.enqueue(posted_rows(outbox, said, at));
+            match self.store.park(self.epoch, run.processed.clone(), parked, messages.clone()).await {
+                Ok(ParkResult { id, outbox }) => {
+                    let messages = messages.into_iter().map(|outgoing| (key.clone(), outgoing));
+                    self.courier.enqueue(posted_rows(outbox, messages, at));
                     return Parking::Done(Some(id));
                 }
-                // After a lost answer it may be this very call that took it.
-                Err(StoreError::AlreadyTaken) if work.waits > 0 => {
-                    self.look_again();
+                // After a lost answer, an earlier attempt of this call may have stored the row.
+                Err(StoreError::AlreadyProcessed) if run.waits > 0 => {
+                    self.reload_store();
                     return Parking::Done(None);
                 }
-                Err(StoreError::AlreadyTaken) => return Parking::TakenBefore,
-                Err(error) if error.ends_the_lease() => {
+                Err(StoreError::AlreadyProcessed) => return Parking::AlreadyProcessed,
+                Err(error) if error.ends_lease() => {
                     self.lost.cancel();
-                    return Parking::NotNow;
+                    return Parking::Stopped;
                 }
                 Err(error) => {
-                    if !self.wait(&mut work, &error).await {
-                        return Parking::NotNow;
+                    if !self.wait(&mut run, &error).await {
+                        return Parking::Stopped;
                     }
                 }
             }
@@ -136,10 +137,10 @@ impl Engine {
     }
 }
 
-/// Tells of something parked: the kind of failure for everybody, its words for who looks closely.
-fn tell(key: &DialogueKey, id: Option<ParkedId>, attempts: u32, failure: &Failure, what: &'static str) {
+/// Logs a parked row: the kind of failure as an error, its text at debug.
+fn log_parked(key: &ConversationKey, id: Option<ParkedId>, attempts: u32, failure: &Failure, message: &'static str) {
     let parked = id.map(|id| id.0);
-    let Failure { kind, words } = failure;
-    tracing::error!(%key, parked, attempts, %kind, "{what}");
-    tracing::debug!(%key, parked, %words, "why it is parked");
+    let Failure { kind, description } = failure;
+    tracing::error!(%key, parked, attempts, %kind, "{message}");
+    tracing::debug!(%key, parked, %description, "reason of a parked row");
 }

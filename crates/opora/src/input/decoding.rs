@@ -1,4 +1,4 @@
-//! Updates that are not as Telegram promises: whatever comes, nobody panics, and an update's id stays known.
+//! Malformed updates: parsing never panics, and the id of the update stays known.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::Input;
 use crate::update::{self, Route, Update};
 
-/// Updates as Telegram sends them, one of each shape that is read.
+/// Valid updates, one of each shape that is parsed.
 fn updates() -> Vec<Value> {
     let anna = json!({"id": 4_503_599_627_370_495_i64, "is_bot": false, "first_name": "Anna", "last_name": "К",
         "username": "anna", "language_code": "ru", "is_premium": true});
@@ -66,8 +66,8 @@ fn merge(into: &mut Value, more: Value) {
     }
 }
 
-/// Something that is not expected there.
-fn odd() -> impl Strategy<Value = Value> {
+/// An unexpected value.
+fn unexpected() -> impl Strategy<Value = Value> {
     let numbers = prop_oneof![
         any::<i64>().prop_map(|number| json!(number)),
         any::<u64>().prop_map(|number| json!(number)),
@@ -98,7 +98,7 @@ fn odd() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// As deep as it says: lists, or messages within messages.
+/// Lists or messages, nested this deep.
 fn nested(depth: usize, kind: usize) -> Value {
     let message = |field: &str, inner: Value| json!({"message_id": 1, "date": 1, "chat": {"id": 1, "type": "private"}, field: inner});
     (0..depth).fold(Value::Null, |inner, _| match kind {
@@ -108,24 +108,24 @@ fn nested(depth: usize, kind: usize) -> Value {
     })
 }
 
-/// Every place in a value but the whole.
-fn places(value: &Value, at: &str, found: &mut Vec<String>) {
+/// The JSON pointers to all values inside of a value.
+fn pointers(value: &Value, at: &str, found: &mut Vec<String>) {
     let inner: Vec<(String, &Value)> = match value {
         Value::Object(fields) => fields.iter().map(|(name, value)| (name.clone(), value)).collect(),
         Value::Array(items) => items.iter().enumerate().map(|(index, value)| (index.to_string(), value)).collect(),
         _ => Vec::new(),
     };
     for (name, value) in inner {
-        let here = format!("{at}/{name}");
-        places(value, &here, found);
-        found.push(here);
+        let pointer = format!("{at}/{name}");
+        pointers(value, &pointer, found);
+        found.push(pointer);
     }
 }
 
-/// Takes something out at a place, or puts something else there.
-fn spoil(update: &mut Value, which: usize, instead: Option<Value>) {
+/// Removes or replaces the value at one of the pointers.
+fn damage(update: &mut Value, which: usize, instead: Option<Value>) {
     let mut found = Vec::new();
-    places(update, "", &mut found);
+    pointers(update, "", &mut found);
     if found.is_empty() {
         return;
     }
@@ -140,17 +140,18 @@ fn spoil(update: &mut Value, which: usize, instead: Option<Value>) {
     }
 }
 
-/// Reads everything of an update that is ever read.
+/// Parses everything of an update that is ever parsed.
 fn read(raw: &str) {
     let _ = (update::media_group(raw), update::callback_id(raw));
     if let Ok(update) = Update::read(raw) {
-        let _ = (Input::of(&update), update.person(), update.message().is_some(), update.media_group().is_some());
-        let _ = Input::of_album(&[Arc::new(update)], true);
+        let _ =
+            (Input::from_update(&update), update.person(), update.message().is_some(), update.media_group().is_some());
+        let _ = Input::from_album(&[Arc::new(update)], true);
     }
 }
 
 #[test]
-fn the_updates_are_good_before_they_are_spoilt() {
+fn undamaged_updates_are_valid() {
     for update in updates() {
         let raw = update.to_string();
         assert!(Update::read(&raw).is_ok(), "{:?}: {raw}", Update::read(&raw));
@@ -158,36 +159,36 @@ fn the_updates_are_good_before_they_are_spoilt() {
 }
 
 #[test]
-fn messages_within_messages_are_read_or_refused_however_deep() {
+fn deeply_nested_messages_do_not_panic() {
     for (field, kind) in [("message", 1), ("callback_query", 1), ("message", 2), ("telepathy", 0)] {
         for depth in [1, 20, 60, 120, 5_000] {
             let raw = json!({"update_id": 7, field: nested(depth.min(120), kind)}).to_string();
-            // Deeper than a value can be made without its own end being a problem.
+            // Deeper than a `Value` can be built and dropped.
             let raw = if depth > 120 {
                 raw.replace("null", &format!("{}{}", "[".repeat(depth), "]".repeat(depth)))
             } else {
                 raw
             };
             read(&raw);
-            assert_eq!(Route::of(&raw, 1).unwrap().mark.update_id, 7);
+            assert_eq!(Route::parse(&raw, 1).unwrap().mark.update_id, 7);
         }
     }
 }
 
 proptest! {
     #[test]
-    fn an_update_of_another_shape_panics_nobody_and_its_id_is_known(
+    fn a_damaged_update_does_not_panic_and_keeps_its_id(
         which in any::<prop::sample::Index>(),
-        changes in prop::collection::vec((any::<usize>(), prop::option::of(odd())), 1..5),
+        changes in prop::collection::vec((any::<usize>(), prop::option::of(unexpected())), 1..5),
     ) {
         let all = updates();
         let mut update = which.get(&all).clone();
         for (place, instead) in changes {
-            spoil(&mut update, place, instead);
+            damage(&mut update, place, instead);
         }
         let raw = update.to_string();
         read(&raw);
-        let route = Route::of(&raw, 1);
+        let route = Route::parse(&raw, 1);
         match update["update_id"].as_i64() {
             Some(id) => prop_assert_eq!(route.unwrap().mark.update_id, id),
             None => prop_assert!(route.is_err()),
@@ -195,7 +196,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_hardly_json_panics_nobody(
+    fn broken_json_does_not_panic(
         which in any::<prop::sample::Index>(),
         at in any::<prop::sample::Index>(),
         cut in any::<bool>(),
@@ -207,6 +208,6 @@ proptest! {
         let (before, after) = raw.split_at(*at.get(&bounds));
         let raw = if cut { format!("{before}{instead}") } else { format!("{before}{instead}{after}") };
         read(&raw);
-        let _ = Route::of(&raw, 1);
+        let _ = Route::parse(&raw, 1);
     }
 }

@@ -10,34 +10,34 @@ use super::{
     Timer,
 };
 
-/// A kind of input, and what a handler of it gets.
+/// A kind of input. Its handlers get a `T`.
 pub struct Kind<T> {
-    pub(crate) what: What,
-    /// Some inputs of this kind are not taken, so it shadows nothing.
+    pub(crate) pattern: InputPattern,
+    /// Whether only some inputs of the pattern are taken. Such a kind shadows no other.
     pub(crate) partial: bool,
-    read: Read<T>,
+    read: ReadInput<T>,
 }
 
-type Read<T> = Arc<dyn Fn(&Input) -> Option<T> + Send + Sync>;
+type ReadInput<T> = Arc<dyn Fn(&Input) -> Option<T> + Send + Sync>;
 
-/// What a kind takes, in words that can be compared.
+/// Which inputs a kind takes, in a form that can be compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum InputPattern {
     /// Any text.
     Text,
-    /// This text and no other.
+    /// Exactly this text.
     Exactly(Cow<'static, str>),
     /// Any command.
     AnyCommand,
     /// The command of this name.
     Command(Cow<'static, str>),
-    /// A button whose data begins so.
+    /// A button whose data has this prefix.
     Button(Cow<'static, str>),
     /// A photo.
     Photo,
     /// A file.
     Document,
-    /// A photo, or a file that is called an image.
+    /// A photo, or a file whose MIME type is an image.
     Image,
     /// A video, an audio, a voice message, a sticker and the like.
     Media,
@@ -47,21 +47,21 @@ pub enum What {
     Location,
     /// An album.
     Album,
-    /// The outcome of this work.
+    /// The outcome of this kind of effect.
     Outcome(Cow<'static, str>),
     /// The timer of this name.
     Timer(Cow<'static, str>),
-    /// An alarm whose name begins so.
+    /// An alarm whose name has this prefix.
     Alarm(Cow<'static, str>),
     /// The end of a child dialogue.
     Returned,
-    /// Another kind of update, or of message, by Telegram's name.
+    /// Another kind of update or message, by Telegram's name.
     Other(Cow<'static, str>),
-    /// Whatever a person does.
+    /// Anything that a person does.
     Any,
 }
 
-/// Reads one kind of input.
+/// Reads one variant of `Input`.
 macro_rules! only {
     ($kind:ident) => {
         |input| match input {
@@ -74,32 +74,32 @@ macro_rules! only {
 /// Any text that is no command.
 #[must_use]
 pub fn text() -> Kind<String> {
-    Kind::new(What::Text, only!(Text))
+    Kind::new(InputPattern::Text, only!(Text))
 }
 
-/// This very text, as a button of a reply keyboard sends it.
+/// Exactly this text, such as that of a key of a reply keyboard.
 pub fn exactly(text: impl Into<Cow<'static, str>>) -> Kind<String> {
-    Kind::new(What::Exactly(text.into()), only!(Text))
+    Kind::new(InputPattern::Exactly(text.into()), only!(Text))
 }
 
-/// The command of this name, without its slash.
+/// The command of this name, without the slash.
 pub fn command(name: impl Into<Cow<'static, str>>) -> Kind<Command> {
     let name = name.into();
     let name = name.strip_prefix('/').map(|bare| Cow::Owned(bare.to_owned())).unwrap_or(name);
-    Kind::new(What::Command(name), only!(Command))
+    Kind::new(InputPattern::Command(name), only!(Command))
 }
 
 /// Any command, known or not.
 #[must_use]
 pub fn any_command() -> Kind<Command> {
-    Kind::new(What::AnyCommand, only!(Command))
+    Kind::new(InputPattern::AnyCommand, only!(Command))
 }
 
-/// A button whose data begins so; [`Press::rest`] is what follows.
+/// A button whose data has this prefix. [`Press::rest`] is what follows.
 pub fn button(prefix: impl Into<Cow<'static, str>>) -> Kind<Press> {
     let prefix = prefix.into();
     let length = prefix.len();
-    Kind::new(What::Button(prefix), move |input| match input {
+    Kind::new(InputPattern::Button(prefix), move |input| match input {
         Input::Press(press) => Some(Press { rest: press.data.get(length..)?.to_owned(), ..press.clone() }),
         _ => None,
     })
@@ -107,26 +107,26 @@ pub fn button(prefix: impl Into<Cow<'static, str>>) -> Kind<Press> {
 
 /// Any button.
 #[must_use]
-pub fn press() -> Kind<Press> {
+pub fn any_button() -> Kind<Press> {
     button("")
 }
 
 /// A photo.
 #[must_use]
 pub fn photo() -> Kind<Photo> {
-    Kind::new(What::Photo, only!(Photo))
+    Kind::new(InputPattern::Photo, only!(Photo))
 }
 
 /// A file.
 #[must_use]
 pub fn document() -> Kind<Document> {
-    Kind::new(What::Document, only!(Document))
+    Kind::new(InputPattern::Document, only!(Document))
 }
 
-/// A photo, or a file that its sender calls an image.
+/// A photo, or a file whose MIME type is an image.
 #[must_use]
 pub fn image() -> Kind<Image> {
-    Kind::new(What::Image, |input| match input {
+    Kind::new(InputPattern::Image, |input| match input {
         Input::Photo(photo) => Some(Image::Photo(photo.clone())),
         Input::Document(document) => Some(Image::Document(document.clone())),
         _ => None,
@@ -136,42 +136,43 @@ pub fn image() -> Kind<Image> {
 /// A video, an audio, a voice message, a video message, an animation or a sticker.
 #[must_use]
 pub fn media() -> Kind<Media> {
-    Kind::new(What::Media, only!(Media))
+    Kind::new(InputPattern::Media, only!(Media))
 }
 
 /// A contact.
 #[must_use]
 pub fn contact() -> Kind<Contact> {
-    Kind::new(What::Contact, only!(Contact))
+    Kind::new(InputPattern::Contact, only!(Contact))
 }
 
 /// A position or a venue.
 #[must_use]
 pub fn location() -> Kind<Location> {
-    Kind::new(What::Location, only!(Location))
+    Kind::new(InputPattern::Location, only!(Location))
 }
 
 /// An album.
 #[must_use]
 pub fn album() -> Kind<Album> {
-    Kind::new(What::Album, only!(Album))
+    Kind::new(InputPattern::Album, only!(Album))
 }
 
-/// The outcome of work that was asked for with [`Turn::effect`](crate::turn::Turn::effect).
+/// The outcome of an effect that was asked for with [`Turn::effect`](crate::turn::Turn::effect).
 pub fn outcome(kind: impl Into<Cow<'static, str>>) -> Kind<Outcome> {
-    Kind::new(What::Outcome(kind.into()), only!(Outcome))
+    Kind::new(InputPattern::Outcome(kind.into()), only!(Outcome))
 }
 
 /// The timer of this name, set with [`Turn::timer`](crate::turn::Turn::timer).
 pub fn timer(name: impl Into<Cow<'static, str>>) -> Kind<Timer> {
-    Kind::new(What::Timer(name.into()), only!(Timer))
+    Kind::new(InputPattern::Timer(name.into()), only!(Timer))
 }
 
-/// An alarm whose name begins so, set with [`Turn::alarm`](crate::turn::Turn::alarm); [`Alarm::rest`] is what follows.
+/// An alarm whose name has this prefix, set with [`Turn::alarm`](crate::turn::Turn::alarm). [`Alarm::rest`] is what
+/// follows.
 pub fn alarm(prefix: impl Into<Cow<'static, str>>) -> Kind<Alarm> {
     let prefix = prefix.into();
     let length = prefix.len();
-    Kind::new(What::Alarm(prefix), move |input| match input {
+    Kind::new(InputPattern::Alarm(prefix), move |input| match input {
         Input::Alarm(alarm) => Some(Alarm { rest: alarm.name.get(length..)?.to_owned(), ..alarm.clone() }),
         _ => None,
     })
@@ -180,72 +181,74 @@ pub fn alarm(prefix: impl Into<Cow<'static, str>>) -> Kind<Alarm> {
 /// The end of a child dialogue.
 #[must_use]
 pub fn returned() -> Kind<Returned> {
-    Kind::new(What::Returned, only!(Returned))
+    Kind::new(InputPattern::Returned, only!(Returned))
 }
 
-/// Another kind of update or of message by Telegram's name, as `edited_message` or `web_app_data`.
+/// Another kind of update or message, by Telegram's name, such as `edited_message` or `web_app_data`.
 pub fn other(kind: impl Into<Cow<'static, str>>) -> Kind<Other> {
-    Kind::new(What::Other(kind.into()), only!(Other))
+    Kind::new(InputPattern::Other(kind.into()), only!(Other))
 }
 
-/// Whatever a person does; not timers, outcomes and other kinds of updates. Global commands still go first.
+/// Anything that a person does; not timers, outcomes and other kinds of updates. Narrower kinds, such as commands of
+/// entries, take precedence.
 #[must_use]
 pub fn any() -> Kind<Input> {
-    Kind::new(What::Any, |input| Some(input.clone()))
+    Kind::new(InputPattern::Any, |input| Some(input.clone()))
 }
 
 impl<T: 'static> Kind<T> {
-    fn new(what: What, read: impl Fn(&Input) -> Option<T> + Send + Sync + 'static) -> Self {
-        Self { what, partial: false, read: Arc::new(read) }
+    fn new(pattern: InputPattern, read: impl Fn(&Input) -> Option<T> + Send + Sync + 'static) -> Self {
+        Self { pattern, partial: false, read: Arc::new(read) }
     }
 
-    /// Takes only inputs that `narrow` accepts, as what it makes of them. The others go on to later handlers.
+    /// Takes only inputs for which `map` returns a value, and passes that value to the handler. Other inputs go to
+    /// later handlers.
     #[must_use]
-    pub fn and_then<U: 'static>(self, narrow: impl Fn(T) -> Option<U> + Send + Sync + 'static) -> Kind<U> {
+    pub fn filter_map<U: 'static>(self, map: impl Fn(T) -> Option<U> + Send + Sync + 'static) -> Kind<U> {
         let read = self.read;
-        Kind { what: self.what, partial: true, read: Arc::new(move |input| read(input).and_then(&narrow)) }
+        Kind { pattern: self.pattern, partial: true, read: Arc::new(move |input| read(input).and_then(&map)) }
     }
 
-    /// Takes only inputs that fulfil a condition.
+    /// Takes only inputs that meet a condition.
     #[must_use]
-    pub fn only_if(self, condition: impl Fn(&T) -> bool + Send + Sync + 'static) -> Self {
-        self.and_then(move |value| condition(&value).then_some(value))
+    pub fn filter(self, condition: impl Fn(&T) -> bool + Send + Sync + 'static) -> Self {
+        self.filter_map(move |value| condition(&value).then_some(value))
     }
 
-    /// What a handler gets of an input, if it is of this kind.
+    /// The value that a handler gets. None if the input is not of this kind.
     pub(crate) fn read(&self, input: &Input) -> Option<T> {
-        self.what.takes(input).then(|| (self.read)(input)).flatten()
+        self.pattern.matches(input).then(|| (self.read)(input)).flatten()
     }
 
-    pub(crate) fn takes(&self, input: &Input) -> bool {
-        self.what.takes(input) && (!self.partial || (self.read)(input).is_some())
+    pub(crate) fn matches(&self, input: &Input) -> bool {
+        self.pattern.matches(input) && (!self.partial || (self.read)(input).is_some())
     }
 }
 
 impl Kind<String> {
-    /// Takes only texts that parse, parsed. Spaces around them do not matter.
+    /// Takes only texts that can be parsed, and passes the parsed value. Spaces around the text are ignored.
     #[must_use]
     pub fn parse<U: FromStr + 'static>(self) -> Kind<U> {
-        self.and_then(|text| text.trim().parse().ok())
+        self.filter_map(|text| text.trim().parse().ok())
     }
 }
 
 impl<T> Clone for Kind<T> {
     fn clone(&self) -> Self {
-        Self { what: self.what.clone(), partial: self.partial, read: Arc::clone(&self.read) }
+        Self { pattern: self.pattern.clone(), partial: self.partial, read: Arc::clone(&self.read) }
     }
 }
 
 impl<T> fmt::Debug for Kind<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Kind").field(&self.what).finish()
+        f.debug_tuple("Kind").field(&self.pattern).finish()
     }
 }
 
-impl What {
-    /// Whether an input is of this kind.
+impl InputPattern {
+    /// Whether an input matches.
     #[must_use]
-    pub fn takes(&self, input: &Input) -> bool {
+    pub fn matches(&self, input: &Input) -> bool {
         match (self, input) {
             (Self::Text, Input::Text(_))
             | (Self::AnyCommand, Input::Command(_))
@@ -271,7 +274,7 @@ impl What {
         }
     }
 
-    /// Whether everything that `other` takes is of this kind too.
+    /// Whether every input that matches `other` matches this pattern too.
     #[must_use]
     pub fn covers(&self, other: &Self) -> bool {
         match (self, other) {
@@ -286,22 +289,22 @@ impl What {
         }
     }
 
-    /// A person can do this at any time, so it can be a way out of a state.
+    /// Whether a person can do this at any time, so that it can be a way out of a state.
     #[must_use]
     pub(crate) fn is_by_person(&self) -> bool {
         !matches!(self, Self::Outcome(_) | Self::Timer(_) | Self::Alarm(_) | Self::Returned | Self::Other(_))
     }
 }
 
-/// As it is written where handlers are registered.
-impl fmt::Display for What {
+/// As in the code that registers a handler.
+impl fmt::Display for InputPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Text => f.write_str("text()"),
             Self::Exactly(text) => write!(f, "exactly({text:?})"),
             Self::AnyCommand => f.write_str("any_command()"),
             Self::Command(name) => write!(f, "command({name:?})"),
-            Self::Button(prefix) if prefix.is_empty() => f.write_str("press()"),
+            Self::Button(prefix) if prefix.is_empty() => f.write_str("any_button()"),
             Self::Button(prefix) => write!(f, "button({prefix:?})"),
             Self::Photo => f.write_str("photo()"),
             Self::Document => f.write_str("document()"),

@@ -1,42 +1,42 @@
-//! Photos, files, contacts and positions, as far as a dialogue needs them.
+//! Photos, files, contacts and positions, with the fields that a dialogue needs.
 
 use crate::clock::Millis;
 
 /// A photo in its largest size.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Photo {
-    /// What it is downloaded and sent again by.
+    /// The id for downloading it and sending it again.
     pub file_id: String,
-    /// The same for the same photo in every bot; cannot be downloaded by.
+    /// Identifies the photo for every bot. Not usable for downloads.
     pub unique_id: String,
-    /// Pixels across.
+    /// Width in pixels.
     pub width: u32,
-    /// Pixels down.
+    /// Height in pixels.
     pub height: u32,
-    /// Bytes, where Telegram says so.
+    /// Size in bytes, if Telegram tells it.
     pub size: Option<u64>,
-    /// The text under it.
+    /// Its caption.
     pub caption: Option<String>,
 }
 
 /// A file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Document {
-    /// What it is downloaded and sent again by.
+    /// The id for downloading it and sending it again.
     pub file_id: String,
-    /// The same for the same file in every bot; cannot be downloaded by.
+    /// Identifies the file for every bot. Not usable for downloads.
     pub unique_id: String,
-    /// The name that the sender's machine gave it; trust it with nothing.
+    /// The file name from the sender's device. Do not trust it.
     pub file_name: Option<String>,
-    /// The type that the sender's machine gave it; trust it with nothing.
+    /// The MIME type from the sender's device. Do not trust it.
     pub mime_type: Option<String>,
-    /// Bytes, where Telegram says so.
+    /// Size in bytes, if Telegram tells it.
     pub size: Option<u64>,
-    /// The text under it.
+    /// Its caption.
     pub caption: Option<String>,
 }
 
-/// A picture: a photo, or a file that its sender calls an image.
+/// A picture: a photo, or a file whose MIME type is an image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Image {
     /// Sent as a photo.
@@ -50,32 +50,32 @@ pub enum Image {
 pub struct Media {
     /// Telegram's name of its kind: `video`, `audio`, `voice`, `video_note`, `animation`, `sticker`.
     pub kind: &'static str,
-    /// What it is downloaded and sent again by.
+    /// The id for downloading it and sending it again.
     pub file_id: String,
-    /// The same for the same file in every bot; cannot be downloaded by.
+    /// Identifies the file for every bot. Not usable for downloads.
     pub unique_id: String,
-    /// How long it plays.
+    /// Duration in seconds.
     pub duration_s: Option<u32>,
-    /// The type that the sender's machine gave it; trust it with nothing.
+    /// The MIME type from the sender's device. Do not trust it.
     pub mime_type: Option<String>,
-    /// Bytes, where Telegram says so.
+    /// Size in bytes, if Telegram tells it.
     pub size: Option<u64>,
-    /// The text under it.
+    /// Its caption.
     pub caption: Option<String>,
 }
 
 /// A contact.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contact {
-    /// The number as Telegram has it.
+    /// The phone number.
     pub phone: String,
-    /// It is the sender's own: Telegram vouches for the number.
+    /// Whether it is the sender's own contact, as Telegram confirms.
     pub own: bool,
     /// The first name.
     pub first_name: String,
     /// The last name.
     pub last_name: Option<String>,
-    /// The person in Telegram.
+    /// The person's id in Telegram.
     pub user_id: Option<i64>,
 }
 
@@ -86,12 +86,11 @@ pub struct Location {
     pub latitude: f64,
     /// Degrees east.
     pub longitude: f64,
-    /// How far off it may be, where Telegram says so.
+    /// Accuracy in metres, if Telegram tells it.
     pub accuracy_m: Option<f64>,
-    /// The sender shared it as a position: it was not forwarded, is no venue from a list, and came by no other bot.
+    /// Whether the sender shared it as a position: not forwarded, not a venue, not sent through another bot.
     pub own: bool,
-    /// For how long it is live, if it is; how it moves on comes as edits of its message, which are not heard as
-    /// positions.
+    /// For how long it is live, if it is. Later positions come as edits of the message and are not this input.
     pub live_s: Option<u32>,
     /// When it was sent.
     pub sent_at: Millis,
@@ -102,13 +101,13 @@ pub struct Location {
 pub struct Album {
     /// Telegram's id of the group.
     pub id: String,
-    /// What it holds, in the order of sending.
+    /// Its items, in the order of sending.
     pub items: Vec<Item>,
-    /// These came after the rest of their album had been heard.
+    /// Whether these items came after the rest of their album was handled.
     pub late: bool,
 }
 
-/// One thing of an album.
+/// One item of an album.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Item {
     /// A photo.
@@ -120,7 +119,7 @@ pub enum Item {
 }
 
 impl Image {
-    /// What it is downloaded and sent again by.
+    /// The id for downloading it and sending it again.
     #[must_use]
     pub fn file_id(&self) -> &str {
         match self {
@@ -129,7 +128,7 @@ impl Image {
         }
     }
 
-    /// Bytes, where Telegram says so.
+    /// Size in bytes, if Telegram tells it.
     #[must_use]
     pub fn size(&self) -> Option<u64> {
         match self {
@@ -140,7 +139,7 @@ impl Image {
 }
 
 impl Item {
-    /// What it is downloaded and sent again by.
+    /// The id for downloading it and sending it again.
     #[must_use]
     pub fn file_id(&self) -> &str {
         match self {

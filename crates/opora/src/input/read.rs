@@ -1,4 +1,4 @@
-//! From Telegram's messages to inputs.
+//! Parses Telegram's updates into inputs.
 
 use std::sync::Arc;
 
@@ -9,16 +9,16 @@ use crate::clock::Millis;
 use crate::telegram::Tag;
 use crate::update::{Content, Update};
 
-/// Commands are no longer than this in Telegram.
+/// The longest command in Telegram.
 const COMMAND_MAX_CHARS: usize = 32;
 
 impl Input {
-    /// What an update says.
+    /// The input of an update.
     #[must_use]
-    pub fn of(update: &Update) -> Self {
+    pub fn from_update(update: &Update) -> Self {
         match &update.content {
             Content::Callback(query) => {
-                let data = Tag::read(query.data.as_deref().unwrap_or_default()).data.to_owned();
+                let data = Tag::parse(query.data.as_deref().unwrap_or_default()).data.to_owned();
                 let message_id = query.message.as_ref().map(|message| match message {
                     frankenstein::types::MaybeInaccessibleMessage::Message(message) => i64::from(message.message_id),
                     frankenstein::types::MaybeInaccessibleMessage::InaccessibleMessage(gone) => {
@@ -28,13 +28,13 @@ impl Input {
                 Self::Press(Press { rest: data.clone(), data, message_id, id: query.id.clone() })
             }
             Content::Message(message) if is_new(&update.kind) => of_message(message),
-            _ => Self::Other(Other { kind: update.kind.clone(), said: false }),
+            _ => Self::Other(Other { kind: update.kind.clone(), is_by_person: false }),
         }
     }
 
-    /// What the updates of an album say together; `late` if the album was heard before.
+    /// The input of an album's updates. `late` if an earlier part of the album was handled before.
     #[must_use]
-    pub fn of_album(updates: &[Arc<Update>], late: bool) -> Self {
+    pub fn from_album(updates: &[Arc<Update>], late: bool) -> Self {
         let mut messages: Vec<&Message> = updates
             .iter()
             .filter_map(|update| match &update.content {
@@ -75,7 +75,7 @@ fn of_message(message: &Message) -> Input {
             caption: message.caption.clone(),
         });
     }
-    // An animation is also given as a document, for old programs; it is one thing here.
+    // Telegram sends an animation also as a document, for old clients. Here it is only media.
     if let Some(media) = of_media(message) {
         return Input::Media(media);
     }
@@ -109,10 +109,10 @@ fn of_message(message: &Message) -> Input {
             sent_at: Millis(i64::try_from(message.date).unwrap_or_default().saturating_mul(1000)),
         });
     }
-    Input::Other(rest(message))
+    Input::Other(of_other(message))
 }
 
-/// Telegram lists sizes in rising order; the pixels decide, in case it does not.
+/// The largest size by pixels. Telegram lists sizes in rising order, but does not promise it.
 fn largest(sizes: &[PhotoSize]) -> Option<&PhotoSize> {
     sizes.iter().max_by_key(|size| u64::from(size.width) * u64::from(size.height))
 }
@@ -143,8 +143,8 @@ fn of_media(message: &Message) -> Option<Media> {
     Some(file("sticker", &sticker.file_id, &sticker.file_unique_id, sticker.file_size))
 }
 
-/// What the person sent that has no kind of its own; or a message of Telegram's.
-fn rest(message: &Message) -> Other {
+/// A message that has no variant of its own, or a service message.
+fn of_other(message: &Message) -> Other {
     let kinds = [
         ("dice", message.dice.is_some()),
         ("poll", message.poll.is_some()),
@@ -161,20 +161,20 @@ fn rest(message: &Message) -> Other {
         ("passport_data", message.passport_data.is_some()),
     ];
     match kinds.iter().find(|(_, found)| *found) {
-        Some((kind, _)) => Other { kind: (*kind).into(), said: true },
-        None => Other { kind: "service".into(), said: false },
+        Some((kind, _)) => Other { kind: (*kind).into(), is_by_person: true },
+        None => Other { kind: "service".into(), is_by_person: false },
     }
 }
 
 impl Command {
-    /// Reads a text such as `/start@my_bot anna`; none if it does not begin with a command.
+    /// Parses a text such as `/start@my_bot anna`. None if it does not begin with a command.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.strip_prefix('/')?;
         let (word, argument) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
         let (name, mention) = word.split_once('@').map_or((word, None), |(name, mention)| (name, Some(mention)));
-        let spelled = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
-        if !spelled(name) || name.len() > COMMAND_MAX_CHARS || !mention.is_none_or(spelled) {
+        let is_valid = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+        if !is_valid(name) || name.len() > COMMAND_MAX_CHARS || !mention.is_none_or(is_valid) {
             return None;
         }
         let argument = argument.trim().to_owned();

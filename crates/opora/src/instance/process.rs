@@ -1,7 +1,7 @@
-//! This process as a lease names it, and whether another one still lives.
+//! Identifies this process in a lease, and checks whether another holder's process is gone.
 //!
-//! Another process is known to be gone only on the same boot of the same machine, in the same pid namespace, when no
-//! process has its pid and start time. In every other case the lease must run out.
+//! A process is known to be gone only on the same boot of the same machine and in the same pid namespace, when no
+//! process has its pid and start time. In every other case the lease must expire.
 
 use std::fs;
 use std::sync::OnceLock;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::clock::Millis;
 use crate::store::Holder;
 
-/// What says which machine, boot and namespace this is; it does not change while the process runs.
+/// The machine, boot and pid namespace of this process. They do not change while it runs.
 struct Machine {
     host: String,
     boot_id: String,
@@ -18,19 +18,19 @@ struct Machine {
     process_start: u64,
 }
 
-/// What can be seen of a lease's holder from here.
+/// The state of a lease holder's process, as far as it can be seen from here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sighting {
-    /// Its process runs on this machine.
+pub enum ProcessStatus {
+    /// It runs on this machine.
     Running,
-    /// It ran on this machine, and its process is gone.
+    /// It ran on this machine and is gone.
     Gone,
-    /// It runs, or ran, where this process cannot look.
-    OutOfSight,
+    /// It is on another machine, in another pid namespace, or from before a reboot.
+    Unknown,
 }
 
 /// This process as the holder of a lease.
-pub(super) fn this(since: Millis, ttl: Duration) -> Holder {
+pub(super) fn this_holder(since: Millis, ttl: Duration) -> Holder {
     let machine = machine();
     Holder {
         host: machine.host.clone(),
@@ -44,23 +44,23 @@ pub(super) fn this(since: Millis, ttl: Duration) -> Holder {
     }
 }
 
-/// Whether the holder's process is known to be gone.
+/// Whether the holder's process is certainly gone.
 pub(super) fn is_gone(holder: &Holder) -> bool {
-    look_for(holder) == Sighting::Gone
+    process_status(holder) == ProcessStatus::Gone
 }
 
-/// Looks for the holder's process.
+/// The state of the holder's process.
 #[must_use]
-pub fn look_for(holder: &Holder) -> Sighting {
+pub fn process_status(holder: &Holder) -> ProcessStatus {
     let machine = machine();
     let is_here = !machine.boot_id.is_empty()
         && holder.boot_id == machine.boot_id
         && !machine.pid_namespace.is_empty()
         && holder.pid_namespace == machine.pid_namespace;
     if !is_here {
-        return Sighting::OutOfSight;
+        return ProcessStatus::Unknown;
     }
-    if running_since(holder.pid) == Some(holder.process_start) { Sighting::Running } else { Sighting::Gone }
+    if start_time(holder.pid) == Some(holder.process_start) { ProcessStatus::Running } else { ProcessStatus::Gone }
 }
 
 fn machine() -> &'static Machine {
@@ -72,15 +72,15 @@ fn machine() -> &'static Machine {
             host: read("/proc/sys/kernel/hostname"),
             boot_id: read("/proc/sys/kernel/random/boot_id"),
             pid_namespace: namespace.map(|link| link.to_string_lossy().into_owned()).unwrap_or_default(),
-            process_start: running_since(std::process::id()).unwrap_or(0),
+            process_start: start_time(std::process::id()).unwrap_or(0),
         }
     })
 }
 
-/// When a process started, in the kernel's own unit; none if there is no such process, or only its remains.
-fn running_since(pid: u32) -> Option<u64> {
+/// The start time of a process, in clock ticks since boot. None if it does not exist or is a zombie.
+fn start_time(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The second field is a name in brackets that may hold anything, brackets too.
+    // The second field is the name in parentheses, and may contain parentheses itself.
     let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace();
     let state = fields.next()?;
     let start = fields.nth(18)?.parse().ok()?;
@@ -92,8 +92,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn this_process_lives_and_one_with_another_start_does_not() {
-        let me = this(Millis(0), Duration::from_secs(30));
+    fn a_process_with_another_start_time_is_gone() {
+        let me = this_holder(Millis(0), Duration::from_secs(30));
         assert!(me.process_start > 0 && !me.boot_id.is_empty());
         assert!(!is_gone(&me));
         assert!(is_gone(&Holder { process_start: me.process_start + 1, ..me.clone() }));
@@ -102,10 +102,10 @@ mod tests {
     }
 
     #[test]
-    fn a_killed_process_is_gone_even_before_its_parent_has_noticed() {
+    fn a_killed_process_is_gone_before_its_parent_notices() {
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
-        let start = running_since(child.id()).unwrap();
-        let holder = Holder { pid: child.id(), process_start: start, ..this(Millis(0), Duration::ZERO) };
+        let start = start_time(child.id()).unwrap();
+        let holder = Holder { pid: child.id(), process_start: start, ..this_holder(Millis(0), Duration::ZERO) };
         assert!(!is_gone(&holder));
         child.kill().unwrap();
         let deadline = crate::clock::Stopwatch::start();

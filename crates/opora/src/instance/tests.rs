@@ -1,18 +1,19 @@
-//! Who leads, and who takes over.
+//! Leading, standing by, takeover and renewal.
 
 use super::*;
 use crate::store::{Answer, MemoryStore, StoreLayer};
-use crate::testing::faulty::{FaultyStore, Trouble};
+use crate::testing::faulty::{Fault, FaultyStore};
 
 const BOT: i64 = 1;
 
 fn quick() -> LeaseSettings {
-    LeaseSettings { ttl: Duration::from_secs(30), look_every: Duration::from_millis(100), if_held: IfHeld::StandBy }
+    LeaseSettings { ttl: Duration::from_secs(30), poll_interval: Duration::from_millis(100), if_held: IfHeld::StandBy }
 }
 
-/// A lease of a machine that nobody here can look at.
+/// Claims a lease for a process on another machine.
 async fn held_elsewhere(store: &Arc<dyn Store>) -> Epoch {
-    let holder = Holder { host: "elsewhere".into(), boot_id: "another".into(), ..process::this(Millis(0), LEASE_TTL) };
+    let holder =
+        Holder { host: "elsewhere".into(), boot_id: "another".into(), ..process::this_holder(Millis(0), LEASE_TTL) };
     match store.claim(BOT, &holder, None).await.unwrap() {
         LeaseAnswer::Granted(epoch) => epoch,
         LeaseAnswer::Held(lease) => panic!("held by {lease:?}"),
@@ -20,10 +21,10 @@ async fn held_elsewhere(store: &Arc<dyn Store>) -> Epoch {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_standby_waits_for_the_whole_lease_and_then_takes_over_with_a_higher_epoch() {
+async fn a_standby_takes_over_after_the_whole_lease() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
     let earlier = held_elsewhere(&store).await;
-    let clock = Clock::set_by_hand(Millis(0));
+    let clock = Clock::manual(Millis(0));
     let standby = {
         let store = Arc::clone(&store);
         let clock = clock.clone();
@@ -41,10 +42,10 @@ async fn a_standby_waits_for_the_whole_lease_and_then_takes_over_with_a_higher_e
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lease_that_is_renewed_is_not_taken_over_however_the_clock_jumps() {
+async fn a_renewed_lease_survives_clock_jumps() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
     let epoch = held_elsewhere(&store).await;
-    let clock = Clock::set_by_hand(Millis(0));
+    let clock = Clock::manual(Millis(0));
     let stop = CancellationToken::new();
     let standby = {
         let store = Arc::clone(&store);
@@ -63,11 +64,11 @@ async fn a_lease_that_is_renewed_is_not_taken_over_however_the_clock_jumps() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_holder_whose_process_is_gone_is_followed_at_once() {
+async fn a_holder_whose_process_is_gone_is_replaced_at_once() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
-    let gone = Holder { process_start: 1, ..process::this(Millis(0), LEASE_TTL) };
+    let gone = Holder { process_start: 1, ..process::this_holder(Millis(0), LEASE_TTL) };
     store.claim(BOT, &gone, None).await.unwrap();
-    let clock = Clock::set_by_hand(Millis(0));
+    let clock = Clock::manual(Millis(0));
     let settings = quick();
     let stop = CancellationToken::new();
     let leading = lead(&store, BOT, &settings, &clock, &stop);
@@ -75,14 +76,14 @@ async fn a_holder_whose_process_is_gone_is_followed_at_once() {
     assert_eq!(leadership.epoch, Epoch(2));
 }
 
-/// A store in which much has to be done before a lease is given.
+/// A store whose claims take 40 seconds.
 #[derive(Debug)]
-struct Replaying {
+struct SlowClaims {
     store: MemoryStore,
     clock: Clock,
 }
 
-impl StoreLayer for Replaying {
+impl StoreLayer for SlowClaims {
     fn inner(&self) -> &dyn Store {
         &self.store
     }
@@ -97,30 +98,30 @@ impl StoreLayer for Replaying {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lease_that_took_long_to_be_given_is_renewed_at_once() {
-    let clock = Clock::set_by_hand(Millis(0));
-    let store: Arc<dyn Store> = Arc::new(Replaying { store: MemoryStore::new(), clock: clock.clone() });
+async fn a_lease_after_a_slow_claim_is_renewed_at_once() {
+    let clock = Clock::manual(Millis(0));
+    let store: Arc<dyn Store> = Arc::new(SlowClaims { store: MemoryStore::new(), clock: clock.clone() });
     let leadership = lead(&store, BOT, &quick(), &clock, &CancellationToken::new()).await.unwrap();
     assert_eq!(leadership.remaining()(), quick().ttl, "nothing would be sent until the first renewal");
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_instance_that_must_not_stand_by_says_who_holds_the_lease() {
+async fn without_standby_the_error_names_the_holder() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
     held_elsewhere(&store).await;
     let settings = LeaseSettings { if_held: IfHeld::Exit, ..quick() };
-    let refused = lead(&store, BOT, &settings, &Clock::set_by_hand(Millis(0)), &CancellationToken::new()).await;
-    let said = refused.unwrap_err().to_string();
+    let refused = lead(&store, BOT, &settings, &Clock::manual(Millis(0)), &CancellationToken::new()).await;
+    let message = refused.unwrap_err().to_string();
     assert!(
-        said.contains(&format!("process {} on elsewhere, since 1970-01-01 00:00:00 UTC", std::process::id())),
-        "{said}"
+        message.contains(&format!("process {} on elsewhere, since 1970-01-01 00:00:00 UTC", std::process::id())),
+        "{message}"
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_fenced_leader_learns_it_at_its_next_renewal_and_has_no_time_left() {
+async fn a_fenced_leader_learns_it_at_its_next_renewal() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
-    let clock = Clock::set_by_hand(Millis(0));
+    let clock = Clock::manual(Millis(0));
     let leadership = lead(&store, BOT, &quick(), &clock, &CancellationToken::new()).await.unwrap();
     let remaining = leadership.remaining();
     assert_eq!(remaining(), LEASE_TTL);
@@ -132,7 +133,7 @@ async fn a_fenced_leader_learns_it_at_its_next_renewal_and_has_no_time_left() {
 #[tokio::test(start_paused = true)]
 async fn a_released_lease_is_free_at_once() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
-    let clock = Clock::set_by_hand(Millis(0));
+    let clock = Clock::manual(Millis(0));
     let stop = CancellationToken::new();
     lead(&store, BOT, &quick(), &clock, &stop).await.unwrap().release().await;
     let again = tokio::time::timeout(Duration::from_millis(50), lead(&store, BOT, &quick(), &clock, &stop)).await;
@@ -140,12 +141,12 @@ async fn a_released_lease_is_free_at_once() {
 }
 
 #[test]
-fn times_are_written_as_people_read_them() {
+fn times_are_shown_in_utc() {
     assert_eq!(utc(Millis(1_709_251_199_000)), "2024-02-29 23:59:59 UTC");
     assert_eq!(utc(Millis(951_868_800_000)), "2000-03-01 00:00:00 UTC");
 }
 
-/// Lets time pass by both clocks.
+/// Advances both clocks.
 async fn seconds_pass(clock: &Clock, seconds: u32) {
     for _ in 0..seconds {
         tokio::time::sleep(Duration::from_secs(1)).await;
@@ -154,24 +155,24 @@ async fn seconds_pass(clock: &Clock, seconds: u32) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_renewal_that_hangs_is_tried_again_while_there_is_time() {
+async fn a_renewal_that_hangs_is_repeated() {
     let faulty = Arc::new(FaultyStore::new(Arc::new(MemoryStore::new())));
     let store: Arc<dyn Store> = Arc::clone(&faulty) as _;
-    let clock = Clock::set_by_hand(Millis(0));
+    let clock = Clock::manual(Millis(0));
     let leadership = lead(&store, BOT, &quick(), &clock, &CancellationToken::new()).await.unwrap();
-    faulty.fail_next("renew", 1, Trouble::Stall);
+    faulty.fail_next("renew", 1, Fault::Stall);
     seconds_pass(&clock, 60).await;
     assert!(!leadership.lost.is_cancelled());
     assert!(leadership.remaining()() > Duration::from_secs(10));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_leader_whose_store_never_answers_knows_when_its_lease_is_over() {
+async fn a_leader_without_answers_gives_up_when_the_lease_expires() {
     let faulty = Arc::new(FaultyStore::new(Arc::new(MemoryStore::new())));
     let store: Arc<dyn Store> = Arc::clone(&faulty) as _;
-    let clock = Clock::set_by_hand(Millis(0));
+    let clock = Clock::manual(Millis(0));
     let leadership = lead(&store, BOT, &quick(), &clock, &CancellationToken::new()).await.unwrap();
-    faulty.fail_until_lifted("renew", Trouble::Stall);
+    faulty.fail_until_cleared("renew", Fault::Stall);
     seconds_pass(&clock, 29).await;
     assert!(!leadership.lost.is_cancelled());
     seconds_pass(&clock, 3).await;
@@ -180,14 +181,14 @@ async fn a_leader_whose_store_never_answers_knows_when_its_lease_is_over() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_leader_that_was_paused_during_a_renewal_asks_the_store_before_it_gives_up() {
+async fn a_leader_that_was_paused_asks_the_store_once_more() {
     let faulty = Arc::new(FaultyStore::new(Arc::new(MemoryStore::new())));
     let store: Arc<dyn Store> = Arc::clone(&faulty) as _;
-    let clock = Clock::set_by_hand(Millis(0));
+    let clock = Clock::manual(Millis(0));
     let leadership = lead(&store, BOT, &quick(), &clock, &CancellationToken::new()).await.unwrap();
-    faulty.fail_next("renew", 1, Trouble::Stall);
+    faulty.fail_next("renew", 1, Fault::Stall);
     seconds_pass(&clock, 16).await;
-    // The machine sleeps for an hour, and nobody has taken over.
+    // The machine sleeps for an hour, and no other instance takes over.
     clock.advance(Duration::from_secs(3600));
     seconds_pass(&clock, 20).await;
     assert!(!leadership.lost.is_cancelled());

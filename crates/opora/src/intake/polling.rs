@@ -1,6 +1,6 @@
 //! Long polling.
 //!
-//! The offset of a call comes from the batch just stored, never from a number kept elsewhere: Telegram's ids may
+//! The offset of a call comes from the batch that was just stored, never from a stored number: Telegram's ids may
 //! restart lower.
 
 use std::sync::Arc;
@@ -10,56 +10,56 @@ use serde_json::json;
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
-use super::{Intake, Peeking};
+use super::{Intake, OutageNotifier};
 use crate::store::StoreError;
 use crate::telegram::{Api, ApiError, RefusalKind};
 
-/// How Telegram is asked for updates.
+/// Settings of long polling.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PollingSettings {
-    /// How long Telegram may hold a call when there is nothing new.
+    /// How long Telegram waits for an update before it answers.
     pub timeout: Duration,
     /// The largest batch.
     pub limit: u32,
-    /// While the store is away, tells whoever writes in a private chat that it takes a moment, once; what they write
-    /// stays with Telegram. This says that no other instance polls: looking at updates takes them from under it.
-    pub tells_to_wait: bool,
+    /// Whether people who write in a private chat while the store is unavailable are told once to wait. Their updates
+    /// stay with Telegram. Enable it only for a single instance, because reading takes updates from another poller.
+    pub tell_people_to_wait: bool,
 }
 
 impl Default for PollingSettings {
     fn default() -> Self {
-        Self { timeout: Duration::from_secs(30), limit: 100, tells_to_wait: false }
+        Self { timeout: Duration::from_secs(30), limit: 100, tell_people_to_wait: false }
     }
 }
 
-/// The longest wait after errors.
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// The longest pause after errors.
+const MAX_PAUSE: Duration = Duration::from_secs(30);
 
 /// Why polling ended.
 #[derive(Debug)]
 pub(crate) enum Ended {
-    /// It was told to stop.
+    /// It was stopped.
     Stopped,
-    /// The lease is over.
+    /// The lease is lost.
     Fenced,
-    /// Telegram does not know this bot.
+    /// Telegram refuses the token.
     Unauthorized(String),
 }
 
-/// Asks Telegram for updates.
+/// Receives updates by long polling.
 pub(crate) struct Polling {
     pub(crate) api: Arc<dyn Api>,
     pub(crate) intake: Intake,
     pub(crate) settings: PollingSettings,
     pub(crate) allowed: Vec<&'static str>,
-    /// This instance as others would name it, for the explanation of a conflict.
-    pub(crate) myself: String,
-    /// Tells people to wait while the store is away, if that is wanted.
-    pub(crate) peeking: Option<Arc<Peeking>>,
+    /// A description of this instance, for the log message about a conflict.
+    pub(crate) instance: String,
+    /// Tells people to wait while the store is unavailable, if enabled.
+    pub(crate) outage_notifier: Option<Arc<OutageNotifier>>,
 }
 
 impl Polling {
-    /// Polls until told to stop.
+    /// Polls until `stop`.
     pub(crate) async fn run(self, stop: &CancellationToken) -> Ended {
         let ended = stop.run_until_cancelled(self.poll()).await;
         ended.unwrap_or(Ended::Stopped)
@@ -69,10 +69,10 @@ impl Polling {
         let mut offset = None;
         let mut failures = 0_u32;
         loop {
-            self.intake.mailboxes.room().await;
+            self.intake.mailboxes.wait_for_room().await;
             match self.ask(offset).await {
                 Ok(batch) => match self.store(&batch).await {
-                    // Without a single id nothing can be acknowledged: the same would come again at once.
+                    // Without an `update_id` nothing is acknowledged, and Telegram would return the same batch at once.
                     Some(None) if !batch.is_empty() => {
                         failures = failures.saturating_add(1);
                         tokio::time::sleep(backoff(failures)).await;
@@ -88,7 +88,7 @@ impl Polling {
                 }
                 Err(error) => {
                     failures = failures.saturating_add(1);
-                    self.explain(&error, failures);
+                    self.log_failure(&error, failures);
                     tokio::time::sleep(pause(&error, failures)).await;
                 }
             }
@@ -96,38 +96,35 @@ impl Polling {
     }
 
     async fn ask(&self, offset: Option<i64>) -> Result<Vec<Box<RawValue>>, ApiError> {
-        let body = json!({
-            "offset": offset,
+        let mut body = json!({
             "timeout": self.settings.timeout.as_secs(),
             "limit": self.settings.limit,
             "allowed_updates": self.allowed,
         });
-        let mut body = body;
-        if offset.is_none()
-            && let Some(body) = body.as_object_mut()
-        {
-            body.remove("offset");
+        if let Some(offset) = offset {
+            body["offset"] = offset.into();
         }
         let answer = self.api.long_call("getUpdates", &body.to_string(), self.settings.timeout).await?;
         serde_json::from_str(answer.get()).map_err(|error| ApiError::Unsure(error.to_string().into()))
     }
 
-    /// Stores a batch, however long that takes; meanwhile people are told to wait, if that is wanted.
+    /// Stores a batch, however long that takes. Meanwhile people are told to wait, if enabled. None if the lease is
+    /// lost.
     async fn store(&self, batch: &[Box<RawValue>]) -> Option<Option<i64>> {
-        let Some(peeking) = &self.peeking else { return self.keep_storing(batch).await };
+        let Some(notifier) = &self.outage_notifier else { return self.store_with_retries(batch).await };
         tokio::select! {
-            stored = self.keep_storing(batch) => {
+            stored = self.store_with_retries(batch) => {
                 if stored.is_some() {
-                    peeking.is_over();
+                    notifier.reset();
                 }
                 stored
             }
-            never = peeking.tell() => match never {},
+            never = notifier.run() => match never {},
         }
     }
 
-    /// Until it is durable nothing is acknowledged. None: the lease is over.
-    async fn keep_storing(&self, batch: &[Box<RawValue>]) -> Option<Option<i64>> {
+    /// Repeats the write until the batch is durable; nothing is acknowledged before. None if the lease is lost.
+    async fn store_with_retries(&self, batch: &[Box<RawValue>]) -> Option<Option<i64>> {
         let mut failures = 0_u32;
         loop {
             match self.intake.receive(batch.iter().map(|raw| raw.get())).await {
@@ -149,13 +146,13 @@ impl Polling {
         }
     }
 
-    fn explain(&self, error: &ApiError, failures: u32) {
+    fn log_failure(&self, error: &ApiError, failures: u32) {
         metrics::counter!("opora_polling_failures_total").increment(1);
         match error.refusal() {
             Some(RefusalKind::Conflict) if failures == 1 => tracing::error!(
                 %error,
-                lease_holder = %self.myself,
-                "somebody else takes this bot's updates: a program outside of this store polls with the same token, or a \
+                lease_holder = %self.instance,
+                "another program takes this bot's updates: it polls with the same token outside of this store, or a \
                  webhook is set; this instance holds the lease and keeps trying"
             ),
             _ if failures == 1 => tracing::warn!(%error, "cannot poll; trying again"),
@@ -171,10 +168,9 @@ fn pause(error: &ApiError, failures: u32) -> Duration {
     }
 }
 
-/// Doubles from a quarter of a second, with some chance in it so that instances do not come at once.
+/// Exponential backoff from 250 ms, with jitter so that instances do not retry together.
 fn backoff(failures: u32) -> Duration {
-    let longest =
-        Duration::from_millis(250).saturating_mul(2_u32.saturating_pow(failures.min(16) - 1)).min(LONGEST_PAUSE);
+    let longest = Duration::from_millis(250).saturating_mul(2_u32.saturating_pow(failures.min(16) - 1)).min(MAX_PAUSE);
     longest.mul_f64(fastrand::f64().mul_add(0.5, 0.5))
 }
 

@@ -1,4 +1,4 @@
-//! The task of a conversation that has something to do: its inputs one after another, until nothing waits.
+//! The task of a conversation: it runs turns one after another, until no input waits.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -8,139 +8,138 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use tokio::sync::Notify;
 
-use super::{Letter, Shared};
-use crate::key::DialogueKey;
+use super::{QueuedInput, Shared};
+use crate::key::ConversationKey;
 use crate::store::Seq;
 
-/// Telegram's largest album: with so many items there is nothing to wait for.
-const ALBUM_ITEMS: usize = 10;
+/// Telegram's largest album. A full album need not wait for more items.
+const MAX_ALBUM_ITEMS: usize = 10;
 
-/// What a conversation's task does next.
+/// What the task of a conversation does next.
 enum Step {
-    Read(Letter),
-    LookUp,
-    Load { after: Seq, stayed: usize },
+    Process(QueuedInput),
+    Reload,
+    LoadOverflow { after: Seq, overflow: usize },
     Done,
 }
 
-/// Runs a conversation's turns until nothing waits.
-pub(super) async fn drain(shared: Arc<Shared>, key: DialogueKey) {
+/// Runs the turns of a conversation until no input waits.
+pub(super) async fn drain(shared: Arc<Shared>, key: ConversationKey) {
     loop {
         match shared.step(&key) {
             Step::Done => return,
-            Step::Load { after, stayed } => shared.load(&key, after, stayed).await,
-            Step::LookUp => shared.look_up(&key).await,
-            Step::Read(letter) => {
-                let letters = match letter.album() {
-                    Some(album) => shared.gather(&key, letter, &album).await,
-                    None => vec![letter],
+            Step::LoadOverflow { after, overflow } => shared.load_overflow(&key, after, overflow).await,
+            Step::Reload => shared.reload(&key).await,
+            Step::Process(input) => {
+                let inputs = match input.album() {
+                    Some(album) => shared.gather(&key, input, &album).await,
+                    None => vec![input],
                 };
-                let count = letters.len();
+                let count = inputs.len();
                 let seqs: Vec<_> =
-                    if shared.shares_inbox { letters.iter().filter_map(Letter::seq).collect() } else { Vec::new() };
+                    if shared.shares_inbox { inputs.iter().filter_map(QueuedInput::seq).collect() } else { Vec::new() };
                 if !shared.closed.load(Ordering::Acquire) {
-                    shared.read(&key, letters).await;
+                    shared.process(&key, inputs).await;
                 }
                 if !seqs.is_empty() {
-                    shared.let_go(&key, &seqs);
+                    shared.release_rows(&key, &seqs);
                 }
-                shared.done(count);
+                shared.subtract_waiting(count);
             }
         }
     }
 }
 
 impl Shared {
-    /// Takes one input through its turn. Whatever happens there, the conversation's task goes on: nobody else would
-    /// read what waits behind it.
-    async fn read(&self, key: &DialogueKey, letters: Vec<Letter>) {
-        let read = async { self.reader.process(key, letters).await };
-        if AssertUnwindSafe(read).catch_unwind().await.is_err() {
-            tracing::error!(%key, "a turn panicked where it must not; its input waits for the next start");
+    /// Runs the turn of one input. A panic does not end the task, so that later inputs are processed.
+    async fn process(&self, key: &ConversationKey, inputs: Vec<QueuedInput>) {
+        let turn = async { self.processor.process(key, inputs).await };
+        if AssertUnwindSafe(turn).catch_unwind().await.is_err() {
+            tracing::error!(%key, "unexpected panic in a turn; its input waits for the next start");
         }
     }
 
-    fn step(&self, key: &DialogueKey) -> Step {
+    fn step(&self, key: &ConversationKey) -> Step {
         let mut boxes = self.boxes.lock();
         let Some(mailbox) = boxes.get_mut(key) else { return Step::Done };
         if self.closed.load(Ordering::Acquire) {
             boxes.remove(key);
             return Step::Done;
         }
-        if mailbox.looks_now() {
-            return Step::LookUp;
+        if mailbox.take_reload() {
+            return Step::Reload;
         }
-        if let Some(letter) = mailbox.take() {
-            return Step::Read(letter);
+        if let Some(input) = mailbox.take() {
+            return Step::Process(input);
         }
-        if mailbox.stayed > 0 {
-            let first = mailbox.first_stayed.unwrap_or_default();
-            return Step::Load { after: Seq(first.0.saturating_sub(1)), stayed: mailbox.stayed };
+        if mailbox.overflow > 0 {
+            let first = mailbox.first_overflow.unwrap_or_default();
+            return Step::LoadOverflow { after: Seq(first.0.saturating_sub(1)), overflow: mailbox.overflow };
         }
         boxes.remove(key);
         Step::Done
     }
 
-    /// Reads on in the inbox where the queue was full.
-    async fn load(&self, key: &DialogueKey, after: Seq, stayed: usize) {
-        let limit = self.settings.per_dialogue;
+    /// Reads the inputs that did not fit into the queue from the inbox.
+    async fn load_overflow(&self, key: &ConversationKey, after: Seq, overflow: usize) {
+        let limit = self.settings.max_per_conversation;
         let rows = match self.store.waiting_for(key, after, limit).await {
             Ok(rows) => rows,
             Err(error) => {
-                tracing::warn!(%key, %error, "cannot read what waits; trying again");
+                tracing::warn!(%key, %error, "cannot read the inbox; trying again");
                 tokio::time::sleep(Duration::from_secs(1)).await;
                 return;
             }
         };
         let mut boxes = self.boxes.lock();
         let Some(mailbox) = boxes.get_mut(key) else { return };
-        // What came while the store was asked may or may not be among the rows: then it is asked once more.
-        let is_all = rows.len() < limit && mailbox.stayed == stayed;
-        let still = if is_all { 0 } else { mailbox.stayed.saturating_sub(rows.len()).max(1) };
-        let counted = std::mem::replace(&mut mailbox.stayed, still);
-        let count = rows.len() + still;
-        let came_before = mailbox.first_stayed.filter(|first| *first <= after);
+        // An input that was added during the read may be missing in the rows. Then the inbox is read once more.
+        let is_all = rows.len() < limit && mailbox.overflow == overflow;
+        let overflow = if is_all { 0 } else { mailbox.overflow.saturating_sub(rows.len()).max(1) };
+        let counted = std::mem::replace(&mut mailbox.overflow, overflow);
+        let count = rows.len() + overflow;
+        let earlier = mailbox.first_overflow.filter(|first| *first <= after);
         let read_to = rows.last().map(|last| last.seq);
         if let Some(last) = read_to {
             mailbox.loaded = (after, last);
         }
-        mailbox.first_stayed = match read_to {
+        mailbox.first_overflow = match read_to {
             _ if is_all => None,
-            Some(last) => came_before.or(Some(Seq(last.0 + 1))),
-            None => mailbox.first_stayed,
+            Some(last) => earlier.or(Some(Seq(last.0 + 1))),
+            None => mailbox.first_overflow,
         };
-        mailbox.queue.extend(rows.into_iter().map(Letter::Inbox));
+        mailbox.queue.extend(rows.into_iter().map(QueuedInput::Inbox));
         if count > counted {
             self.waiting.fetch_add(count - counted, Ordering::Relaxed);
         } else {
-            self.done(counted - count);
+            self.subtract_waiting(counted - count);
         }
     }
 
-    /// Waits until an album has been quiet for a while, and takes its items out of the queue.
-    async fn gather(&self, key: &DialogueKey, first: Letter, album: &str) -> Vec<Letter> {
+    /// Waits until no item of an album has arrived for a while, and takes its items out of the queue.
+    async fn gather(&self, key: &ConversationKey, first: QueuedInput, album: &str) -> Vec<QueuedInput> {
         let arrived = Arc::new(Notify::new());
-        let mut letters = vec![first];
+        let mut inputs = vec![first];
         loop {
-            self.look_up_if_told(key).await;
+            self.reload_for_album(key).await;
             {
                 let mut boxes = self.boxes.lock();
-                let Some(mailbox) = boxes.get_mut(key) else { return letters };
+                let Some(mailbox) = boxes.get_mut(key) else { return inputs };
                 let queue = std::mem::take(&mut mailbox.queue);
-                for letter in queue {
-                    let is_item = letters.len() < ALBUM_ITEMS && letter.album().as_deref() == Some(album);
-                    if is_item { letters.push(letter) } else { mailbox.queue.push(letter) }
+                for input in queue {
+                    let is_item = inputs.len() < MAX_ALBUM_ITEMS && input.album().as_deref() == Some(album);
+                    if is_item { inputs.push(input) } else { mailbox.queue.push(input) }
                 }
                 mailbox.gathering = Some(Arc::clone(&arrived));
             }
-            let is_full = letters.len() >= ALBUM_ITEMS || self.closed.load(Ordering::Acquire);
+            let is_full = inputs.len() >= MAX_ALBUM_ITEMS || self.closed.load(Ordering::Acquire);
             let quiet = is_full || tokio::time::timeout(self.settings.album_quiet, arrived.notified()).await.is_err();
             if quiet {
                 if let Some(mailbox) = self.boxes.lock().get_mut(key) {
                     mailbox.gathering = None;
                 }
-                letters.sort_by_key(Letter::update_id);
-                return letters;
+                inputs.sort_by_key(QueuedInput::update_id);
+                return inputs;
             }
         }
     }

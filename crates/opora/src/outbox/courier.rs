@@ -1,4 +1,4 @@
-//! The courier: takes committed rows and answers for them until they are settled.
+//! The courier: sends committed rows and settles them.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -11,73 +11,73 @@ use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::broadcast::Tally;
+use super::concurrency::Concurrency;
+use super::failure_notice::FailureNotice;
 use super::labels::Labels;
-use super::lanes::{Item, Lanes};
+use super::lanes::{Lanes, QueuedRow};
+use super::loaded_rows::LoadedRows;
 use super::loader;
-use super::memory::Memory;
-use super::pace::Pace;
-use super::refused::Apology;
 use super::settler::{self, Settler};
 use super::{CourierSettings, SendEvent, worker};
 use crate::clock::{Clock, Millis, Stopwatch};
-use crate::key::DialogueKey;
+use crate::key::ConversationKey;
 use crate::store::{Epoch, OutboxId, OutboxRow, Outgoing, Store};
 use crate::telegram::Api;
 
-/// How long settling may take after a stop's deadline: what was sent should be known as sent.
-const SETTLING_PATIENCE: Duration = Duration::from_secs(1);
+/// How long settling may take after the deadline of a stop, so that sent rows are known as sent.
+const SETTLE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Sends rows of the outbox. Clones share one; when the last is gone, sending ends.
+/// Sends rows of the outbox. Clones share one courier. It stops when the last clone is dropped.
 #[derive(Clone)]
 pub(crate) struct Courier {
     shared: Arc<Shared>,
-    _ends_tasks: Arc<DropGuard>,
+    _stop_on_drop: Arc<DropGuard>,
 }
 
-/// What a stop leaves.
+/// What a stop leaves unsent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Drained {
-    /// Rows in memory that stay for the next start.
+    /// Rows in memory that the next instance sends.
     pub left: usize,
-    /// The store has more of them.
+    /// Whether the store has more of them.
     pub more: bool,
 }
 
-/// What the courier's tasks share.
+/// State that the courier's tasks share.
 pub(super) struct Shared {
     pub settings: CourierSettings,
     pub api: Arc<dyn Api>,
     pub store: Arc<dyn Store>,
     pub bot: i64,
     pub epoch: Epoch,
-    /// How long the lease lasts for sure.
+    /// The remaining time of the lease.
     pub lease: Arc<dyn Fn() -> Duration + Send + Sync>,
     pub clock: Clock,
     pub events: mpsc::UnboundedSender<SendEvent>,
     pub lanes: Mutex<Lanes>,
-    pub pace: Pace,
+    pub concurrency: Concurrency,
     pub labels: Mutex<Labels>,
     pub settler: Settler,
-    /// A row of a lane may go.
+    /// Wakes a worker: a lane may have a row to send.
     pub ready: Notify,
-    /// A row outside of order may go.
+    /// Wakes an urgent worker: a call outside of order waits.
     pub urgent: Notify,
-    /// The timer has to look again when to wake.
+    /// Wakes the timer task to compute its next deadline.
     pub timer: Notify,
-    /// Rows are missing, or there is room.
+    /// Wakes the loader: rows are missing, or there is room.
     pub loader: Notify,
-    /// Something was sent or settled.
+    /// Notified when something was sent or settled.
     pub progress: Notify,
     pub stop: CancellationToken,
     pub meters: Meters,
-    /// What a person is told whose question was refused; nothing until it is given.
-    pub apology: OnceLock<Apology>,
+    /// Makes the text for a person whose message was refused. Set at the start.
+    pub failure_notice: OnceLock<FailureNotice>,
     token_was_refused: AtomicBool,
-    /// The number of the next row that no store has.
-    unstored: AtomicI64,
+    /// The id of the next row that is not in the store. Negative.
+    next_unstored_id: AtomicI64,
 }
 
-/// Looked up once: the names are hashed each time otherwise.
+/// Metrics, looked up once because a lookup hashes the name.
 pub(super) struct Meters {
     pub sent: Counter,
     pub failed: Counter,
@@ -86,9 +86,9 @@ pub(super) struct Meters {
 }
 
 impl Courier {
-    /// Starts to work for the holder of `epoch`. `lease` says how long the lease lasts for sure. Must be called within
-    /// a Tokio runtime. Rows of earlier instances come with [`Courier::reload`].
-    #[expect(clippy::too_many_arguments, reason = "everything it works with, given once")]
+    /// Starts the courier for the leader with this epoch. `lease` returns the remaining time of the lease. Must be
+    /// called in a Tokio runtime. [`Courier::reload`] loads the rows of earlier instances.
+    #[expect(clippy::too_many_arguments, reason = "all its parts, given once")]
     #[must_use]
     pub fn new(
         settings: CourierSettings,
@@ -101,7 +101,7 @@ impl Courier {
         events: mpsc::UnboundedSender<SendEvent>,
     ) -> Self {
         let stop = CancellationToken::new();
-        let memory = Memory::new(settings.max_rows, OutboxId(epoch.first_number()));
+        let loaded = LoadedRows::new(settings.max_rows, OutboxId(epoch.first_number()));
         let shared = Arc::new(Shared {
             settings,
             api,
@@ -111,8 +111,8 @@ impl Courier {
             lease,
             clock,
             events,
-            lanes: Mutex::new(Lanes::new(settings.limits, memory)),
-            pace: Pace::default(),
+            lanes: Mutex::new(Lanes::new(settings.limits, loaded)),
+            concurrency: Concurrency::default(),
             labels: Mutex::new(Labels::new(settings.max_rows)),
             settler: Settler::default(),
             ready: Notify::new(),
@@ -122,59 +122,59 @@ impl Courier {
             progress: Notify::new(),
             stop: stop.clone(),
             meters: Meters::new(),
-            apology: OnceLock::new(),
+            failure_notice: OnceLock::new(),
             token_was_refused: AtomicBool::new(false),
-            unstored: AtomicI64::new(-1),
+            next_unstored_id: AtomicI64::new(-1),
         });
         shared.start();
-        Self { shared, _ends_tasks: Arc::new(stop.drop_guard()) }
+        Self { shared, _stop_on_drop: Arc::new(stop.drop_guard()) }
     }
 
-    /// Takes rows that were committed, in the order of their commits.
+    /// Adds committed rows, in the order of their commits.
     pub fn enqueue(&self, rows: impl IntoIterator<Item = OutboxRow>) {
-        self.shared.bring(rows.into_iter().map(|row| Item::new(row, None)));
+        self.shared.add_rows(rows.into_iter().map(|row| QueuedRow::new(row, None)));
     }
 
-    /// Takes rows of a turn: if Telegram refuses one for good, the person of its conversation is told.
+    /// Adds rows of a turn. If Telegram refuses one for good, the person gets a failure notice.
     pub fn enqueue_of_turn(&self, rows: Vec<OutboxRow>) {
-        self.shared.bring(rows.into_iter().map(|row| Item { is_of_turn: true, ..Item::new(row, None) }));
+        self.shared.add_rows(rows.into_iter().map(|row| QueuedRow { is_of_turn: true, ..QueuedRow::new(row, None) }));
     }
 
-    /// Says how people are told of refused messages of their turns; the first word counts.
-    pub fn apologise_by(&self, apology: Apology) {
-        // It is said once, when everything is put together.
-        let _ = self.shared.apology.set(apology);
+    /// Sets how the failure notice for a refused message is made.
+    pub fn set_failure_notice(&self, failure_notice: FailureNotice) {
+        // Set only once, at the start.
+        let _ = self.shared.failure_notice.set(failure_notice);
     }
 
-    /// Takes calls that are of use only now and that no store has: what is not sent when this instance ends never is.
-    pub fn enqueue_unstored(&self, calls: Vec<(DialogueKey, Outgoing)>) {
-        self.shared.bring_unstored(calls);
+    /// Adds calls that are not stored, because they are useful only now. Unsent ones are lost with the instance.
+    pub fn enqueue_unstored(&self, calls: Vec<(ConversationKey, Outgoing)>) {
+        self.shared.add_unstored(calls);
     }
 
-    /// Looks into the store for rows that nobody has brought: what earlier instances left unsent, or what a commit
-    /// holds whose answer was lost. Returns at once; the store is read in the background, and again until it answers.
+    /// Starts to read unsent rows from the store: those of earlier instances, and those of a commit whose answer was
+    /// lost. Returns at once; the store is read in the background, with retries.
     pub fn reload(&self) {
-        self.shared.lanes.lock().memory.reload();
+        self.shared.lanes.lock().loaded.reload();
         self.shared.loader.notify_one();
     }
 
-    /// Ends the work: sends what may go now, tries nothing again, settles what was sent, and stops. What is under way
-    /// at the deadline is left, and is sent again by the next instance.
+    /// Stops: sends what may be sent now, retries nothing, and settles sent rows. Calls that are in flight at the
+    /// deadline are abandoned; the next instance sends them again.
     pub async fn drain(&self, deadline: Duration) -> Drained {
         let shared = &self.shared;
         let watch = Stopwatch::start();
         shared.lanes.lock().drain();
         shared.ready.notify_one();
-        // Who waits for room shall not bring more.
+        // Ends the wait of broadcasts for room.
         shared.progress.notify_waiters();
-        let sends = shared.until(|| shared.lanes.lock().is_idle());
+        let sends = shared.wait_for(|| shared.lanes.lock().is_idle());
         let in_time = tokio::time::timeout(deadline, sends).await.unwrap_or(false);
-        let patience = deadline.saturating_sub(watch.elapsed()) + SETTLING_PATIENCE;
-        let settling = shared.until(|| shared.settler.is_idle());
-        let settled = tokio::time::timeout(patience, settling).await.unwrap_or(false);
+        let settle_timeout = deadline.saturating_sub(watch.elapsed()) + SETTLE_TIMEOUT;
+        let settling = shared.wait_for(|| shared.settler.is_idle());
+        let settled = tokio::time::timeout(settle_timeout, settling).await.unwrap_or(false);
         shared.stop.cancel();
         let lanes = shared.lanes.lock();
-        let drained = Drained { left: lanes.memory.len(), more: lanes.memory.is_behind() };
+        let drained = Drained { left: lanes.loaded.len(), more: lanes.loaded.is_behind() };
         tracing::info!(
             bot = shared.bot,
             left = drained.left,
@@ -186,27 +186,27 @@ impl Courier {
         drained
     }
 
-    /// How many rows wait in memory or are not settled yet.
+    /// How many rows in memory are not settled.
     #[cfg(test)]
     pub fn waiting(&self) -> usize {
-        self.shared.lanes.lock().memory.len()
+        self.shared.lanes.lock().loaded.len()
     }
 
-    /// Waits until the courier holds few rows and misses none, so that a broadcast does not push others out; false if
-    /// it stops.
+    /// Waits until the courier holds few rows and has read all of the store, so that a broadcast does not displace
+    /// others. False if it stops.
     pub(super) async fn has_room(&self, rows: usize) -> bool {
         let shared = &self.shared;
         let has_room = || {
             let lanes = shared.lanes.lock();
-            let has_room = !lanes.memory.is_behind() && lanes.memory.has_room(rows.max(shared.settings.max_rows / 2));
+            let has_room = !lanes.loaded.is_behind() && lanes.loaded.has_room(rows.max(shared.settings.max_rows / 2));
             has_room || lanes.is_draining()
         };
-        shared.until(has_room).await && !shared.stop.is_cancelled() && !shared.lanes.lock().is_draining()
+        shared.wait_for(has_room).await && !shared.stop.is_cancelled() && !shared.lanes.lock().is_draining()
     }
 
-    /// The same for a broadcast, which lets others go first.
+    /// Adds rows of a broadcast, which have low priority.
     pub(super) fn enqueue_low(&self, rows: impl Iterator<Item = OutboxRow>, tally: &Arc<Tally>) {
-        self.shared.bring(rows.map(|row| Item::new(row, Some(Arc::clone(tally)))));
+        self.shared.add_rows(rows.map(|row| QueuedRow::new(row, Some(Arc::clone(tally)))));
     }
 
     pub(super) fn shared(&self) -> &Shared {
@@ -216,16 +216,16 @@ impl Courier {
 
 impl Shared {
     fn start(self: &Arc<Self>) {
-        let many = self.settings.concurrent.max(1);
-        for _ in 0..many {
+        let workers = self.settings.concurrent.max(1);
+        for _ in 0..workers {
             self.spawn(worker::run(Arc::clone(self)));
         }
-        // A quarter as many again, so that answers to buttons never wait for messages.
-        for _ in 0..many.div_ceil(4) {
+        // Extra workers, so that answers to buttons never wait for messages.
+        for _ in 0..workers.div_ceil(4) {
             self.spawn(worker::run_urgent(Arc::clone(self)));
         }
         self.spawn(worker::run_timer(Arc::clone(self)));
-        self.spawn(settler::run_notes(Arc::clone(self)));
+        self.spawn(settler::run_sent_log(Arc::clone(self)));
         self.spawn(settler::run(Arc::clone(self)));
         self.spawn(loader::run(Arc::clone(self)));
     }
@@ -235,40 +235,40 @@ impl Shared {
         tokio::spawn(async move { stop.run_until_cancelled_owned(task).await });
     }
 
-    /// Takes calls that no store has.
-    pub fn bring_unstored(&self, calls: Vec<(DialogueKey, Outgoing)>) {
+    /// Adds calls that are not stored.
+    pub fn add_unstored(&self, calls: Vec<(ConversationKey, Outgoing)>) {
         let at = self.clock.now();
         let rows = calls.into_iter().map(|(key, outgoing)| {
-            // A number that no store gives: to settle it changes nothing there.
-            let id = OutboxId(self.unstored.fetch_sub(1, Ordering::Relaxed));
+            // No store has negative ids: settling this one changes nothing.
+            let id = OutboxId(self.next_unstored_id.fetch_sub(1, Ordering::Relaxed));
             OutboxRow { id, key, outgoing, was_sending: false, at }
         });
-        self.bring(rows.map(|row| Item::new(row, None)));
+        self.add_rows(rows.map(|row| QueuedRow::new(row, None)));
     }
 
-    pub fn bring(&self, items: impl Iterator<Item = Item>) {
-        let brought = self.lanes.lock().bring(items);
-        // Not only when something is settled: while nothing can be sent, this is what tells.
-        self.show_waiting();
-        // A worker that finds more wakes the next.
-        if brought.ordered {
+    pub fn add_rows(&self, items: impl Iterator<Item = QueuedRow>) {
+        let wakeups = self.lanes.lock().add_rows(items);
+        // Also here, because nothing is settled while nothing can be sent.
+        self.update_waiting_gauge();
+        // One is enough: a worker that finds more rows wakes the next.
+        if wakeups.ordered {
             self.ready.notify_one();
         }
-        if brought.urgent {
+        if wakeups.urgent {
             self.urgent.notify_one();
         }
-        if brought.behind {
+        if wakeups.behind {
             self.loader.notify_one();
         }
     }
 
-    /// Waits until something is so; asked again whenever something was sent or settled. False if the work ends before.
-    async fn until(&self, is_so: impl Fn() -> bool) -> bool {
+    /// Waits for a condition, which is checked after each send and settlement. False if the courier stops before.
+    async fn wait_for(&self, condition: impl Fn() -> bool) -> bool {
         loop {
             let progress = self.progress.notified();
             tokio::pin!(progress);
             progress.as_mut().enable();
-            if is_so() {
+            if condition() {
                 return true;
             }
             tokio::select! {
@@ -278,49 +278,49 @@ impl Shared {
         }
     }
 
-    pub fn show_waiting(&self) {
-        let waiting = self.lanes.lock().memory.len();
+    pub fn update_waiting_gauge(&self) {
+        let waiting = self.lanes.lock().loaded.len();
         self.meters.waiting.set(u32::try_from(waiting).map_or(f64::MAX, f64::from));
     }
 
-    /// Another instance has the lease: nothing more is sent.
+    /// Stops sending, because another instance has the lease.
     pub fn fenced(&self) {
         if !self.stop.is_cancelled() {
-            tracing::error!(bot = self.bot, epoch = self.epoch.0, "another instance has the lease; sending ends");
-            self.tell(SendEvent::Fenced);
+            tracing::error!(bot = self.bot, epoch = self.epoch.0, "another instance has the lease; sending stops");
+            self.emit(SendEvent::Fenced);
             self.stop.cancel();
         }
     }
 
     pub fn token_refused(&self) {
         if !self.token_was_refused.swap(true, Ordering::Relaxed) {
-            tracing::error!(bot = self.bot, "Telegram refuses the bot's token; nothing is sent until it is taken");
-            self.tell(SendEvent::TokenRefused);
+            tracing::error!(bot = self.bot, "Telegram refuses the bot's token; nothing is sent until it is accepted");
+            self.emit(SendEvent::TokenRefused);
         }
     }
 
-    /// Says that a row failed. That people block a bot is no error.
-    pub fn tell_failed(&self, row: &OutboxRow, reason: Box<str>, chat_is_dead: bool) {
+    /// Logs and emits that a row failed. It is no error that people block a bot.
+    pub fn report_failed(&self, row: &OutboxRow, reason: Box<str>, is_chat_unreachable: bool) {
         let OutboxRow { id, key, outgoing: call, .. } = row;
-        if chat_is_dead {
+        if is_chat_unreachable {
             tracing::info!(%key, id = id.0, chat = call.chat, %reason, "a chat can no longer be reached");
         } else {
             tracing::error!(%key, id = id.0, chat = call.chat, method = &*call.method, %reason, "a message cannot be sent");
         }
         let method = call.method.clone();
-        self.tell(SendEvent::Failed { id: *id, key: key.clone(), chat: call.chat, method, reason });
+        self.emit(SendEvent::Failed { id: *id, key: key.clone(), chat: call.chat, method, reason });
     }
 
-    pub fn tell(&self, event: SendEvent) {
-        // Nobody has to listen.
+    pub fn emit(&self, event: SendEvent) {
+        // The receiver may be gone.
         let _ = self.events.send(event);
     }
 }
 
-/// The rows of what was posted, by the ids that the store gave. Something that was posted before has no ids.
+/// The posted rows with the ids from the store. A post that the store had already has no ids.
 pub(crate) fn posted_rows(
     ids: Vec<OutboxId>,
-    posted: impl IntoIterator<Item = (DialogueKey, Outgoing)>,
+    posted: impl IntoIterator<Item = (ConversationKey, Outgoing)>,
     at: Millis,
 ) -> impl Iterator<Item = OutboxRow> {
     let row = move |(id, (key, outgoing))| OutboxRow { id, key, outgoing, was_sending: false, at };

@@ -1,22 +1,20 @@
-//! The messages that were sent under a label, for edits that follow soon. The store knows all of them.
+//! Ids of recently sent messages with labels, for edits that follow soon. The store has all of them.
 
 use std::collections::HashMap;
 
-/// Labels by chat, the last few thousand of them.
-///
-/// Two generations: when the younger is full, the older goes. A generation holds more than can wait to be settled, so
-/// what is not here is in the store.
+/// Labels by chat, in two generations: when the younger one is full, the older one is dropped. A generation is larger
+/// than the number of unsettled rows, so a label that is not here is in the store.
 #[derive(Debug)]
 pub(super) struct Labels {
     young: HashMap<i64, Vec<(Box<str>, i64)>>,
     old: HashMap<i64, Vec<(Box<str>, i64)>>,
     count: usize,
-    most: usize,
+    capacity: usize,
 }
 
 impl Labels {
-    pub fn new(most: usize) -> Self {
-        Self { young: HashMap::new(), old: HashMap::new(), count: 0, most: most.max(1) }
+    pub fn new(capacity: usize) -> Self {
+        Self { young: HashMap::new(), old: HashMap::new(), count: 0, capacity: capacity.max(1) }
     }
 
     pub fn get(&self, chat: i64, label: &str) -> Option<i64> {
@@ -27,7 +25,7 @@ impl Labels {
     }
 
     pub fn put(&mut self, chat: i64, label: Box<str>, message: i64) {
-        if self.count >= self.most {
+        if self.count >= self.capacity {
             self.old = std::mem::take(&mut self.young);
             self.count = 0;
         }
@@ -47,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_message_under_a_label_counts_and_memory_is_bounded() {
+    fn labels_keep_the_last_message_and_are_bounded() {
         let mut labels = Labels::new(10);
         labels.put(1, "menu".into(), 5);
         labels.put(1, "menu".into(), 6);

@@ -1,7 +1,7 @@
-//! How fast messages may go: Telegram's limits, kept on our side so that it need not refuse.
+//! Telegram's rate limits, respected here so that Telegram need not refuse.
 //!
-//! Not more than 30 in any second over all, not more than 20 in any minute to a group, and one a second to a chat,
-//! where a short burst may go ahead. `retry_after` is not kept here: it stands above all of this, whatever is set.
+//! At most 30 messages in any second overall, 20 in any minute to a group, and one a second to a chat after a short
+//! burst. `retry_after` is not handled here: it always applies.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -12,34 +12,34 @@ use tokio::time::Instant;
 
 const OVERALL: (usize, Duration) = (30, Duration::from_secs(1));
 const IN_GROUP: (usize, Duration) = (20, Duration::from_secs(60));
-const IN_CHAT_EACH: Duration = Duration::from_secs(1);
-const IN_CHAT_BURST: u32 = 3;
-/// So many chats are remembered before the idle ones are looked for.
-const CHATS: usize = 1024;
+const CHAT_INTERVAL: Duration = Duration::from_secs(1);
+const CHAT_BURST: u32 = 3;
+/// Idle chats are forgotten when at least this many are known.
+const SWEEP_AT_MIN: usize = 1024;
 
-/// Which limits are kept.
+/// Which limits the courier respects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SendLimits {
     /// Telegram's.
     #[default]
     Telegram,
-    /// None; for load tests, and for servers that have none.
+    /// No limits, for load tests and servers without limits.
     Off,
 }
 
-/// A text that names no limits.
+/// A text is not the name of limits.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` names no limits: telegram or off was expected")]
-pub struct NoSuchLimits(pub String);
+#[error("unknown limits `{0}`: expected telegram or off")]
+pub struct SendLimitsParseError(pub String);
 
 impl FromStr for SendLimits {
-    type Err = NoSuchLimits;
+    type Err = SendLimitsParseError;
 
-    fn from_str(text: &str) -> Result<Self, NoSuchLimits> {
+    fn from_str(text: &str) -> Result<Self, SendLimitsParseError> {
         match text {
             "telegram" => Ok(Self::Telegram),
             "off" => Ok(Self::Off),
-            _ => Err(NoSuchLimits(text.to_owned())),
+            _ => Err(SendLimitsParseError(text.to_owned())),
         }
     }
 }
@@ -53,54 +53,54 @@ impl fmt::Display for SendLimits {
     }
 }
 
-/// What was sent lately.
+/// Recent sends, for the limits.
 #[derive(Debug)]
 pub(super) struct Limits {
-    kept: SendLimits,
+    limits: SendLimits,
     overall: Window,
     chats: HashMap<i64, Chat>,
-    /// When so many chats are remembered, the idle ones go.
+    /// Idle chats are forgotten when this many are known.
     sweep_at: usize,
 }
 
 #[derive(Debug)]
 struct Chat {
-    /// Until when the chat's allowance is spent, one second for each message.
+    /// Until when the chat's allowance is used up: one second for each message.
     spent_until: Instant,
-    /// For groups.
+    /// Sends of the last minute. Only for groups.
     minute: Window,
 }
 
-/// The moments of the last sends, as many as the limit counts.
+/// The times of the last sends, at most as many as the limit allows.
 #[derive(Debug, Default)]
 struct Window(VecDeque<Instant>);
 
 impl Limits {
-    pub fn new(kept: SendLimits) -> Self {
-        Self { kept, overall: Window::default(), chats: HashMap::new(), sweep_at: CHATS }
+    pub fn new(limits: SendLimits) -> Self {
+        Self { limits, overall: Window::default(), chats: HashMap::new(), sweep_at: SWEEP_AT_MIN }
     }
 
-    /// When anything at all may go; none if now.
+    /// When the next message may be sent. None if now.
     pub fn closed_until(&mut self, now: Instant) -> Option<Instant> {
-        match self.kept {
+        match self.limits {
             SendLimits::Off => None,
             SendLimits::Telegram => self.overall.closed_until(OVERALL, now),
         }
     }
 
-    /// When this chat may get a message; none if now.
+    /// When the next message to this chat may be sent. None if now.
     pub fn chat_closed_until(&mut self, chat: i64, now: Instant) -> Option<Instant> {
-        if self.kept == SendLimits::Off {
+        if self.limits == SendLimits::Off {
             return None;
         }
         let spent = self.chats.get_mut(&chat)?;
-        let steady = spent.spent_until.checked_sub(IN_CHAT_EACH * (IN_CHAT_BURST - 1)).filter(|until| *until > now);
+        let steady = spent.spent_until.checked_sub(CHAT_INTERVAL * (CHAT_BURST - 1)).filter(|until| *until > now);
         steady.max(spent.minute.closed_until(IN_GROUP, now))
     }
 
-    /// A message goes to this chat now.
+    /// Records a message to this chat.
     pub fn spend(&mut self, chat: i64, now: Instant) {
-        if self.kept == SendLimits::Off {
+        if self.limits == SendLimits::Off {
             return;
         }
         self.overall.spend(OVERALL, now);
@@ -108,50 +108,50 @@ impl Limits {
             self.sweep(now);
         }
         let spent = self.chats.entry(chat).or_insert_with(|| Chat { spent_until: now, minute: Window::default() });
-        spent.spent_until = spent.spent_until.max(now) + IN_CHAT_EACH;
+        spent.spent_until = spent.spent_until.max(now) + CHAT_INTERVAL;
         // Groups and channels have negative ids.
         if chat < 0 {
             spent.minute.spend(IN_GROUP, now);
         }
     }
 
-    /// A message that went at that time was answered now. Telegram counts it from when it came there, which is nowhere
-    /// later than this: so no delay on the way brings two of them closer together than they may be.
-    pub fn answered(&mut self, chat: i64, went_at: Instant, now: Instant) {
-        if self.kept == SendLimits::Off {
+    /// Counts the message that was sent at `sent_at` from now on, the time of its answer. Telegram counts it from its
+    /// arrival, which is not later. So no delay on the network makes two messages arrive too close together.
+    pub fn answered(&mut self, chat: i64, sent_at: Instant, now: Instant) {
+        if self.limits == SendLimits::Off {
             return;
         }
-        self.overall.answered(went_at, now);
+        self.overall.answered(sent_at, now);
         if let Some(spent) = self.chats.get_mut(&chat) {
-            spent.spent_until = spent.spent_until.max(now + IN_CHAT_EACH);
-            spent.minute.answered(went_at, now);
+            spent.spent_until = spent.spent_until.max(now + CHAT_INTERVAL);
+            spent.minute.answered(sent_at, now);
         }
     }
 
-    /// Forgets chats whose allowance is whole again.
+    /// Forgets idle chats.
     fn sweep(&mut self, now: Instant) {
         self.chats.retain(|_, chat| chat.spent_until > now || !chat.minute.is_idle(IN_GROUP, now));
-        self.sweep_at = CHATS.max(self.chats.len() * 2);
+        self.sweep_at = SWEEP_AT_MIN.max(self.chats.len() * 2);
     }
 }
 
 impl Window {
-    fn closed_until(&mut self, (most, period): (usize, Duration), now: Instant) -> Option<Instant> {
-        let oldest = *self.0.front().filter(|_| self.0.len() >= most)?;
+    fn closed_until(&mut self, (max, period): (usize, Duration), now: Instant) -> Option<Instant> {
+        let oldest = *self.0.front().filter(|_| self.0.len() >= max)?;
         Some(oldest + period).filter(|until| *until > now)
     }
 
-    fn spend(&mut self, (most, _): (usize, Duration), now: Instant) {
-        if self.0.len() >= most {
+    fn spend(&mut self, (max, _): (usize, Duration), now: Instant) {
+        if self.0.len() >= max {
             self.0.pop_front();
         }
         self.0.push_back(now);
     }
 
-    /// What went at that time counts from now on.
-    fn answered(&mut self, went_at: Instant, now: Instant) {
-        if let Some(place) = self.0.iter().position(|at| *at == went_at) {
-            self.0.remove(place);
+    /// Counts the send at `sent_at` from now on.
+    fn answered(&mut self, sent_at: Instant, now: Instant) {
+        if let Some(index) = self.0.iter().position(|at| *at == sent_at) {
+            self.0.remove(index);
             self.0.push_back(now);
         }
     }
@@ -167,10 +167,10 @@ mod tests {
     use crate::clock::timer_now;
 
     #[test]
-    fn limits_are_named_in_settings() {
+    fn limits_are_parsed_from_their_names() {
         assert_eq!("telegram".parse(), Ok(SendLimits::Telegram));
         assert_eq!("off".parse(), Ok(SendLimits::Off));
-        assert_eq!("none".parse::<SendLimits>(), Err(NoSuchLimits("none".into())));
+        assert_eq!("none".parse::<SendLimits>(), Err(SendLimitsParseError("none".into())));
         assert_eq!(SendLimits::Off.to_string(), "off");
     }
 
@@ -181,11 +181,11 @@ mod tests {
         for chat in 0..100_000 {
             limits.spend(chat, start + Duration::from_millis(10) * u32::try_from(chat).unwrap());
         }
-        assert!(limits.chats.len() <= 2 * CHATS, "{}", limits.chats.len());
+        assert!(limits.chats.len() <= 2 * SWEEP_AT_MIN, "{}", limits.chats.len());
     }
 
     #[test]
-    fn a_message_that_was_slow_on_its_way_counts_from_its_answer() {
+    fn a_slow_message_counts_from_its_answer() {
         let mut limits = Limits::new(SendLimits::Telegram);
         let start = timer_now();
         let slow = Duration::from_millis(200);
@@ -194,18 +194,18 @@ mod tests {
             limits.answered(chat, start, start + slow);
         }
         assert_eq!(limits.closed_until(start + OVERALL.1), Some(start + OVERALL.1 + slow));
-        for _ in 0..IN_CHAT_BURST {
+        for _ in 0..CHAT_BURST {
             limits.spend(50, start);
             limits.answered(50, start, start + slow);
         }
-        limits.answered(50, start, start + 5 * IN_CHAT_EACH);
-        limits.spend(50, start + 5 * IN_CHAT_EACH);
-        limits.spend(50, start + 5 * IN_CHAT_EACH);
-        assert_eq!(limits.chat_closed_until(50, start + 5 * IN_CHAT_EACH), Some(start + 6 * IN_CHAT_EACH));
+        limits.answered(50, start, start + 5 * CHAT_INTERVAL);
+        limits.spend(50, start + 5 * CHAT_INTERVAL);
+        limits.spend(50, start + 5 * CHAT_INTERVAL);
+        assert_eq!(limits.chat_closed_until(50, start + 5 * CHAT_INTERVAL), Some(start + 6 * CHAT_INTERVAL));
     }
 
     #[test]
-    fn no_second_has_more_than_thirty_and_no_minute_of_a_group_more_than_twenty() {
+    fn at_most_30_per_second_and_20_per_minute_in_a_group() {
         let mut limits = Limits::new(SendLimits::Telegram);
         let start = timer_now();
         let mut now = start;

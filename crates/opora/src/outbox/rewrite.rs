@@ -1,20 +1,20 @@
-//! Changes to a call's parameters that only the courier can make.
+//! Changes of a call's parameters at the time of sending.
 
 use serde_json::{Map, Value};
 
 use crate::store::Outgoing;
 
-/// Puts a message's id into parameters that have none.
+/// Adds a message id to the parameters.
 pub(super) fn with_message_id(body: &str, message_id: i64) -> String {
     let rest = body.trim_start().strip_prefix('{').unwrap_or(body);
     let comma = if rest.trim_start().starts_with('}') { "" } else { "," };
     format!("{{\"message_id\":{message_id}{comma}{rest}")
 }
 
-/// Sends a call to another chat.
+/// Changes the chat of a call.
 pub(super) fn redirect(outgoing: &mut Outgoing, to: i64) {
     outgoing.chat = Some(to);
-    // What is no JSON object Telegram refuses by itself.
+    // Telegram refuses a body that is not a JSON object.
     if let Ok(mut parameters) = serde_json::from_str::<Map<String, Value>>(&outgoing.body) {
         parameters.insert("chat_id".to_owned(), to.into());
         outgoing.body = Value::Object(parameters).to_string().into();
@@ -27,7 +27,7 @@ mod tests {
     use crate::telegram::{Destination, IntoOutgoing, Tag};
 
     #[test]
-    fn a_message_id_and_a_chat_can_be_put_in_later() {
+    fn message_id_and_chat_can_be_changed() {
         assert_eq!(with_message_id(r#"{"chat_id":1}"#, 5), r#"{"message_id":5,"chat_id":1}"#);
         assert_eq!(with_message_id(" { }", 5), r#"{"message_id":5 }"#);
         let tag = Tag::new(crate::store::Version(1));

@@ -1,8 +1,8 @@
-//! Tells the store what became of rows, as many at once as there are.
+//! Stores the results of sends, in batches.
 //!
-//! No lane waits for this: the next row goes while the last is being settled. What cannot be told now is kept and told
-//! later. If the process ends before, the sent log tells the next instance on this machine; an instance on another machine
-//! sends them again.
+//! No lane waits for this: the next row is sent while the last is settled. Results are kept until the store has them.
+//! If the process ends before, the sent log tells the next instance on this machine; an instance on another machine
+//! sends the rows again.
 
 use std::sync::Arc;
 
@@ -13,21 +13,21 @@ use super::courier::Shared;
 use crate::failpoints;
 use crate::store::{Settled, Settlement};
 
-/// So many rows go to the store in one step.
+/// How many rows are settled at once.
 const BATCH: usize = 1000;
 
-/// What is to be told: first noted, so that an end of the process cannot take it, then settled.
+/// The results of sends: first written to the sent log, then settled.
 #[derive(Debug, Default)]
 pub(super) struct Settler {
-    sent: Step,
-    noted: Step,
+    sent: Stage,
+    logged: Stage,
 }
 
-/// Rows that wait for a step, and whether it works on some.
+/// Rows that wait for a stage.
 #[derive(Debug, Default)]
-struct Step {
+struct Stage {
     queue: Mutex<Queue>,
-    some: Notify,
+    added: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -41,17 +41,17 @@ impl Settler {
         self.sent.push([settled]);
     }
 
-    /// Everything is told.
+    /// Whether all results are stored.
     pub fn is_idle(&self) -> bool {
-        // In the order of the way: what leaves the first step is in the second before.
-        self.sent.is_idle() && self.noted.is_idle()
+        // In this order: a row is in the second stage before it leaves the first.
+        self.sent.is_idle() && self.logged.is_idle()
     }
 }
 
-impl Step {
+impl Stage {
     fn push(&self, settled: impl IntoIterator<Item = Settled>) {
         self.queue.lock().rows.extend(settled);
-        self.some.notify_one();
+        self.added.notify_one();
     }
 
     fn is_idle(&self) -> bool {
@@ -72,44 +72,46 @@ impl Step {
     }
 }
 
-/// Notes sends for as long as the courier works.
-pub(super) async fn run_notes(shared: Arc<Shared>) {
-    let Settler { sent, noted } = &shared.settler;
+/// Writes results to the sent log while the courier runs.
+pub(super) async fn run_sent_log(shared: Arc<Shared>) {
+    let Settler { sent, logged } = &shared.settler;
     loop {
         let batch = sent.take();
         if batch.is_empty() {
-            sent.some.notified().await;
+            sent.added.notified().await;
             continue;
         }
         if let Err(error) = shared.store.log_sent(shared.epoch, &batch).await {
-            // They are settled in a moment: only a process that is killed before that would send them again.
-            tracing::debug!(bot = shared.bot, %error, "cannot log what was sent");
+            // They are settled in a moment. Only if the process is killed before that, they are sent again.
+            tracing::debug!(bot = shared.bot, %error, "cannot write the sent log");
         }
-        noted.push(batch);
+        logged.push(batch);
     }
 }
 
-/// Settles rows for as long as the courier works.
+/// Settles rows while the courier runs.
 pub(super) async fn run(shared: Arc<Shared>) {
-    let noted = &shared.settler.noted;
+    let logged = &shared.settler.logged;
     loop {
-        let batch = noted.take();
+        let batch = logged.take();
         if batch.is_empty() {
             shared.progress.notify_waiters();
-            noted.some.notified().await;
+            logged.added.notified().await;
             continue;
         }
-        shared.persist("settle rows", || shared.store.settle(shared.epoch, batch.clone(), shared.clock.now())).await;
+        shared
+            .retry_store("settle rows", || shared.store.settle(shared.epoch, batch.clone(), shared.clock.now()))
+            .await;
         failpoints::hit(failpoints::OUTBOX_AFTER_SETTLE).await;
         let is_final = |settled: &&Settled| !matches!(settled.outcome, Settlement::Moved { .. });
         let is_behind = {
             let mut lanes = shared.lanes.lock();
-            lanes.memory.settled(batch.iter().filter(is_final).map(|settled| settled.id));
-            lanes.memory.is_behind()
+            lanes.loaded.settled(batch.iter().filter(is_final).map(|settled| settled.id));
+            lanes.loaded.is_behind()
         };
         if is_behind {
             shared.loader.notify_one();
         }
-        shared.show_waiting();
+        shared.update_waiting_gauge();
     }
 }

@@ -1,4 +1,4 @@
-//! The courier against a scripted Telegram, with the runtime's time standing still between events.
+//! The courier with a scripted Telegram, in paused Tokio time.
 
 use std::collections::HashMap;
 use std::collections::VecDeque;
@@ -15,7 +15,7 @@ use tokio::time::Instant;
 
 use super::{Courier, CourierSettings, SendEvent, SendLimits};
 use crate::clock::{Clock, Millis, timer_now};
-use crate::key::DialogueKey;
+use crate::key::ConversationKey;
 use crate::store::{Epoch, LeaseAnswer, MemoryStore, OutboxRow, Outgoing, Statistics, Store, Upload, Version};
 use crate::telegram::{Api, ApiAnswer, ApiError, Destination, Download, IntoOutgoing, Parameters, Tag, classify};
 use crate::testing::holder;
@@ -26,29 +26,29 @@ mod recovery;
 mod sending;
 
 const BOT: i64 = 99;
-/// By the runtime's clock, which jumps: nothing here takes that long.
-const PATIENCE: Duration = Duration::from_secs(3600);
+/// In paused Tokio time, so it passes at once.
+const TIMEOUT: Duration = Duration::from_secs(3600);
 
-/// A call as Telegram saw it.
+/// A call that Telegram received.
 #[derive(Clone, Debug, PartialEq)]
-struct Seen {
+struct ReceivedCall {
     method: String,
     chat: i64,
     text: String,
     message_id: Option<i64>,
-    /// Since the stage was made.
+    /// Time since the start of the test.
     after: Duration,
 }
 
-/// Telegram, as a test wants it: answers by chat in the order given, and then always yes.
+/// A scripted Telegram: gives the prepared answers of a chat in order, then always succeeds.
 #[derive(Debug)]
-struct Fake {
+struct FakeTelegram {
     start: Instant,
-    seen: Mutex<Vec<Seen>>,
+    seen: Mutex<Vec<ReceivedCall>>,
     answers: Mutex<HashMap<i64, VecDeque<Answer>>>,
-    takes: Duration,
+    latency: Duration,
     message_ids: AtomicI64,
-    under_way: Mutex<Vec<i64>>,
+    in_flight: Mutex<Vec<i64>>,
 }
 
 #[derive(Debug)]
@@ -57,15 +57,15 @@ enum Answer {
     Never,
 }
 
-impl Fake {
-    fn new(takes: Duration) -> Self {
+impl FakeTelegram {
+    fn new(latency: Duration) -> Self {
         Self {
             start: timer_now(),
             seen: Mutex::default(),
             answers: Mutex::default(),
-            takes,
+            latency,
             message_ids: AtomicI64::new(0),
-            under_way: Mutex::default(),
+            in_flight: Mutex::default(),
         }
     }
 
@@ -77,7 +77,7 @@ impl Fake {
         self.answers(chat, Answer::Error(classify(code, words, Parameters::default())));
     }
 
-    fn see(&self, method: &str, body: &str) -> Seen {
+    fn see(&self, method: &str, body: &str) -> ReceivedCall {
         #[derive(Deserialize)]
         struct Body {
             #[serde(default)]
@@ -88,28 +88,28 @@ impl Fake {
         }
         let Body { chat_id, text, message_id } = serde_json::from_str(body).unwrap();
         let after = timer_now() - self.start;
-        let seen = Seen { method: method.to_owned(), chat: chat_id, text, message_id, after };
+        let seen = ReceivedCall { method: method.to_owned(), chat: chat_id, text, message_id, after };
         self.seen.lock().push(seen.clone());
         seen
     }
 }
 
-impl Api for Fake {
+impl Api for FakeTelegram {
     fn call<'a>(&'a self, method: &'a str, body: &'a str, _: &'a [Upload]) -> ApiAnswer<'a> {
         Box::pin(async move {
             let chat = self.see(method, body).chat;
             let alone = {
-                let mut under_way = self.under_way.lock();
-                under_way.push(chat);
-                chat == 0 || under_way.iter().filter(|other| **other == chat).count() == 1
+                let mut in_flight = self.in_flight.lock();
+                in_flight.push(chat);
+                chat == 0 || in_flight.iter().filter(|other| **other == chat).count() == 1
             };
             assert!(alone, "two calls to chat {chat} at once");
-            tokio::time::sleep(self.takes).await;
+            tokio::time::sleep(self.latency).await;
             let answer = self.answers.lock().get_mut(&chat).and_then(VecDeque::pop_front);
             if let Some(Answer::Never) = answer {
                 std::future::pending::<()>().await;
             }
-            self.under_way.lock().retain(|other| *other != chat);
+            self.in_flight.lock().retain(|other| *other != chat);
             match answer {
                 Some(Answer::Error(error)) => Err(error),
                 _ => {
@@ -131,7 +131,7 @@ impl Api for Fake {
 
 /// A courier with its store and its Telegram.
 struct Stage {
-    api: Arc<Fake>,
+    api: Arc<FakeTelegram>,
     store: Arc<dyn Store>,
     epoch: Epoch,
     courier: Courier,
@@ -149,47 +149,47 @@ impl Stage {
         Self::over(Arc::new(MemoryStore::new()), settings).await
     }
 
-    /// An instance that takes the store over from any earlier one.
+    /// An instance that takes over the store.
     async fn over(store: Arc<dyn Store>, settings: CourierSettings) -> Self {
         Self::with(store, settings, Duration::from_millis(1)).await
     }
 
-    async fn with(store: Arc<dyn Store>, settings: CourierSettings, takes: Duration) -> Self {
+    async fn with(store: Arc<dyn Store>, settings: CourierSettings, latency: Duration) -> Self {
         let epoch = claimed(&*store).await;
-        let api = Arc::new(Fake::new(takes));
+        let api = Arc::new(FakeTelegram::new(latency));
         let (tell, events) = mpsc::unbounded_channel();
         let lease_ms = Arc::new(AtomicI64::new(30_000));
         let left = Arc::clone(&lease_ms);
         let lease = Arc::new(move || Duration::from_millis(left.load(Ordering::SeqCst).unsigned_abs()));
-        let clock = Clock::set_by_hand(Millis(1_000));
+        let clock = Clock::manual(Millis(1_000));
         let courier = Courier::new(settings, api.clone(), store.clone(), BOT, epoch, lease, clock, tell);
         Self { api, store, epoch, courier, events, lease_ms, posts: 0 }
     }
 
-    /// Commits rows and gives them back without telling the courier.
+    /// Commits rows and returns them, without the courier.
     async fn commit(&mut self, calls: Vec<Outgoing>) -> Vec<OutboxRow> {
         self.posts += 1;
         let once = format!("test:{}:{}", self.epoch.0, self.posts);
-        let keyed = |call: &Outgoing| DialogueKey::private(BOT, call.chat.unwrap_or(0));
+        let keyed = |call: &Outgoing| ConversationKey::private(BOT, call.chat.unwrap_or(0));
         let rows: Vec<_> = calls.into_iter().map(|call| (keyed(&call), call)).collect();
         let ids = self.store.post(self.epoch, &once, rows.clone(), Millis(1_000)).await.unwrap();
         let row = |((key, outgoing), id)| OutboxRow { id, key, outgoing, was_sending: false, at: Millis(1_000) };
         rows.into_iter().zip(ids).map(row).collect()
     }
 
-    /// Commits rows and brings them to the courier.
+    /// Commits rows and adds them to the courier.
     async fn send(&mut self, calls: Vec<Outgoing>) {
         let rows = self.commit(calls).await;
         self.courier.enqueue(rows);
     }
 
-    async fn until(&self, what: &str, is_so: impl Fn(&Self) -> bool) {
+    async fn until(&self, what: &str, condition: impl Fn(&Self) -> bool) {
         let waiting = async {
-            while !is_so(self) {
+            while !condition(self) {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
-        tokio::time::timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("not in time: {what}"));
+        tokio::time::timeout(TIMEOUT, waiting).await.unwrap_or_else(|_| panic!("not in time: {what}"));
     }
 
     /// Waits until every row is settled.
@@ -197,17 +197,17 @@ impl Stage {
         self.until("everything settled", |stage| stage.courier.waiting() == 0).await;
     }
 
-    /// Waits until the store has nothing left to send.
+    /// Waits until the store's outbox is empty.
     async fn settled_all(&self) {
         let waiting = async {
             while self.statistics().await.outbox > 0 {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
-        tokio::time::timeout(PATIENCE, waiting).await.expect("not in time: an empty outbox");
+        tokio::time::timeout(TIMEOUT, waiting).await.expect("not in time: an empty outbox");
     }
 
-    fn seen(&self) -> Vec<Seen> {
+    fn seen(&self) -> Vec<ReceivedCall> {
         self.api.seen.lock().clone()
     }
 
@@ -219,7 +219,7 @@ impl Stage {
         self.store.statistics(Some(BOT)).await.unwrap()
     }
 
-    fn told(&mut self) -> Vec<SendEvent> {
+    fn take_events(&mut self) -> Vec<SendEvent> {
         std::iter::from_fn(|| self.events.try_recv().ok()).collect()
     }
 }

@@ -1,4 +1,4 @@
-//! Sends one row after another.
+//! The workers: each sends one row after another.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 
 use super::SendEvent;
 use super::courier::Shared;
-use super::lanes::{Item, Next};
+use super::lanes::{NextRow, QueuedRow};
 use super::rewrite::with_message_id;
 use super::verdict::{Verdict, backoff};
 use crate::clock::timer_now;
@@ -18,20 +18,20 @@ use crate::failpoints;
 use crate::store::{IfUnsure, OutboxRow, Settled, Settlement, StoreResult};
 use crate::telegram::{ApiError, RefusalKind};
 
-/// How often a worker looks whether the lease was renewed.
-const LEASE_LOOK: Duration = Duration::from_millis(50);
-const LONGEST_WAIT: Duration = Duration::from_secs(5);
+/// How often a worker checks whether the lease was renewed.
+const LEASE_POLL_INTERVAL: Duration = Duration::from_millis(50);
+const STORE_BACKOFF_MAX: Duration = Duration::from_secs(5);
 
-/// Sends what is in order.
+/// Sends rows of lanes.
 pub(super) async fn run(shared: Arc<Shared>) {
     loop {
-        let most = shared.pace.limit(shared.settings.concurrent);
-        let next = shared.lanes.lock().next(timer_now(), most);
+        let max = shared.concurrency.limit(shared.settings.concurrent);
+        let next = shared.lanes.lock().next(timer_now(), max);
         shared.serve(next, &shared.ready).await;
     }
 }
 
-/// Sends what stands outside of order.
+/// Sends calls outside of order.
 pub(super) async fn run_urgent(shared: Arc<Shared>) {
     loop {
         let next = shared.lanes.lock().next_urgent();
@@ -39,7 +39,7 @@ pub(super) async fn run_urgent(shared: Arc<Shared>) {
     }
 }
 
-/// Wakes workers when the time of a row has come.
+/// Wakes workers when a lane's time has come.
 pub(super) async fn run_timer(shared: Arc<Shared>) {
     loop {
         let wake = shared.lanes.lock().next_wake();
@@ -51,7 +51,7 @@ pub(super) async fn run_timer(shared: Arc<Shared>) {
             },
         }
         let is_urgent = shared.lanes.lock().release_due(timer_now());
-        // One is enough: a worker that finds more wakes the next.
+        // One is enough: a worker that finds more rows wakes the next.
         shared.ready.notify_one();
         if is_urgent {
             shared.urgent.notify_one();
@@ -59,15 +59,15 @@ pub(super) async fn run_timer(shared: Arc<Shared>) {
     }
 }
 
-/// What a try came to, short of Telegram's answer.
-enum Try {
+/// Result of an attempt to send.
+enum SendAttempt {
     Answered(Result<Box<RawValue>, ApiError>),
-    NothingUnderLabel,
+    NoMessageWithLabel,
 }
 
 impl Shared {
-    async fn serve(&self, next: Next, more: &Notify) {
-        if next.arm {
+    async fn serve(&self, next: NextRow, more: &Notify) {
+        if next.rearm_timer {
             self.timer.notify_one();
         }
         let Some(item) = next.item else {
@@ -77,72 +77,73 @@ impl Shared {
             more.notify_one();
         }
         match self.attempt(&item.row).await {
-            Try::Answered(Ok(result)) => self.sent(item, Some(&result)),
-            Try::Answered(Err(error)) => self.stumbled(item, &error).await,
-            Try::NothingUnderLabel => self.failed(item, "nothing was sent under this label".into(), false),
+            SendAttempt::Answered(Ok(result)) => self.sent(item, Some(&result)),
+            SendAttempt::Answered(Err(error)) => self.handle_error(item, &error).await,
+            SendAttempt::NoMessageWithLabel => self.failed(item, "no message was sent with this label".into(), false),
         }
         self.progress.notify_waiters();
     }
 
-    async fn attempt(&self, row: &OutboxRow) -> Try {
+    async fn attempt(&self, row: &OutboxRow) -> SendAttempt {
         let call = &row.outgoing;
         let body = match (&call.edits_label, call.chat) {
             (Some(label), Some(chat)) => match self.labelled(chat, label).await {
                 Some(message_id) => Cow::Owned(with_message_id(&call.body, message_id)),
-                None => return Try::NothingUnderLabel,
+                None => return SendAttempt::NoMessageWithLabel,
             },
             _ => Cow::Borrowed(&*call.body),
         };
         if call.if_unsure == IfUnsure::Drop {
-            self.persist("mark a row", || self.store.sending(self.epoch, vec![row.id])).await;
+            self.retry_store("mark a row", || self.store.sending(self.epoch, vec![row.id])).await;
         }
         failpoints::hit(failpoints::OUTBOX_BEFORE_SEND).await;
-        // Telegram cannot be fenced, so this is looked at last.
+        // Telegram cannot check the epoch, so the lease is checked last.
         while (self.lease)() < self.settings.lease_margin {
-            tokio::time::sleep(LEASE_LOOK).await;
+            tokio::time::sleep(LEASE_POLL_INTERVAL).await;
         }
         let began = timer_now();
         let answer = self.api.call(&call.method, &body, &call.uploads).await;
-        self.pace.answered(timer_now() - began);
+        self.concurrency.record_latency(timer_now() - began);
         if answer.is_ok() {
             failpoints::hit(failpoints::OUTBOX_AFTER_SEND).await;
         }
-        Try::Answered(answer)
+        SendAttempt::Answered(answer)
     }
 
     async fn labelled(&self, chat: i64, label: &str) -> Option<i64> {
-        let held = self.labels.lock().get(chat, label);
-        match held {
+        let recent = self.labels.lock().get(chat, label);
+        match recent {
             Some(message_id) => Some(message_id),
-            None => self.persist("find a label", || self.store.labelled(self.bot, chat, label)).await,
+            None => self.retry_store("find a label", || self.store.labelled(self.bot, chat, label)).await,
         }
     }
 
-    /// Asks the store until it answers; if another instance has taken over, all tasks end here.
-    pub(super) async fn persist<T, F>(&self, doing: &'static str, ask: impl Fn() -> F) -> T
+    /// Retries a call to the store until it succeeds. If another instance has taken over, the courier stops and this
+    /// never returns.
+    pub(super) async fn retry_store<T, F>(&self, operation: &'static str, call: impl Fn() -> F) -> T
     where
         F: Future<Output = StoreResult<T>>,
     {
         let mut failures = 0;
         loop {
-            match ask().await {
+            match call().await {
                 Ok(answer) => return answer,
-                Err(error) if error.ends_the_lease() => {
+                Err(error) if error.ends_lease() => {
                     self.fenced();
                     std::future::pending::<()>().await;
                 }
                 Err(error) => {
                     failures += 1;
                     if failures == 1 {
-                        tracing::warn!(bot = self.bot, doing, %error, "the store does not answer; trying again");
+                        tracing::warn!(bot = self.bot, operation, %error, "the store failed; retrying");
                     }
-                    tokio::time::sleep(backoff(failures, LONGEST_WAIT)).await;
+                    tokio::time::sleep(backoff(failures, STORE_BACKOFF_MAX)).await;
                 }
             }
         }
     }
 
-    fn sent(&self, mut item: Item, result: Option<&RawValue>) {
+    fn sent(&self, mut item: QueuedRow, result: Option<&RawValue>) {
         self.meters.sent.increment(1);
         if let Some(tally) = &item.tally {
             tally.sent();
@@ -159,68 +160,67 @@ impl Shared {
         self.finish(&item.row, Settlement::Sent { labelled });
     }
 
-    fn failed(&self, item: Item, reason: Box<str>, chat_is_dead: bool) {
+    fn failed(&self, item: QueuedRow, reason: Box<str>, is_chat_unreachable: bool) {
         self.meters.failed.increment(1);
         if let Some(tally) = &item.tally {
             tally.failed();
         }
-        self.tell_failed(&item.row, reason.clone(), chat_is_dead);
+        self.report_failed(&item.row, reason.clone(), is_chat_unreachable);
         self.finish(&item.row, Settlement::Failed(reason));
     }
 
     fn finish(&self, row: &OutboxRow, outcome: Settlement) {
         self.settler.push(Settled { id: row.id, outcome });
-        // This worker looks for the next row itself.
+        // No wakeup needed: this worker takes the next row itself.
         self.lanes.lock().done(row.outgoing.chat);
     }
 
-    async fn stumbled(&self, mut item: Item, error: &ApiError) {
+    async fn handle_error(&self, mut item: QueuedRow, error: &ApiError) {
         if error.refusal() == Some(RefusalKind::Unauthorized) {
             self.token_refused();
         }
         match item.attempts.judge(error, &item.row.outgoing, &self.settings) {
             Verdict::Sent => self.sent(item, None),
-            Verdict::Again(after) => self.again(item, after, error).await,
-            Verdict::Later(after) => {
+            Verdict::Retry(after) => self.retry(item, after, error).await,
+            Verdict::RetryAfter(after) => {
                 if self.lanes.lock().refused(timer_now()) {
-                    tracing::warn!(bot = self.bot, "too many requests over all: everything pauses for a moment");
+                    tracing::warn!(bot = self.bot, "too many requests over all; all chats pause");
                 }
-                self.again(item, after, error).await;
+                self.retry(item, after, error).await;
             }
             Verdict::Moved(to) => self.moved(item, to),
-            Verdict::Failed { why, chat_is_dead } => {
-                if let (true, Some(chat)) = (chat_is_dead, item.row.outgoing.chat) {
-                    self.tell(SendEvent::ChatDead { chat, why: why.clone() });
+            Verdict::Failed { reason, is_chat_unreachable } => {
+                if let (true, Some(chat)) = (is_chat_unreachable, item.row.outgoing.chat) {
+                    self.emit(SendEvent::ChatUnreachable { chat, reason: reason.clone() });
                 }
-                if !chat_is_dead {
-                    self.apologise(&item, error).await;
+                if !is_chat_unreachable {
+                    self.send_failure_notice(&item, error).await;
                 }
-                self.failed(item, why, chat_is_dead);
+                self.failed(item, reason, is_chat_unreachable);
             }
         }
     }
 
-    async fn again(&self, item: Item, after: Duration, error: &ApiError) {
+    async fn retry(&self, item: QueuedRow, after: Duration, error: &ApiError) {
         if item.row.outgoing.if_unsure == IfUnsure::Drop {
-            // Only what surely was not sent is tried again. Whoever starts next must not take it for one that may have
-            // been.
-            self.persist("unmark a row", || self.store.not_sent(self.epoch, vec![item.row.id])).await;
+            // It was certainly not sent. The next instance must not assume that it may have been.
+            self.retry_store("unmark a row", || self.store.not_sent(self.epoch, vec![item.row.id])).await;
         }
         self.meters.retries.increment(1);
         let id = item.row.id.0;
         let chat = item.row.outgoing.chat;
-        tracing::debug!(bot = self.bot, id, chat, after_ms = after.as_millis(), %error, "a send is to be tried again");
-        if self.lanes.lock().again(item, timer_now() + after) {
+        tracing::debug!(bot = self.bot, id, chat, after_ms = after.as_millis(), %error, "a send will be retried");
+        if self.lanes.lock().retry(item, timer_now() + after) {
             self.timer.notify_one();
         }
     }
 
-    fn moved(&self, item: Item, to: i64) {
-        // Only rows of a chat are judged so.
+    fn moved(&self, item: QueuedRow, to: i64) {
+        // The verdict `Moved` is only for rows with a chat.
         let from = item.row.outgoing.chat.unwrap_or(to);
-        tracing::info!(bot = self.bot, from, to, "a group became a supergroup; its messages follow");
+        tracing::info!(bot = self.bot, from, to, "a group became a supergroup");
         self.settler.push(Settled { id: item.row.id, outcome: Settlement::Moved { from, to } });
-        self.tell(SendEvent::Moved { from, to });
+        self.emit(SendEvent::Moved { from, to });
         self.lanes.lock().moved(item, from, to);
     }
 }

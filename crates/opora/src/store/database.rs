@@ -1,7 +1,7 @@
-//! An SQL database, whichever it is: where the application's tables are, and what of this library's lies beside them.
+//! The SQL database of the application, SQLite or PostgreSQL, and this library's tables in it.
 //!
-//! Statements here are in words that both databases know. What goes by lists is one statement over rows of JSON, which
-//! each of them takes apart in its own way ([`Each`]).
+//! Statements here work on both databases. Statements over lists take rows as JSON, which each database unpacks in its
+//! own way ([`SqlPair`]).
 
 use sqlx::{Row, raw_sql};
 
@@ -10,18 +10,18 @@ use super::sql::facts::fenced;
 use super::sql::versions;
 use super::writes::Connection;
 use super::{
-    BoxError, ConversationRow, Database, DomainWrites, Epoch, OutboxId, OutboxRow, Outgoing, Parked, SetAside,
-    SqliteStore, Store, StoreError, StoreResult, Taken, WriteError, sqlite,
+    BoxError, ConversationRow, Database, DomainWrites, Epoch, InputRef, OutboxId, OutboxRow, Outgoing, ParkResult,
+    ParkedTurn, SqliteStore, Store, StoreError, StoreResult, WriteError, sqlite,
 };
 #[cfg(feature = "postgres")]
 use super::{PostgresStore, postgres};
 
-/// Where the application's tables are.
+/// The database of the application's tables.
 #[derive(Debug)]
 pub enum SqlDatabase {
-    /// A file.
+    /// An SQLite file.
     Sqlite(Box<SqliteStore>),
-    /// A server's database.
+    /// A PostgreSQL database.
     #[cfg(feature = "postgres")]
     Postgres(Box<PostgresStore>),
 }
@@ -39,7 +39,7 @@ impl From<PostgresStore> for SqlDatabase {
     }
 }
 
-/// Does the same with the store of either database.
+/// Runs an expression with the store of either database.
 macro_rules! with_store {
     ($database:expr, $store:ident => $answer:expr) => {
         match $database {
@@ -51,7 +51,7 @@ macro_rules! with_store {
 }
 pub(super) use with_store;
 
-/// Does the same with the connection of either database, and with the function that binds values for it.
+/// Runs an expression with the connection of either database, and with the function that binds values for it.
 macro_rules! with_connection {
     ($database:expr, $connection:ident, $bound:pat => $answer:expr) => {
         match $database.connection() {
@@ -70,7 +70,7 @@ macro_rules! with_connection {
     };
 }
 
-/// Asks a question on the connections that read, whichever database it is.
+/// Runs a query on the read connections of either database.
 macro_rules! read {
     ($database:expr, $query:expr, $values:expr, $read:expr) => {
         crate::store::database::with_store!($database, store => store.sql.reads.read($query, $values, $read).await)
@@ -78,57 +78,57 @@ macro_rules! read {
 }
 pub(super) use read;
 
-/// A statement over rows, which are its first value; in the words of SQLite and of PostgreSQL.
+/// A statement for SQLite and for PostgreSQL.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Each {
+pub(super) struct SqlPair {
     pub(super) sqlite: &'static str,
     pub(super) postgres: &'static str,
 }
 
-impl Each {
-    /// In the words of one of the two.
-    pub(super) fn of(&self, is_postgres: bool) -> &'static str {
+impl SqlPair {
+    /// The statement for one of the databases.
+    pub(super) fn pick(&self, is_postgres: bool) -> &'static str {
         if is_postgres { self.postgres } else { self.sqlite }
     }
 }
 
-/// Makes an [`Each`] of what stands before and behind the rows; a row is an array, named `value`.
-macro_rules! each {
+/// Makes an [`SqlPair`] from the SQL before and after the rows. The rows are the first value; a row is an array named
+/// `value`.
+macro_rules! over_rows {
     ($before:literal, $behind:literal) => {
-        crate::store::database::Each {
+        crate::store::database::SqlPair {
             sqlite: concat!($before, " json_each($1) ", $behind),
             postgres: concat!($before, " jsonb_array_elements(CAST($1 AS jsonb)) AS listed (value) ", $behind),
         }
     };
 }
-pub(super) use each;
+pub(super) use over_rows;
 
-/// One of the changes that are made in one step.
+/// A statement with its values, one of several that run in one transaction.
 #[derive(Clone, Debug)]
-pub(super) struct Change {
-    statement: Each,
+pub(super) struct SqlChange {
+    statement: SqlPair,
     values: Vec<Value>,
 }
 
-impl Change {
-    /// In words that both know.
+impl SqlChange {
+    /// A statement that both databases understand.
     pub(super) fn plain(statement: &'static str, values: Vec<Value>) -> Self {
-        Self { statement: Each { sqlite: statement, postgres: statement }, values }
+        Self { statement: SqlPair { sqlite: statement, postgres: statement }, values }
     }
 
-    pub(super) fn each(statement: Each, values: Vec<Value>) -> Self {
+    pub(super) fn over_rows(statement: SqlPair, values: Vec<Value>) -> Self {
         Self { statement, values }
     }
 
-    /// Makes it within a commit; answers how many rows it has changed.
+    /// Runs it within a commit. Returns the number of changed rows.
     pub(super) async fn make(self, database: &mut Database<'_>) -> sqlx::Result<u64> {
-        let statement = self.statement.of(database.is_postgres());
+        let statement = self.statement.pick(database.is_postgres());
         change(database, statement, self.values).await
     }
 }
 
 impl SqlDatabase {
-    /// The store that writes there.
     pub(super) fn store(&self) -> &dyn Store {
         with_store!(self, store => &**store)
     }
@@ -141,45 +141,45 @@ impl SqlDatabase {
         self.store().describe()
     }
 
-    /// Writes, and answers what a statement has refused as it was refused.
+    /// Runs writes. A [`StoreError`] that they return comes back unchanged.
     pub(super) async fn write(&self, writes: DomainWrites) -> StoreResult<()> {
-        self.store().write(writes).await.map_err(as_it_was)
+        self.store().write(writes).await.map_err(unwrap_store_error)
     }
 
-    /// Makes changes in one step.
-    pub(super) async fn change(&self, changes: Vec<Change>) -> StoreResult<()> {
-        self.write(DomainWrites::new(move |database| Box::pin(make_all(database, changes)))).await
+    /// Runs changes in one transaction.
+    pub(super) async fn change(&self, changes: Vec<SqlChange>) -> StoreResult<()> {
+        self.write(DomainWrites::new(move |database| Box::pin(apply_all(database, changes)))).await
     }
 
-    /// The same, unless a lease is another one's by then.
-    pub(super) async fn change_under(&self, bot: i64, epoch: Epoch, changes: Vec<Change>) -> StoreResult<()> {
+    /// Runs changes in one transaction, if the lease still has this epoch.
+    pub(super) async fn change_under(&self, bot: i64, epoch: Epoch, changes: Vec<SqlChange>) -> StoreResult<()> {
         let make = DomainWrites::new(move |database| {
             Box::pin(async move {
                 check_lease(database, bot, epoch).await?;
-                make_all(database, changes).await
+                apply_all(database, changes).await
             })
         });
         self.write(make).await
     }
 
-    /// Parks, and writes something more in the same step.
+    /// Parks a turn, and runs writes in the same transaction.
     pub(super) async fn park_with(
         &self,
         epoch: Epoch,
-        taken: Vec<Taken>,
-        parked: Parked,
+        processed: Vec<InputRef>,
+        parked: ParkedTurn,
         outgoing: Vec<Outgoing>,
         writes: DomainWrites,
-    ) -> StoreResult<SetAside> {
-        with_store!(self, store => store.sql.park_with(epoch, taken, parked, outgoing, Some(writes)).await)
+    ) -> StoreResult<ParkResult> {
+        with_store!(self, store => store.sql.park_with(epoch, processed, parked, outgoing, Some(writes)).await)
     }
 
-    /// Puts a conversation there at the very version that its row says, whatever was there.
+    /// Replaces a conversation, with exactly the version of the row.
     pub(super) async fn import_exactly(&self, row: Box<ConversationRow>) -> StoreResult<()> {
         with_store!(self, store => store.sql.import_exactly(row).await)
     }
 
-    /// Messages that have failed, after a number, and why.
+    /// Failed messages after an id, with the reasons.
     pub(super) async fn failed(
         &self,
         bot: i64,
@@ -190,21 +190,21 @@ impl SqlDatabase {
     }
 }
 
-/// Tables of this library's beside the application's, with a version of their own: who does not need them has none.
+/// Optional tables of this library in the application's database, with a schema version of their own.
 pub(super) struct Tables {
-    pub(super) is_there: Each,
+    pub(super) is_there: SqlPair,
     pub(super) make_versions: &'static str,
     pub(super) version: &'static str,
     pub(super) reached: &'static str,
-    /// One script for each version, the first one first.
-    pub(super) migrations: &'static [Each],
+    /// One script per version, oldest first.
+    pub(super) migrations: &'static [SqlPair],
 }
 
-/// Makes [`Tables`] by the name of the table that knows their version.
+/// Makes [`Tables`]; `$name` is the table that holds their version.
 macro_rules! tables {
     ($name:literal, $migrations:expr) => {
         crate::store::database::Tables {
-            is_there: crate::store::database::Each {
+            is_there: crate::store::database::SqlPair {
                 sqlite: concat!("SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = '", $name, "'"),
                 postgres: concat!(
                     "SELECT count(*) FROM pg_catalog.pg_class WHERE relname = '",
@@ -221,16 +221,16 @@ macro_rules! tables {
 }
 pub(super) use tables;
 
-/// Others that make the tables wait here.
-const ALONE: &str = "SELECT pg_advisory_xact_lock(1869639538, hashtext(current_schema()))";
+/// Only one process migrates at a time.
+const MIGRATION_LOCK: &str = "SELECT pg_advisory_xact_lock(1869639538, hashtext(current_schema()))";
 
 impl Tables {
     pub(super) async fn are_in(&self, database: &SqlDatabase) -> StoreResult<bool> {
-        let is_there = self.is_there.of(database.is_postgres());
+        let is_there = self.is_there.pick(database.is_postgres());
         Ok(read!(database, is_there, Vec::new(), |row| row.number(0))?.pop() == Some(1))
     }
 
-    /// Brings the tables to this library's version. Where they are, no right to make tables is needed.
+    /// Migrates the tables to this library's version. No right to create tables is needed if they are up to date.
     pub(super) async fn make(&'static self, database: &SqlDatabase) -> StoreResult<()> {
         database.write(DomainWrites::new(|database| Box::pin(self.migrate(database)))).await
     }
@@ -238,9 +238,9 @@ impl Tables {
     async fn migrate(&self, database: &mut Database<'_>) -> Result<(), WriteError> {
         let is_postgres = database.is_postgres();
         if is_postgres {
-            script(database, ALONE).await?;
+            script(database, MIGRATION_LOCK).await?;
         }
-        let is_there = self.is_there.of(is_postgres);
+        let is_there = self.is_there.pick(is_postgres);
         let version = if numbers(database, is_there, Vec::new()).await? == Some([0]) {
             change(database, self.make_versions, Vec::new()).await?;
             0
@@ -250,24 +250,23 @@ impl Tables {
         };
         versions::not_newer(version, self.migrations.len())?;
         for (done, migration) in self.migrations.iter().enumerate().skip(version) {
-            script(database, migration.of(is_postgres)).await?;
+            script(database, migration.pick(is_postgres)).await?;
             change(database, self.reached, vec![Value::Number(count(done + 1))]).await?;
         }
         Ok(())
     }
 }
 
-async fn make_all(database: &mut Database<'_>, changes: Vec<Change>) -> Result<(), WriteError> {
+async fn apply_all(database: &mut Database<'_>, changes: Vec<SqlChange>) -> Result<(), WriteError> {
     for change in changes {
         change.make(database).await?;
     }
     Ok(())
 }
 
-/// The latest epoch of a bot's lease, whoever has it.
 pub(super) const LATEST_EPOCH: &str = "SELECT epoch FROM opora_leases WHERE bot = $1";
 
-/// Refuses if somebody has taken a lease over, and lets nobody do so until the commit.
+/// Refuses if another instance has taken over, and blocks a takeover until the commit.
 async fn check_lease(database: &mut Database<'_>, bot: i64, epoch: Epoch) -> Result<(), WriteError> {
     const SHARED: &str = "SELECT epoch FROM opora_leases WHERE bot = $1 FOR SHARE";
     let query = if database.is_postgres() { SHARED } else { LATEST_EPOCH };
@@ -275,12 +274,11 @@ async fn check_lease(database: &mut Database<'_>, bot: i64, epoch: Epoch) -> Res
     if latest == epoch.0 { Ok(()) } else { Err(fenced(epoch, format!("epoch {latest} was given meanwhile")).into()) }
 }
 
-/// Carries statements out within a commit.
 async fn script(database: &mut Database<'_>, statements: &'static str) -> sqlx::Result<()> {
     with_connection!(database, connection, _ => raw_sql(statements).execute(connection).await.map(drop))
 }
 
-/// Carries a statement out within a commit; answers how many rows it has changed.
+/// Runs a statement within a commit. Returns the number of changed rows.
 pub(super) async fn change(
     database: &mut Database<'_>,
     statement: &'static str,
@@ -292,7 +290,7 @@ pub(super) async fn change(
     })
 }
 
-/// The numbers in the first row that a query finds within a commit, if it finds one.
+/// The numbers in the first row of a query within a commit, if there is one.
 pub(super) async fn numbers<const COLUMNS: usize>(
     database: &mut Database<'_>,
     query: &'static str,
@@ -309,8 +307,8 @@ pub(super) async fn numbers<const COLUMNS: usize>(
     Ok(Some(numbers))
 }
 
-/// An answer that went through the application's writes, as it was given.
-pub(super) fn as_it_was(error: StoreError) -> StoreError {
+/// The [`StoreError`] inside a `WritesFailed`, if there is one.
+pub(super) fn unwrap_store_error(error: StoreError) -> StoreError {
     match error {
         StoreError::WritesFailed(why) => match why.downcast::<StoreError>() {
             Ok(answer) => *answer,

@@ -1,5 +1,4 @@
-//! A hash that is the same in all versions of the product, on all machines: names and places that outlive a process are
-//! made of it.
+//! A hash that is the same in all versions and on all machines, for names and partitions that outlive a process.
 
 /// FNV-1a.
 pub(crate) fn hash_of(bytes: &[u8]) -> u64 {

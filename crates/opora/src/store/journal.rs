@@ -1,21 +1,21 @@
-//! A journal on this machine's disk that keeps a single instance going while its Redis is away.
+//! The journal: keeps a single instance working while its Redis is away.
 //!
-//! While Redis answers, everything goes there, and copies of the conversations used last stay in memory. When it does not,
-//! the lease is begun anew on the journal, an SQLite file with the same face: whoever has a copy goes on from it, and each
-//! turn is written down with the version that it started from. Others are told "one moment", and their updates wait.
-//! When Redis is back, the lease is begun anew there: what was written down is replayed by compare-and-set before anything
-//! else happens, and what waited goes into the inbox. A conversation that was changed in Redis meanwhile stays as it is
-//! there; what the journal has is parked, and the person is asked again. Nothing is merged.
+//! While Redis answers, every call goes there, and local copies of the latest conversations stay in memory. When Redis
+//! is away, the instance claims its lease on the journal, an SQL store. Conversations with a local copy go on there;
+//! each turn is recorded with the version that it started from. For other conversations the updates wait, and people
+//! are told so. When Redis is back, the instance claims the lease there again. The recorded turns are replayed by
+//! compare-and-set before anything else is written; waiting updates go to the inbox. If a conversation was changed in
+//! Redis meanwhile, Redis wins: the journal's state is parked and the person is asked again. Nothing is merged.
 //!
-//! Where an application has tables beside its Redis, the journal lies in their database, so that a turn commits with what it
-//! writes there, as it does otherwise. What was decided there and is not known to be in Redis waits for Redis.
+//! If the application has tables beside Redis, the journal is in their database, so a turn commits together with its
+//! writes. A turn that was decided there and may be missing in Redis waits for Redis.
 //!
-//! By naming a journal the operator declares that there is no second instance: nobody else is asked before it goes on. A
-//! journal in a database can be reached from elsewhere all the same; so whoever leads on Redis holds its lease, too, and one
-//! from whom alone Redis is away stands by.
+//! A journal is for one instance: it does not ask others before it takes over. Other instances can still reach a
+//! journal in a database. So the leader on Redis also holds the journal's lease, and an instance that only lost its own
+//! connection to Redis stands by.
 
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
+
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -23,156 +23,149 @@ use std::time::Duration;
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::watch;
 
-use self::book::Book;
-use self::copies::Copies;
+use self::database::JournalDatabase;
+use self::local_copies::LocalCopies;
 use super::open::existing_database;
-use super::redis::{AWAY_AFTER, Address, JournalPlace, LoggedRedis, NotReached, RedisBackend};
+use super::redis::{Address, JournalLocation, LoggedRedis, NotReached, RedisBackend};
 use super::sent_log::SentLog;
 use super::settings::setting;
-use super::{DecidedStore, Epoch, OpenError, RedisStore, SqlDatabase, Store, StoreError, StoreResult};
+use super::{DecisionStore, Epoch, OpenError, SqlDatabase, Store, StoreError, StoreResult};
 use crate::clock::Clock;
-use crate::key::DialogueKey;
+use crate::key::ConversationKey;
 
-mod away;
-mod book;
 mod claims;
 mod conflict;
-mod copies;
+mod database;
 mod entry;
-mod face;
+mod local_copies;
+mod outage;
+mod redis_watch;
 mod replay;
-mod watching;
+mod store_layer;
 
-pub(super) use self::book::KEEPS_CONVERSATIONS;
+pub(super) use self::database::KEEPS_CONVERSATIONS;
 
-/// How many conversations are copied.
-const COPIES: usize = 50_000;
+/// How many conversations have a local copy.
+const MAX_COPIES: usize = 50_000;
 
 /// A Redis, and the journal for the time when it is away.
 #[derive(Debug)]
 pub struct Journal(Arc<Shared>);
 
-/// What the journal and its watch share.
+/// What the journal and its watch task share.
 #[derive(Debug)]
 struct Shared {
     address: String,
     place: String,
-    there: OnceLock<There>,
-    book: Book,
-    /// Whether Redis is away, as the watch has found.
+    primary: OnceLock<PrimaryStore>,
+    journal: JournalDatabase,
+    /// Whether Redis is away, set by the watch task.
     away: watch::Sender<bool>,
-    /// Redis did not answer the watch's last question: nothing is asked of it, so that nobody has to doubt what became of it.
+    /// Redis did not answer the last ping. No call is sent until it does, so that no call has an unknown result.
     is_silent: AtomicBool,
     /// Bots whose lease is on the journal.
     on_journal: RwLock<HashSet<i64>>,
-    /// Conversations that the journal has.
-    imported: Mutex<HashSet<DialogueKey>>,
-    copies: Copies,
-    /// The tokens of our leases, by bot and whether they are on the journal.
-    leases: Mutex<HashMap<(i64, bool), String>>,
-    /// The epochs under which the journal's lease is held beside the one on Redis, so that nobody else goes on with a
-    /// journal that several can reach; and how long a renewal may wait for that.
-    held: Mutex<HashMap<i64, (Epoch, Duration)>>,
-    /// The bots of the latest epochs that were given here.
+    /// Conversations that were copied into the journal.
+    imported: Mutex<HashSet<ConversationKey>>,
+    copies: LocalCopies,
+    /// Tokens of our leases, by bot and "is on the journal".
+    lease_tokens: Mutex<HashMap<(i64, bool), String>>,
+    /// Journal leases that are held beside the lease on Redis, by bot: the epoch, and how long a renewal may wait for
+    /// it. They keep other instances from taking over a journal in a shared database.
+    journal_leases: Mutex<HashMap<i64, (Epoch, Duration)>>,
+    /// The bot of each recent epoch that was granted here.
     epochs: Mutex<HashMap<Epoch, i64>>,
-    /// The epochs to which the fences of bots were raised from here, where the journal lies beside an application's tables.
-    raised: Mutex<HashMap<i64, Epoch>>,
-    /// How often the store has gone on after a loss, as far as the copies know.
-    accepted: AtomicU64,
-    /// Why a Redis that is back cannot be used.
+    /// The epochs to which this process raised the fences in the application's database, by bot.
+    fence_epochs: Mutex<HashMap<i64, Epoch>>,
+    /// `RedisBackend::losses_accepted` when the local copies were last valid.
+    losses_accepted: AtomicU64,
+    /// Why a Redis that answers again cannot be used.
     refusal: Mutex<Option<String>>,
     is_closed: AtomicBool,
     clock: Clock,
 }
 
-/// The Redis, alone or with a database beside it.
+/// The store in Redis, alone or with an SQL database for the application's tables.
 #[derive(Debug)]
-enum There {
+enum PrimaryStore {
     Redis(Box<LoggedRedis>),
-    Decided(Box<DecidedStore>),
+    Decided(Box<DecisionStore>),
 }
 
 impl Journal {
-    /// Opens the Redis at an address that names a journal: `redis://host?journal=FILE`. One that is away now is opened when
-    /// it is back.
+    /// Opens the Redis at an address that names a journal file: `redis://host?journal=FILE`. A Redis that is away is
+    /// opened when it is back.
     pub async fn open(address: &str) -> StoreResult<Self> {
         let parsed = Address::parse(address)?;
-        let Some(JournalPlace::File(path)) = &parsed.journal else { return Err(StoreError::Unsupported(NO_FILE)) };
-        let redis = open_if_there(address).await?;
-        Self::make(address.to_owned(), parsed.to_string(), parsed.away_after, redis, Book::open(path).await?)
+        let Some(JournalLocation::File(path)) = &parsed.journal else { return Err(StoreError::Unsupported(NO_FILE)) };
+        let redis = open_if_reachable(address).await?;
+        Self::start(address, &parsed, redis, JournalDatabase::open(path).await?)
     }
 
-    /// Opens the Redis at an address that names the database beside it as the journal: `redis://host?journal=database`. The
-    /// application's tables are in that database, see [`DecidedStore`]. It wants `data=` beside that; so does the address of a
-    /// PostgreSQL, to which [`open_with_database`](super::open_with_database) adds it.
-    pub async fn open_beside(address: &str, database: impl Into<SqlDatabase>) -> StoreResult<Self> {
+    /// Opens a Redis with the journal in the application's database: `redis://host?journal=database`, see
+    /// [`DecisionStore`]. The address needs `data=` too, and so does the address of a PostgreSQL;
+    /// [`open_with_database`](super::open_with_database) adds it there.
+    pub async fn open_in_database(address: &str, database: impl Into<SqlDatabase>) -> StoreResult<Self> {
         let parsed = Address::parse(address)?;
-        let Some(JournalPlace::Database) = parsed.journal else { return Err(StoreError::Unsupported(NO_DATABASE)) };
+        let Some(JournalLocation::Database) = parsed.journal else { return Err(StoreError::Unsupported(NO_DATABASE)) };
         if setting(address, "data").is_none() {
             tracing::warn!("{NO_DATA}");
         }
         let database = Arc::new(database.into());
-        DecidedStore::make_tables(&database).await?;
-        let book = Book::beside(database).await?;
-        let redis = open_if_there(address).await?;
-        Self::make(address.to_owned(), parsed.to_string(), parsed.away_after, redis, book)
+        DecisionStore::create_tables(&database).await?;
+        let journal = JournalDatabase::in_database(database).await?;
+        let redis = open_if_reachable(address).await?;
+        Self::start(address, &parsed, redis, journal)
     }
 
-    /// Refuses a database in which something is written down that only a journal brings to Redis.
-    pub(super) async fn nothing_is_left(database: &SqlDatabase) -> StoreResult<()> {
-        if Book::has_something(database).await? { Err(StoreError::Unsupported(IS_LEFT)) } else { Ok(()) }
+    /// Refuses a database whose journal still holds data that was not replayed.
+    pub(super) async fn check_fully_replayed(database: &SqlDatabase) -> StoreResult<()> {
+        if JournalDatabase::holds_data(database).await? { Err(StoreError::Unsupported(NOT_REPLAYED)) } else { Ok(()) }
     }
 
-    /// Removes what a database has kept of conversations itself, before they came to Redis, so that it can have a journal.
-    /// Answers whose they were. The application's tables are not touched.
+    /// Removes conversations that a database stored itself before they moved to Redis, so that it can hold a journal.
+    /// Returns their bots. The application's tables are not touched.
     ///
-    /// Only of bots that work with a Redis now, and only while the database itself is nobody's store.
+    /// Refused for a bot that never worked with a Redis, and while a bot holds a lease in this database.
     pub async fn discard_conversations(database: &str) -> Result<Vec<i64>, OpenError> {
         let Some(database) = existing_database(database).await? else { return Ok(Vec::new()) };
-        let discarded = Book::discard(&database).await;
+        let discarded = JournalDatabase::discard(&database).await;
         database.store().close().await?;
         Ok(discarded?)
     }
 
-    /// Keeps a journal in a file before a Redis that is open.
-    pub async fn before(redis: RedisStore, path: &Path) -> StoreResult<Self> {
-        Self::make(String::new(), redis.0.place(), AWAY_AFTER, Some(redis.0), Book::open(path).await?)
-    }
-
-    fn make(
-        address: String,
-        place: String,
-        away_after: Duration,
+    fn start(
+        address: &str,
+        parsed: &Address,
         redis: Option<LoggedRedis>,
-        book: Book,
+        journal: JournalDatabase,
     ) -> StoreResult<Self> {
-        let there = redis.map(|redis| There::of(redis, &book));
+        let primary = redis.map(|redis| PrimaryStore::new(redis, &journal));
         let shared = Arc::new(Shared {
-            address,
-            place,
-            away: watch::Sender::new(there.is_none()),
-            there: there.map_or_else(OnceLock::new, OnceLock::from),
-            book,
+            address: address.to_owned(),
+            place: parsed.to_string(),
+            away: watch::Sender::new(primary.is_none()),
+            primary: primary.map_or_else(OnceLock::new, OnceLock::from),
+            journal,
             is_silent: AtomicBool::new(false),
             on_journal: RwLock::default(),
             imported: Mutex::default(),
-            copies: Copies::new(COPIES),
-            leases: Mutex::default(),
-            held: Mutex::default(),
+            copies: LocalCopies::new(MAX_COPIES),
+            lease_tokens: Mutex::default(),
+            journal_leases: Mutex::default(),
             epochs: Mutex::default(),
-            raised: Mutex::default(),
-            accepted: AtomicU64::default(),
+            fence_epochs: Mutex::default(),
+            losses_accepted: AtomicU64::default(),
             refusal: Mutex::default(),
             is_closed: AtomicBool::new(false),
             clock: Clock::machine(),
         });
-        tokio::spawn(watching::watch(Arc::downgrade(&shared), away_after));
+        tokio::spawn(redis_watch::watch(Arc::downgrade(&shared), parsed.away_after));
         Ok(Self(shared))
     }
 }
 
 impl Shared {
-    /// Whether Redis is away, as far as is known.
     fn is_away(&self) -> bool {
         *self.away.borrow()
     }
@@ -181,46 +174,50 @@ impl Shared {
         self.on_journal.read().contains(&bot)
     }
 
-    /// The Redis, if it is there.
-    fn there(&self) -> StoreResult<&There> {
-        match self.there.get() {
-            Some(there) if !self.is_away() && !self.is_silent.load(Ordering::Acquire) => Ok(there),
+    /// The store in Redis, unless Redis is away.
+    fn primary(&self) -> StoreResult<&PrimaryStore> {
+        match self.primary.get() {
+            Some(primary) if !self.is_away() && !self.is_silent.load(Ordering::Acquire) => Ok(primary),
             _ => Err(StoreError::Unavailable(NotReached(format!("the Redis at {} is away", self.place)).into())),
         }
     }
 
-    /// The store that a bot's lease is on.
-    fn of_bot(&self, bot: i64) -> StoreResult<&dyn Store> {
-        if self.is_on_journal(bot) { Ok(self.book.store()) } else { self.there().map(There::store) }
+    /// The store that holds a bot's lease.
+    fn store_of_bot(&self, bot: i64) -> StoreResult<&dyn Store> {
+        if self.is_on_journal(bot) { Ok(self.journal.store()) } else { self.primary().map(PrimaryStore::store) }
     }
 
-    /// The store that gave an epoch.
-    fn of_epoch(&self, epoch: Epoch) -> StoreResult<&dyn Store> {
-        if book::is_ours(epoch) { Ok(self.book.store()) } else { self.there().map(There::store) }
+    /// The store that granted an epoch.
+    fn store_of_epoch(&self, epoch: Epoch) -> StoreResult<&dyn Store> {
+        if database::is_journal_epoch(epoch) {
+            Ok(self.journal.store())
+        } else {
+            self.primary().map(PrimaryStore::store)
+        }
     }
 
-    /// Where an operator looks.
-    fn anywhere(&self) -> &dyn Store {
-        self.there().map_or_else(|_| self.book.store(), There::store)
+    /// Redis if it is reachable, else the journal. For an operator's reads.
+    fn any_store(&self) -> &dyn Store {
+        self.primary().map_or_else(|_| self.journal.store(), PrimaryStore::store)
     }
 
     async fn close(&self) -> StoreResult<()> {
         self.is_closed.store(true, Ordering::Release);
-        let closed = match self.there.get() {
-            // It closes the database, too.
-            Some(There::Decided(decided)) => return decided.close().await,
-            Some(There::Redis(redis)) => redis.close().await,
+        let closed = match self.primary.get() {
+            // This closes the database too.
+            Some(PrimaryStore::Decided(decided)) => return decided.close().await,
+            Some(PrimaryStore::Redis(redis)) => redis.close().await,
             None => Ok(()),
         };
-        self.book.store().close().await?;
+        self.journal.store().close().await?;
         closed
     }
 }
 
-impl There {
-    fn of(redis: LoggedRedis, book: &Book) -> Self {
-        match book.tables() {
-            Some(database) => Self::Decided(Box::new(DecidedStore::beside(redis, Arc::clone(database)))),
+impl PrimaryStore {
+    fn new(redis: LoggedRedis, journal: &JournalDatabase) -> Self {
+        match journal.application_database() {
+            Some(database) => Self::Decided(Box::new(DecisionStore::new(redis, Arc::clone(database)))),
             None => Self::Redis(Box::new(redis)),
         }
     }
@@ -239,37 +236,20 @@ impl There {
         }
     }
 
-    /// The conversations of which a turn may stand that Redis does not know of.
-    fn unsure_of(&self, bot: i64) -> Vec<DialogueKey> {
-        match self {
-            Self::Redis(_) => Vec::new(),
-            Self::Decided(decided) => decided.unsure_of(bot),
-        }
-    }
-
-    /// Whether a turn of somebody's may be decided that Redis does not know of.
-    fn is_unsure(&self, key: &DialogueKey) -> bool {
-        match self {
-            Self::Redis(_) => false,
-            Self::Decided(decided) => decided.is_unsure(key),
-        }
-    }
-
-    /// The highest epoch under which this process has wanted to decide a bot's turns.
-    fn raised(&self, bot: i64) -> Option<Epoch> {
+    fn decision_store(&self) -> Option<&DecisionStore> {
         match self {
             Self::Redis(_) => None,
-            Self::Decided(decided) => decided.raised(bot),
+            Self::Decided(decided) => Some(decided),
         }
     }
 }
 
-/// Opens a Redis; none if it is away now.
-async fn open_if_there(address: &str) -> StoreResult<Option<LoggedRedis>> {
-    match RedisBackend::open_behind_journal(address).await {
+/// Opens a Redis. `None` if it cannot be reached now.
+async fn open_if_reachable(address: &str) -> StoreResult<Option<LoggedRedis>> {
+    match RedisBackend::open_for_journal(address).await {
         Ok(redis) => Ok(Some(SentLog::around(redis))),
         Err(StoreError::Unavailable(why)) => {
-            tracing::error!(%why, "Redis is away at the start: only who is in the journal can go on");
+            tracing::error!(%why, "Redis is away at the start: only conversations in the journal can go on");
             Ok(None)
         }
         Err(error) => Err(error),
@@ -278,10 +258,9 @@ async fn open_if_there(address: &str) -> StoreResult<Option<LoggedRedis>> {
 
 const NO_FILE: &str = "the address names no file for a journal: `journal=FILE`. `journal=database` is for an application \
                        with tables in a database beside Redis";
-const NO_DATA: &str = "the journal lies in the database, and without `data=` in the address of the Redis nothing is seen of that \
-                       Redis and nothing noted of what was sent: one that comes back older may go unnoticed, and messages be sent \
-                       again";
-const IS_LEFT: &str = "the database has a journal of the time when Redis was away, which is not in Redis yet: people would be asked \
-                       again for what they have said. Start once more with `journal=database` in the address of the Redis \
-                       (ONLY_INSTANCE=true for `opora run`), until the log says that Redis has everything";
-const NO_DATABASE: &str = "beside the application's tables a journal lies in their database: `journal=database`";
+const NO_DATA: &str = "the journal is in the database, but the address of the Redis has no `data=`: a Redis that comes back \
+                       older may go unnoticed, and messages may be sent twice after a crash";
+const NOT_REPLAYED: &str = "the database has a journal that is not in Redis yet: people would be asked again for what they \
+                            already answered. Start once more with `journal=database` in the address of the Redis \
+                            (ONLY_INSTANCE=true for `opora run`), until the log says that Redis has everything";
+const NO_DATABASE: &str = "beside the application's tables the journal is in their database: `journal=database`";

@@ -1,58 +1,58 @@
-//! A store that stands before another one: it counts, delays, or spoils, and passes everything else on.
+//! A store in front of another store: it counts, delays or breaks calls, and passes the rest on.
 //!
-//! A layer says what it does differently and nothing more. The methods of [`Store`] and [`OperatorStore`] are listed here
-//! once, for all layers.
+//! A layer implements only what it does differently. All methods of [`Store`] and [`OperatorStore`] are listed here
+//! once.
 
 use std::path::Path;
 
 use super::{
-    Answer, Bounds, Cleaned, Commit, Committed, ConversationRow, Delivered, DomainWrites, EffectId, EffectRow, Epoch,
-    FailedRow, Filter, Holder, InboxRow, Incoming, Lease, LeaseAnswer, Mark, News, Opened, OperatorStore, OutboxId,
-    OutboxRow, Outgoing, Parked, ParkedId, Receipt, Seq, SetAside, Settled, Statistics, Store, Taken, TimerRow,
-    TransitionRow,
+    AnnouncedConversations, Answer, Cleaned, CleaningLimits, Commit, Committed, ConversationRow, Delivered,
+    DomainWrites, EffectId, EffectRow, Epoch, FailedRow, Filter, Holder, InboxRow, Incoming, InputRef, Lease,
+    LeaseAnswer, Mark, Opened, OperatorStore, OutboxId, OutboxRow, Outgoing, ParkResult, ParkedId, ParkedTurn, Receipt,
+    Seq, Settled, Statistics, Store, TimerRow, TransitionRow,
 };
 use crate::clock::Millis;
-use crate::key::DialogueKey;
+use crate::key::ConversationKey;
 
-/// Makes the trait of a layer, whose methods pass on, and both traits of a store for every layer.
+/// Defines the layer trait, whose methods pass calls on, and implements both store traits for every layer.
 macro_rules! layer {
     (
         values { $($value:ident ( $($value_argument:ident : $value_type:ty)? ) -> $value_answer:ty;)* }
         Store { $($name:ident ( $($argument:ident : $type:ty),* ) -> $answer:ty;)* }
         OperatorStore { $($op:ident ( $($op_argument:ident : $op_type:ty),* ) -> $op_answer:ty;)* }
     ) => {
-        /// A store before another store. Only [`StoreLayer::inner`] has to be written; what else is written replaces
-        /// what the store behind would do.
+        /// A store in front of another store. Only [`StoreLayer::inner`] is required; other methods replace those of
+        /// the inner store.
         ///
-        /// Code that calls a layer imports [`Store`] and not this trait, for their methods have the same names.
+        /// Code that calls a layer imports [`Store`] and not this trait, because their methods have the same names.
         ///
         /// ```
         /// use std::sync::Arc;
         ///
         /// use opora::store::{Answer, Epoch, MemoryStore, Store, StoreError, StoreLayer};
         ///
-        /// /// A store that is never renewed.
+        /// /// A store whose lease cannot be renewed.
         /// #[derive(Debug)]
-        /// struct Deaf(Arc<dyn Store>);
+        /// struct NeverRenewed(Arc<dyn Store>);
         ///
-        /// impl StoreLayer for Deaf {
+        /// impl StoreLayer for NeverRenewed {
         ///     fn inner(&self) -> &dyn Store {
         ///         &*self.0
         ///     }
         ///
         ///     fn renew<'a>(&'a self, _bot: i64, _epoch: Epoch) -> Answer<'a, ()> {
-        ///         Box::pin(async { Err(StoreError::Unavailable("deaf".into())) })
+        ///         Box::pin(async { Err(StoreError::Unavailable("not renewed".into())) })
         ///     }
         /// }
         ///
-        /// let store: Arc<dyn Store> = Arc::new(Deaf(Arc::new(MemoryStore::new())));
+        /// let store: Arc<dyn Store> = Arc::new(NeverRenewed(Arc::new(MemoryStore::new())));
         /// assert!(store.describe().contains("memory"));
         /// ```
         pub trait StoreLayer: Send + Sync + std::fmt::Debug + 'static {
-            /// The store behind.
+            /// The inner store.
             fn inner(&self) -> &dyn Store;
 
-            /// Stands around every call: `method` is its name, `call` carries it out.
+            /// Wraps every call: `method` is its name, `call` runs it.
             fn around<'a, T: Send + 'a>(
                 &'a self,
                 method: &'static str,
@@ -62,12 +62,12 @@ macro_rules! layer {
                 call()
             }
 
-            /// As [`Store::open_for_turn`]: by the store behind if that is shared with other programs, else by this
-            /// layer's own `open`.
+            /// Like [`Store::open_for_turn`]: by the inner store if that is shared with other programs, else by this
+            /// layer's `open`.
             fn open_for_turn<'a>(
                 &'a self,
                 epoch: Epoch,
-                key: &'a DialogueKey,
+                key: &'a ConversationKey,
                 mark: Option<&'a Mark>,
                 now: Millis,
             ) -> Answer<'a, Opened> {
@@ -80,21 +80,21 @@ macro_rules! layer {
             }
 
             $(
-                #[doc = concat!("As [`Store::", stringify!($value), "`], by the store behind.")]
+                #[doc = concat!("Like [`Store::", stringify!($value), "`], by the inner store.")]
                 fn $value(&self, $($value_argument: $value_type)?) -> $value_answer {
                     self.inner().$value($($value_argument)?)
                 }
             )*
 
             $(
-                #[doc = concat!("As [`Store::", stringify!($name), "`], by the store behind.")]
+                #[doc = concat!("Like [`Store::", stringify!($name), "`], by the inner store.")]
                 fn $name<'a>(&'a self, $($argument: $type),*) -> Answer<'a, $answer> {
                     self.inner().$name($($argument),*)
                 }
             )*
 
             $(
-                #[doc = concat!("As [`OperatorStore::", stringify!($op), "`], by the store behind.")]
+                #[doc = concat!("Like [`OperatorStore::", stringify!($op), "`], by the inner store.")]
                 fn $op<'a>(&'a self, $($op_argument: $op_type),*) -> Answer<'a, $op_answer> {
                     self.inner().operator().$op($($op_argument),*)
                 }
@@ -109,11 +109,11 @@ macro_rules! layer {
             fn open_for_turn<'a>(
                 &'a self,
                 epoch: Epoch,
-                key: &'a DialogueKey,
+                key: &'a ConversationKey,
                 mark: Option<&'a Mark>,
                 now: Millis,
             ) -> Answer<'a, Opened> {
-                // A layer that counts or spoils calls takes it for an opening.
+                // A layer that counts or breaks calls sees it as `open`.
                 self.around("open", move || StoreLayer::open_for_turn(self, epoch, key, mark, now))
             }
 
@@ -147,7 +147,7 @@ layer! {
         why_only_leader_delivers() -> Option<&'static str>;
         is_shared_with_other_programs() -> bool;
         why_unusable_for_bots() -> Option<&'static str>;
-        conversation_of(key: DialogueKey) -> DialogueKey;
+        conversation_of(key: ConversationKey) -> ConversationKey;
     }
     Store {
         claim(bot: i64, holder: &'a Holder, seen: Option<&'a Lease>) -> LeaseAnswer;
@@ -157,47 +157,47 @@ layer! {
         lease_reclaim_requested(bot: i64) -> ();
         receive(epoch: Epoch, batch: Vec<Incoming>) -> Vec<Receipt>;
         waiting(bot: i64, after: Seq, limit: usize) -> Vec<InboxRow>;
-        waiting_for(key: &'a DialogueKey, after: Seq, limit: usize) -> Vec<InboxRow>;
+        waiting_for(key: &'a ConversationKey, after: Seq, limit: usize) -> Vec<InboxRow>;
         deliver(batch: Vec<Incoming>) -> Vec<Delivered>;
         backlog(bot: i64, limit: usize) -> usize;
-        announce(bot: i64, keys: Vec<DialogueKey>) -> ();
-        listen(bot: i64) -> News;
-        open(key: &'a DialogueKey, mark: Option<&'a Mark>) -> Opened;
-        abandon_turn(epoch: Epoch, key: &'a DialogueKey) -> ();
+        announce(bot: i64, keys: Vec<ConversationKey>) -> ();
+        listen(bot: i64) -> AnnouncedConversations;
+        open(key: &'a ConversationKey, mark: Option<&'a Mark>) -> Opened;
+        abandon_turn(epoch: Epoch, key: &'a ConversationKey) -> ();
         commit(epoch: Epoch, commit: Commit) -> Committed;
-        park(epoch: Epoch, taken: Vec<Taken>, parked: Parked, outgoing: Vec<Outgoing>) -> SetAside;
+        park(epoch: Epoch, processed: Vec<InputRef>, parked: ParkedTurn, outgoing: Vec<Outgoing>) -> ParkResult;
         write(writes: DomainWrites) -> ();
         unsent(bot: i64, after: OutboxId, limit: usize) -> Vec<OutboxRow>;
         sending(epoch: Epoch, ids: Vec<OutboxId>) -> ();
         not_sent(epoch: Epoch, ids: Vec<OutboxId>) -> ();
         log_sent(epoch: Epoch, settled: &'a [Settled]) -> ();
         settle(epoch: Epoch, settled: Vec<Settled>, at: Millis) -> ();
-        post(epoch: Epoch, once: &'a str, outgoing: Vec<(DialogueKey, Outgoing)>, at: Millis) -> Vec<OutboxId>;
+        post(epoch: Epoch, once: &'a str, outgoing: Vec<(ConversationKey, Outgoing)>, at: Millis) -> Vec<OutboxId>;
         labelled(bot: i64, chat: i64, label: &'a str) -> Option<i64>;
         effects(bot: i64, after: EffectId, limit: usize) -> Vec<EffectRow>;
         finish_effect(epoch: Epoch, effect: EffectId, outcome: Incoming) -> Receipt;
         due_timers(bot: i64, now: Millis, limit: usize) -> Vec<TimerRow>;
-        expired(bot: i64, now: Millis, limit: usize) -> Vec<DialogueKey>;
+        expired(bot: i64, now: Millis, limit: usize) -> Vec<ConversationKey>;
         next_due(bot: i64) -> Option<Millis>;
-        clean(epoch: Epoch, bounds: Bounds) -> Cleaned;
-        list(filter: &'a Filter, after: Option<&'a DialogueKey>, limit: usize) -> Vec<ConversationRow>;
+        clean(epoch: Epoch, limits: CleaningLimits) -> Cleaned;
+        list(filter: &'a Filter, after: Option<&'a ConversationKey>, limit: usize) -> Vec<ConversationRow>;
         forget(bot: i64, user: i64, now: Millis) -> u64;
         statistics(bot: Option<i64>) -> Statistics;
-        parked(bot: Option<i64>, limit: usize) -> Vec<Parked>;
-        parked_to_retry(bot: i64, limit: usize) -> Vec<Parked>;
+        parked(bot: Option<i64>, limit: usize) -> Vec<ParkedTurn>;
+        parked_to_retry(bot: i64, limit: usize) -> Vec<ParkedTurn>;
         drop_parked(id: ParkedId) -> bool;
         close() -> ();
     }
     OperatorStore {
         clear_lease(bot: i64) -> ();
-        reset(key: &'a DialogueKey, now: Millis) -> bool;
+        reset(key: &'a ConversationKey, now: Millis) -> bool;
         import(row: &'a ConversationRow, replace: bool) -> bool;
         bots() -> Vec<i64>;
         failed(bot: i64, after: Option<(Millis, OutboxId)>, limit: usize) -> Vec<FailedRow>;
-        parked_one(id: ParkedId) -> Option<Parked>;
+        parked_by_id(id: ParkedId) -> Option<ParkedTurn>;
         retry_parked(id: ParkedId) -> bool;
         transitions(bot: i64, after: i64, limit: usize) -> Vec<TransitionRow>;
-        transitions_of(key: &'a DialogueKey, after: i64, limit: usize) -> Vec<TransitionRow>;
+        transitions_of(key: &'a ConversationKey, after: i64, limit: usize) -> Vec<TransitionRow>;
         backup(to: &'a Path) -> ();
         tidy(is_dry_run: bool) -> Vec<String>;
     }

@@ -1,8 +1,8 @@
-//! Who may write.
+//! Leases: which instance may write.
 //!
-//! A lease has an epoch that rises with every owner; every write checks it, so an instance that was paused past its
-//! lease is refused when it wakes up. No wall clocks are compared: a standby watches whether the lease is renewed, and
-//! takes over when it has seen no renewal for the lease's whole time by its own monotonic clock.
+//! A lease has an epoch that rises with every leader. Every write checks it, so an instance that was paused past its
+//! lease is refused when it wakes up. No wall clocks are compared: a standby watches renewals, and takes over after it
+//! has seen none for the lease's whole time on its own monotonic clock.
 
 use std::time::Duration;
 
@@ -10,51 +10,51 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::Millis;
 
-/// Rises with every owner of the lease.
+/// The number of a lease. It rises with every leader and serves as a fencing token.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Epoch(pub i64);
 
 impl Epoch {
-    /// The first number of a sequence that belongs to this epoch: later epochs count from larger ones, so a new owner
-    /// needs to read nothing to go on in order.
+    /// The first id of this epoch. Later epochs start higher, so a new leader continues in order without reading
+    /// anything.
     #[must_use]
     pub fn first_number(self) -> i64 {
         self.0 << 40
     }
 }
 
-/// Who holds a lease, in enough detail to find the process or to know that it is gone.
+/// The instance that holds a lease, in enough detail to find its process or to know that it is gone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holder {
     /// The machine's name.
     pub host: String,
-    /// The process.
+    /// The process id.
     pub pid: u32,
-    /// When the process started, in the kernel's own unit: a pid alone may be somebody else's by now.
+    /// When the process started, in the kernel's unit. It tells a process from a later one with the same pid.
     pub process_start: u64,
-    /// The machine's boot: on another one no process can be looked up.
+    /// The machine's boot id. Processes of another boot are gone.
     pub boot_id: String,
-    /// The pid namespace: in another one the pid means something else.
+    /// The pid namespace. In another one the pid means another process.
     pub pid_namespace: String,
     /// When the instance took the lease.
     pub since: Millis,
-    /// A random text that tells two leases of one process apart.
+    /// A random text that tells leases of one process apart.
     pub token: String,
     /// How long after its last renewal the lease is over.
     pub ttl_ms: i64,
 }
 
-/// How long a renewal waits at most for something aside.
-const LONGEST_ASIDE: Duration = Duration::from_secs(1);
-/// The part of a lease's time that is; a renewal has half of that time, and is asked for twice in it.
-const ASIDE_PARTS: u32 = 4;
+/// The longest time that a renewal waits for a side check.
+const MAX_SIDE_CHECK: Duration = Duration::from_secs(1);
+/// A side check may take this fraction of the lease's time. A renewal has half of that time and is tried twice in it.
+const SIDE_CHECK_PARTS: u32 = 4;
 
 impl Holder {
-    /// How long a renewal may wait for what is asked beside it, of a server that does not give the lease.
-    pub(crate) fn waits_aside(&self) -> Duration {
+    /// How long a renewal may wait for a check on a server that does not grant the lease.
+    pub(crate) fn side_check_timeout(&self) -> Duration {
         let ttl = Duration::from_millis(u64::try_from(self.ttl_ms).unwrap_or(0));
-        (ttl / ASIDE_PARTS).min(LONGEST_ASIDE)
+        (ttl / SIDE_CHECK_PARTS).min(MAX_SIDE_CHECK)
     }
 }
 
@@ -65,29 +65,29 @@ pub struct Lease {
     pub epoch: Epoch,
     /// Its holder.
     pub holder: Holder,
-    /// How often it was renewed; a standby watches this number.
+    /// The number of renewals; a standby watches it.
     pub renewals: i64,
 }
 
 impl Lease {
-    /// Whether nothing has happened to the lease since it was seen like this.
+    /// Whether the lease is still as it was seen.
     pub(super) fn is_unchanged(&self, seen: Option<&Self>) -> bool {
         seen.is_some_and(|seen| {
             seen.epoch == self.epoch && seen.renewals == self.renewals && seen.holder.token == self.holder.token
         })
     }
 
-    /// Who holds it, in words.
+    /// Describes the holder, for errors.
     pub(super) fn in_words(&self) -> String {
         format!("process {} on {} holds epoch {}", self.holder.pid, self.holder.host, self.epoch.0)
     }
 }
 
-/// What a claim answers.
+/// The result of a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LeaseAnswer {
-    /// The lease is ours under this epoch; what the earlier holder writes from now on is refused.
+    /// The lease was granted under this epoch. Writes of the earlier holder are refused from now on.
     Granted(Epoch),
-    /// Somebody else has it.
+    /// Another instance holds it.
     Held(Box<Lease>),
 }

@@ -1,4 +1,4 @@
-//! A store by its address, as configurations name it.
+//! Opens a store by its address, as in configurations.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,72 +20,73 @@ pub(super) use self::redis::existing_database;
 /// Why a store could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The address names no store that is known.
+    /// The address names no known store.
     #[error("`{0}` names no store: memory:, sqlite:<path>, redis://host or postgres://host/database was expected")]
     UnknownAddress(String),
     /// The address names a store that was not compiled in.
     #[error("this build of opora has no {store}: enable the feature `{feature}`")]
     NotCompiledIn {
-        /// What is missing, in words.
+        /// The name of the store, for people.
         store: &'static str,
         /// The Cargo feature of the crate `opora` that brings it.
         feature: &'static str,
     },
-    /// The application's tables cannot commit with these conversations.
-    #[error("the tables must lie in the database that keeps the conversations, or the conversations in a Redis")]
-    Apart,
-    /// What turns write must be in one place with what is written down of them.
-    #[error("beside the application's tables a journal lies in their database and not in a file: `journal=database`")]
+    /// The application's tables are in another database than the conversations, so they cannot commit together.
+    #[error(
+        "the application's tables must be in the database of the conversations, unless the conversations are in Redis"
+    )]
+    SeparateDatabase,
+    /// With the application's tables, a journal must be in their database.
+    #[error("with the application's tables, the journal must be in their database: use `journal=database`, not a file")]
     JournalAndDatabase,
-    /// The database of the application's tables has kept conversations itself.
+    /// The database of the application's tables holds conversations itself.
     #[error("{0}")]
     KeepsConversations(&'static str),
-    /// Turns on aiogram's keys commit with nothing else.
-    #[error("a Redis with `layout=aiogram` cannot have the application's tables beside it: choose one of the two")]
+    /// Turns on aiogram's keys cannot commit with SQL tables.
+    #[error("a Redis with `layout=aiogram` cannot be combined with the application's tables")]
     LayoutAndDatabase,
-    /// The store is known and cannot be opened.
+    /// The store cannot be opened.
     #[error("{0}")]
     CannotOpen(#[source] BoxError),
-    /// The store is known and says something else.
+    /// Another error of the store.
     #[error(transparent)]
     Store(StoreError),
 }
 
-/// Opens the store that an address names, as a bot does: what is missing is made, and what an older version made is brought
-/// up to date. An address is `memory:`, `sqlite:<path>`, or, each with its Cargo feature, what
-/// [`RedisStore::open`](super::RedisStore::open), [`Journal::open`](super::Journal::open) or
-/// [`PostgresStore::open`](super::PostgresStore::open) take. One of [`AiogramStore::open`](super::AiogramStore::open) opens
-/// a store for tools: a bot needs a mapping.
+/// Opens a store for a bot: creates what is missing and migrates older tables. An address is `memory:`,
+/// `sqlite:<path>`, or, each with its Cargo feature, an address of [`RedisStore::open`](super::RedisStore::open),
+/// [`Journal::open`](super::Journal::open) or [`PostgresStore::open`](super::PostgresStore::open). An address of
+/// [`AiogramStore::open`](super::AiogramStore::open) opens a store for tools only: a bot needs a mapping.
 pub async fn open(address: &str) -> Result<Arc<dyn Store>, OpenError> {
-    open_by(address, Opening::Make).await
+    open_by(address, OpenMode::Create).await
 }
 
-/// Opens the store of a bot whose application has tables of its own: conversations at `state`, the tables at `database`.
+/// Opens the store of a bot whose application has its own tables: conversations at `state`, tables at `database`.
 ///
-/// The two may be one database, or `database` be left out: then this is [`open`]. If the conversations are in a Redis, the
-/// tables may be in `sqlite:<path>` or `postgres://…`, see [`DecidedStore`](super::DecidedStore), or
-/// [`Journal::open_beside`](super::Journal::open_beside) where the address says `journal=database`. A journal there that
-/// is not in Redis yet is not left behind: without that word it is refused. A journal in PostgreSQL keeps its files in the
-/// folder that the address of the Redis names by `data=`, unless that of the database names another.
+/// If `database` is missing or the same as `state`, this is [`open`]. Conversations in Redis can have their tables in
+/// `sqlite:<path>` or `postgres://…`, see [`DecisionStore`](super::DecisionStore), or
+/// [`Journal::open_in_database`](super::Journal::open_in_database) if the address says `journal=database`.
+/// Without that setting, a database whose journal is not replayed yet is refused. A journal in PostgreSQL keeps its
+/// files in the `data=` folder of the Redis address, unless the database address names another.
 pub async fn open_with_database(state: &str, database: Option<&str>) -> Result<Arc<dyn Store>, OpenError> {
     tls_provider::install();
     let Some(database) = database.filter(|database| *database != state) else { return open(state).await };
-    match Kind::of(state)? {
+    match StoreKind::parse(state)? {
         #[cfg(feature = "redis")]
-        Kind::Redis => redis::open_beside(state, database).await,
-        _ => Kind::of(database).and(Err(OpenError::Apart)),
+        StoreKind::Redis => redis::open_beside(state, database).await,
+        _ => StoreKind::parse(database).and(Err(OpenError::SeparateDatabase)),
     }
 }
 
-/// Opens a store as a tool beside a bot does: nothing is made or changed, and what an older version made is refused.
+/// Opens a store for a tool beside a bot: creates and changes nothing, and refuses older tables.
 pub async fn open_existing(address: &str) -> Result<Arc<dyn Store>, OpenError> {
-    open_by(address, Opening::AsItIs).await
+    open_by(address, OpenMode::Existing).await
 }
 
-/// The address of a store on a server, with the folder in which a bot keeps what it has seen of it and notes what it has sent
-/// (`data=`). One that names its folder, or a journal's file, stays as it is, and so does that of any other store.
+/// The address of a store on a server with a data folder (`data=`) for the last-seen record and the sent log. Unchanged
+/// if the address has a data folder or a journal file, or names another kind of store.
 #[must_use]
-pub fn with_data(address: &str, folder: &str) -> String {
+pub fn with_data_folder(address: &str, folder: &str) -> String {
     let is_server = ["redis", "rediss", "postgres", "postgresql"].contains(&scheme(address));
     let has_file = setting(address, "journal").is_some_and(|place| place != "database");
     if !is_server || has_file || setting(address, "data").is_some() || setting(address, "layout").is_some() {
@@ -94,33 +95,31 @@ pub fn with_data(address: &str, folder: &str) -> String {
     with_setting(address, "data", folder)
 }
 
-/// Who opens it.
 #[derive(Clone, Copy)]
-enum Opening {
-    Make,
-    AsItIs,
+enum OpenMode {
+    Create,
+    Existing,
 }
 
-async fn open_by(address: &str, opening: Opening) -> Result<Arc<dyn Store>, OpenError> {
+async fn open_by(address: &str, opening: OpenMode) -> Result<Arc<dyn Store>, OpenError> {
     tls_provider::install();
-    match Kind::of(address)? {
-        Kind::Memory => Ok(Arc::new(MemoryStore::new())),
-        Kind::Sqlite(path) => opened(match opening {
-            Opening::Make => SqliteStore::open(path).await,
-            Opening::AsItIs => SqliteStore::open_existing(path).await,
+    match StoreKind::parse(address)? {
+        StoreKind::Memory => Ok(Arc::new(MemoryStore::new())),
+        StoreKind::Sqlite(path) => opened(match opening {
+            OpenMode::Create => SqliteStore::open(path).await,
+            OpenMode::Existing => SqliteStore::open_existing(path).await,
         }),
         #[cfg(feature = "redis")]
-        Kind::Redis => redis::open(address, opening).await,
+        StoreKind::Redis => redis::open(address, opening).await,
         #[cfg(feature = "postgres")]
-        Kind::Postgres => opened(match opening {
-            Opening::Make => PostgresStore::open(address).await,
-            Opening::AsItIs => PostgresStore::open_existing(address).await,
+        StoreKind::Postgres => opened(match opening {
+            OpenMode::Create => PostgresStore::open(address).await,
+            OpenMode::Existing => PostgresStore::open_existing(address).await,
         }),
     }
 }
 
-/// What an address names.
-enum Kind<'a> {
+enum StoreKind<'a> {
     Memory,
     Sqlite(&'a Path),
     #[cfg(feature = "redis")]
@@ -129,8 +128,8 @@ enum Kind<'a> {
     Postgres,
 }
 
-impl<'a> Kind<'a> {
-    fn of(address: &'a str) -> Result<Self, OpenError> {
+impl<'a> StoreKind<'a> {
+    fn parse(address: &'a str) -> Result<Self, OpenError> {
         match address.split_once(':') {
             Some(("memory", "")) => Ok(Self::Memory),
             Some(("sqlite", path)) if !path.is_empty() => {
@@ -145,17 +144,16 @@ impl<'a> Kind<'a> {
     }
 }
 
-/// What an address begins with.
 fn scheme(address: &str) -> &str {
     address.split(':').next().unwrap_or_default()
 }
 
-/// Why an address cannot be opened: what it names is unknown, or not compiled in.
+/// The error for an address whose store is unknown or not compiled in.
 fn unknown(address: &str) -> OpenError {
     match scheme(address) {
         "redis" | "rediss" if !cfg!(feature = "redis") => NO_REDIS,
         "postgres" | "postgresql" if !cfg!(feature = "postgres") => NO_POSTGRES,
-        // The address may hold a password: only its scheme is repeated in an error.
+        // The address may hold a password: the error shows only its scheme.
         scheme => OpenError::UnknownAddress(scheme.to_owned()),
     }
 }
@@ -163,9 +161,9 @@ fn unknown(address: &str) -> OpenError {
 const NO_REDIS: OpenError = OpenError::NotCompiledIn { store: "Redis", feature: "redis" };
 const NO_POSTGRES: OpenError = OpenError::NotCompiledIn { store: "PostgreSQL", feature: "postgres" };
 
-/// What is wrong with an address in which a part of a password may stand where everybody sees it: a `/` within it ends
-/// what is kept secret.
-pub(super) fn shows_a_secret(address: &str) -> Option<&'static str> {
+/// Explains what is wrong with an address that would show a part of its password: an unescaped `/` ends the part that
+/// is hidden.
+pub(super) fn exposes_password(address: &str) -> Option<&'static str> {
     let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
     let rest = rest.split('?').next().unwrap_or_default();
     let (server, path) = rest.split_at(rest.find(['/', '#']).unwrap_or(rest.len()));
@@ -201,12 +199,16 @@ mod tests {
             ("redis://:s3cret@host", cfg!(feature = "redis")),
             ("postgres://:s3cret@host/db", cfg!(feature = "postgres")),
         ] {
-            assert_eq!(matches!(Kind::of(address), Err(OpenError::NotCompiledIn { .. })), !is_compiled_in, "{address}");
+            assert_eq!(
+                matches!(StoreKind::parse(address), Err(OpenError::NotCompiledIn { .. })),
+                !is_compiled_in,
+                "{address}"
+            );
         }
     }
 
     #[test]
-    fn servers_get_a_folder_unless_they_name_one() {
+    fn servers_get_a_data_folder_unless_they_name_one() {
         for (address, expected) in [
             ("redis://host/1", "redis://host/1?data=/srv/bot"),
             ("postgres://host/db?sslmode=require", "postgres://host/db?sslmode=require&data=/srv/bot"),
@@ -218,7 +220,7 @@ mod tests {
             ("sqlite:bot.db", "sqlite:bot.db"),
             ("memory:", "memory:"),
         ] {
-            assert_eq!(with_data(address, "/srv/bot"), expected);
+            assert_eq!(with_data_folder(address, "/srv/bot"), expected);
         }
     }
 }

@@ -1,11 +1,11 @@
 //! Conversations in Redis: the fastest store, for one instance or several.
 //!
-//! A turn is one call of a function that runs within the server, so it commits whole and costs one round trip. What
-//! belongs to a chat lies in one of sixteen partitions, whose keys bear a common tag. How durable an answer is, the
-//! server's `appendfsync` says; [`RedisStore::open`] asks and tells.
+//! A turn is one call of a function that runs in the server, so it commits as a whole and costs one round trip.
+//! Everything of a chat is in one of sixteen partitions, whose keys share a hash tag. The server's `appendfsync` says
+//! how durable an answer is; [`RedisStore::open`] reads that setting and logs it.
 //!
-//! It cannot carry out the application's SQL, for which a [`super::DecidedStore`] has a database beside it, and makes no
-//! backups: the server's own do that.
+//! It cannot run the application's SQL, which needs a [`super::DecisionStore`], and it makes no backups: use the
+//! server's.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,48 +13,49 @@ use std::sync::atomic::AtomicU64;
 
 use parking_lot::Mutex;
 
-use self::keys::{Keys, Thing};
-use self::numbers::Numbers;
+use self::held_leases::HeldLeases;
+use self::keys::{KeyKind, Keys};
+use self::last_seen::LastSeen;
 use self::rounds::Rounds;
 use self::server::Server;
-use self::witness::Witness;
 use super::sent_log::{LogFiles, Logged, SentLog};
 use super::{
-    Answer, Bounds, Cleaned, Commit, Committed, ConversationRow, Delivered, DomainWrites, EffectId, EffectRow, Epoch,
-    Filter, Holder, InboxRow, Incoming, Lease, LeaseAnswer, Mark, News, Opened, OperatorStore, OutboxId, OutboxRow,
-    Outgoing, Parked, ParkedId, Receipt, Seq, SetAside, Settled, Statistics, Store, StoreError, StoreLayer,
-    StoreResult, Taken, TimerRow,
+    AnnouncedConversations, Answer, Cleaned, CleaningLimits, Commit, Committed, ConversationRow, Delivered,
+    DomainWrites, EffectId, EffectRow, Epoch, Filter, Holder, InboxRow, Incoming, InputRef, Lease, LeaseAnswer, Mark,
+    Opened, OperatorStore, OutboxId, OutboxRow, Outgoing, ParkResult, ParkedId, ParkedTurn, Receipt, Seq, Settled,
+    Statistics, Store, StoreError, StoreLayer, StoreResult, TimerRow,
 };
 use crate::clock::Millis;
-use crate::key::DialogueKey;
+use crate::key::ConversationKey;
 
-pub(crate) use self::address::{AWAY_AFTER, Address, JournalPlace};
+pub(crate) use self::address::{Address, JournalLocation};
 #[cfg(feature = "aiogram")]
 pub use self::aiogram::AiogramStore;
-pub(super) use self::decisions::CarriedOut;
-pub use self::server::RedisServer;
-pub(crate) use self::wire::{NotReached, Wire};
-pub use self::witness::RedisLoss;
+pub(crate) use self::connection::{Connection, NotReached};
+pub(super) use self::decisions::CarryOutResult;
+pub use self::last_seen::RedisLoss;
+pub use self::server::RedisServerInfo;
 
 mod address;
 #[cfg(feature = "aiogram")]
 mod aiogram;
+mod connection;
 mod decisions;
 mod deliver;
 mod expiry;
 mod forget;
 mod gather;
+mod held_leases;
 mod inbox;
-mod keeping;
 mod keys;
+mod last_seen;
 mod leases;
 mod library;
-mod numbers;
+mod maintenance;
 mod opening;
 mod operator;
 mod ordered;
 mod packed;
-mod progress;
 mod rounds;
 mod rows;
 mod sends;
@@ -62,77 +63,76 @@ mod server;
 mod tidy;
 mod tls;
 mod turns;
-mod wire;
-mod witness;
+mod writes;
 
 /// Why application writes are refused here.
 const NO_WRITES: &str = "Redis has no SQL: application writes need a database, as the store or beside it";
 
-/// Keeps everything in a Redis, 7 or newer; 6.2 will do.
+/// Keeps everything in Redis, version 7 or newer. Version 6.2 works too.
 #[derive(Debug)]
 pub struct RedisStore(pub(super) LoggedRedis);
 
-/// The Redis, with the log of sent messages around it.
+/// The store in Redis, with the sent log around it.
 pub(super) type LoggedRedis = SentLog<RedisBackend>;
 
-/// The store in Redis itself, without the log.
+/// The store in Redis, without the sent log.
 #[derive(Debug)]
 pub(super) struct RedisBackend {
-    wire: Arc<Wire>,
+    connection: Arc<Connection>,
     keys: Arc<Keys>,
-    numbers: Numbers,
+    held_leases: HeldLeases,
     rounds: Rounds,
     server: Server,
-    // How long keys outlive a bot that never comes back; none if for ever.
+    // How long keys outlive a bot that never comes back; `None` is for ever.
     keep_ms: Option<i64>,
     generation: String,
-    witness: Arc<Witness>,
-    // The tokens of claims whose answers were lost, by bot.
+    last_seen: Arc<LastSeen>,
+    // Tokens of claims whose answers were lost, by bot.
     lost_claims: Mutex<HashMap<i64, String>>,
-    // How many ended conversations were cleaned away.
+    // How many ended conversations were cleaned.
     ended_cleaned: AtomicU64,
 }
 
-/// How the server's side of the store is kept.
+/// How the store's code is loaded into the server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RedisCode {
-    /// As functions where the server has them, else as scripts.
+    /// As functions if the server supports them, else as scripts.
     #[default]
     Functions,
-    /// As scripts, for servers whose rules keep functions back.
+    /// As scripts, for servers that do not permit functions.
     Scripts,
 }
 
 impl RedisStore {
-    /// Opens the store at `redis://[user][:password@]host[:port][/database]`, or `rediss://` with TLS. Behind a `?` may
-    /// stand settings, with `&` between them:
-    /// - `prefix=name`: all keys begin with it, `opora` unless told; several bots can share one;
-    /// - `keep_days=400`: how long everything of a bot is kept that never comes back; 0 is for ever;
-    /// - `ca=file`: the certificate of the authority that vouches for the server, instead of those that the system
-    ///   trusts; `cert=file` and `key=file`: our own certificate, for a server that asks for one. All are PEM.
+    /// Opens the store at `redis://[user][:password@]host[:port][/database]`, or `rediss://` with TLS. Settings follow
+    /// a `?`, separated by `&`:
+    /// - `prefix=name`: the prefix of all keys, `opora` by default; several bots can share one;
+    /// - `keep_days=400`: how long the data of a bot that never comes back is kept; 0 is for ever;
+    /// - `ca=file`: the certificate of the authority that issued the server's certificate, instead of the system's
+    ///   authorities; `cert=file` and `key=file`: a client certificate, for a server that asks for one. All are PEM.
     ///
-    /// With `data=DIRECTORY` what is seen of this Redis is kept there, so that also a restarted bot notices when it has
-    /// come back empty or older: it stops then, with [`StoreError::Lost`], unless no more is gone than a server with
-    /// `appendfsync everysec` may lose; `after_loss=stop` or `after_loss=go_on` decide otherwise. What was sent is noted
-    /// there as well, so that a killed process repeats few messages.
+    /// With `data=DIRECTORY` a last-seen record is kept there, so that a restarted bot notices a Redis that came back
+    /// empty or older. The bot then stops with [`StoreError::Lost`], unless no more is lost than a server with
+    /// `appendfsync everysec` may lose; `after_loss=stop` and `after_loss=go_on` change that. The sent log is kept
+    /// there too, so that a killed process repeats few messages.
     ///
-    /// Warns in the log if the server may throw keys away or keeps nothing over a restart.
+    /// Logs a warning if the server may evict keys or keeps nothing over a restart.
     pub async fn open(address: &str) -> StoreResult<Self> {
         Self::open_with(address, RedisCode::default()).await
     }
 
-    /// The same, with a say in how the server's side is kept.
+    /// Opens the store with a choice of how its code is loaded into the server.
     pub async fn open_with(address: &str, code: RedisCode) -> StoreResult<Self> {
-        Ok(Self(SentLog::around(RedisBackend::make(address, code).await?)))
+        Ok(Self(SentLog::around(RedisBackend::open_address(address, code).await?)))
     }
 
-    /// Opens the store as it is, for tools beside a bot: one that was never made, or that has another form, is refused.
+    /// Opens an existing store, for tools beside a bot. Refused if there is none or if it has another layout.
     pub async fn open_existing(address: &str) -> StoreResult<Self> {
-        Ok(Self(SentLog::around(RedisBackend::find(address).await?)))
+        Ok(Self(SentLog::around(RedisBackend::open_existing_address(address).await?)))
     }
 
-    /// Tells this content from another: it is made with the first opening, and a Redis that was emptied gets a new one.
-    /// Where some partitions were emptied and others not, there are several, with `+` between them.
+    /// A random number that identifies the data. It is made when a store is first opened, and again after Redis was
+    /// emptied. If only some partitions were emptied, there are several, joined by `+`.
     #[must_use]
     pub fn generation(&self) -> &str {
         &self.0.generation
@@ -146,33 +146,28 @@ impl StoreLayer for RedisStore {
 }
 
 impl RedisBackend {
-    /// Where it is: host, port, database, and the prefix if it is not the usual one.
-    pub(super) fn place(&self) -> String {
-        self.wire.address.to_string()
-    }
-
-    /// Asks for nothing but an answer, and for writes to be taken where one was refused.
+    /// Checks that the server answers and, after a refused write, that it is not a replica.
     pub(super) async fn ping(&self) -> StoreResult<()> {
-        self.wire.ping().await
+        self.connection.ping().await
     }
 
-    /// How often this opening of the store has gone on after a loss.
+    /// How often this process has accepted a loss and gone on.
     pub(super) fn losses_accepted(&self) -> u64 {
-        self.witness.accepted.load(std::sync::atomic::Ordering::Acquire)
+        self.last_seen.losses_accepted.load(std::sync::atomic::Ordering::Acquire)
     }
 }
 
 impl Logged for RedisBackend {
     fn log_files(&self) -> Option<LogFiles> {
-        let address = &self.wire.address;
-        Some(LogFiles::in_folder(address.folder()?, &address.file_name(), &self.witness.generation()))
+        let address = &self.connection.address;
+        Some(LogFiles::in_folder(address.folder()?, &address.file_name(), &self.last_seen.generation()))
     }
 }
 
 impl Store for RedisBackend {
     fn describe(&self) -> String {
-        let code = if self.wire.uses_scripts() { ", by scripts" } else { "" };
-        format!("in the Redis at {}{code}: {}", self.wire.address, self.server.losses())
+        let code = if self.connection.uses_scripts() { ", by scripts" } else { "" };
+        format!("in the Redis at {}{code}: {}", self.connection.address, self.server.restart_loss())
     }
 
     fn operator(&self) -> &dyn OperatorStore {
@@ -189,12 +184,12 @@ impl Store for RedisBackend {
 
     fn release(&self, bot: i64, epoch: Epoch) -> Answer<'_, ()> {
         Box::pin(async move {
-            // Both are on their way at once: whoever stops does not wait twice for a server that is away.
-            let (put_off, let_go) = tokio::join!(self.put_off_expiry(epoch), self.let_go(bot, Some(epoch)));
+            // Both at once: a stopping process must not wait twice for a server that is away.
+            let (put_off, end_lease) = tokio::join!(self.put_off_expiry(epoch), self.end_lease(bot, Some(epoch)));
             if let Err(error) = put_off {
-                tracing::debug!(bot, %error, "the expiry of a bot's keys was not put off");
+                tracing::debug!(bot, %error, "cannot put off the expiry of the bot's keys");
             }
-            let_go
+            end_lease
         })
     }
 
@@ -219,26 +214,26 @@ impl Store for RedisBackend {
     }
 
     fn backlog(&self, bot: i64, limit: usize) -> Answer<'_, usize> {
-        Box::pin(async move { Ok(self.count(bot, Thing::Inbox).await?.min(limit)) })
+        Box::pin(async move { Ok(self.count(bot, KeyKind::Inbox).await?.min(limit)) })
     }
 
-    fn announce(&self, bot: i64, keys: Vec<DialogueKey>) -> Answer<'_, ()> {
+    fn announce(&self, bot: i64, keys: Vec<ConversationKey>) -> Answer<'_, ()> {
         Box::pin(self.publish(bot, keys))
     }
 
-    fn listen(&self, bot: i64) -> Answer<'_, News> {
+    fn listen(&self, bot: i64) -> Answer<'_, AnnouncedConversations> {
         Box::pin(self.subscribe(bot))
     }
 
     fn waiting(&self, bot: i64, after: Seq, limit: usize) -> Answer<'_, Vec<InboxRow>> {
-        Box::pin(self.rows_after(bot, Thing::Inbox, after.0, limit, move |row| rows::read_input(bot, row)))
+        Box::pin(self.rows_after(bot, KeyKind::Inbox, after.0, limit, move |row| rows::read_input(bot, row)))
     }
 
-    fn waiting_for<'a>(&'a self, key: &'a DialogueKey, after: Seq, limit: usize) -> Answer<'a, Vec<InboxRow>> {
+    fn waiting_for<'a>(&'a self, key: &'a ConversationKey, after: Seq, limit: usize) -> Answer<'a, Vec<InboxRow>> {
         Box::pin(self.inputs_of(key, after, limit))
     }
 
-    fn open<'a>(&'a self, key: &'a DialogueKey, mark: Option<&'a Mark>) -> Answer<'a, Opened> {
+    fn open<'a>(&'a self, key: &'a ConversationKey, mark: Option<&'a Mark>) -> Answer<'a, Opened> {
         Box::pin(self.open_turn(key, mark))
     }
 
@@ -246,8 +241,14 @@ impl Store for RedisBackend {
         Box::pin(self.commit_turn(epoch, commit))
     }
 
-    fn park(&self, epoch: Epoch, taken: Vec<Taken>, parked: Parked, outgoing: Vec<Outgoing>) -> Answer<'_, SetAside> {
-        Box::pin(self.park_turn(epoch, taken, parked, outgoing))
+    fn park(
+        &self,
+        epoch: Epoch,
+        processed: Vec<InputRef>,
+        parked: ParkedTurn,
+        outgoing: Vec<Outgoing>,
+    ) -> Answer<'_, ParkResult> {
+        Box::pin(self.park_turn(epoch, processed, parked, outgoing))
     }
 
     fn write(&self, _writes: DomainWrites) -> Answer<'_, ()> {
@@ -259,11 +260,11 @@ impl Store for RedisBackend {
     }
 
     fn sending(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()> {
-        Box::pin(self.say_of_ids("sending", epoch, ids))
+        Box::pin(self.update_messages("sending", epoch, ids))
     }
 
     fn not_sent(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()> {
-        Box::pin(self.say_of_ids("not_sent", epoch, ids))
+        Box::pin(self.update_messages("not_sent", epoch, ids))
     }
 
     fn settle(&self, epoch: Epoch, settled: Vec<Settled>, at: Millis) -> Answer<'_, ()> {
@@ -274,7 +275,7 @@ impl Store for RedisBackend {
         &'a self,
         epoch: Epoch,
         once: &'a str,
-        outgoing: Vec<(DialogueKey, Outgoing)>,
+        outgoing: Vec<(ConversationKey, Outgoing)>,
         at: Millis,
     ) -> Answer<'a, Vec<OutboxId>> {
         Box::pin(self.post_rows(epoch, once, outgoing, at))
@@ -285,7 +286,7 @@ impl Store for RedisBackend {
     }
 
     fn effects(&self, bot: i64, after: EffectId, limit: usize) -> Answer<'_, Vec<EffectRow>> {
-        Box::pin(self.rows_after(bot, Thing::Effects, after.0, limit, move |row| rows::read_effect(bot, row)))
+        Box::pin(self.rows_after(bot, KeyKind::Effects, after.0, limit, move |row| rows::read_effect(bot, row)))
     }
 
     fn finish_effect<'a>(&'a self, epoch: Epoch, effect: EffectId, outcome: Incoming) -> Answer<'a, Receipt> {
@@ -296,18 +297,18 @@ impl Store for RedisBackend {
         Box::pin(self.timers_due(bot, now, limit))
     }
 
-    fn expired(&self, bot: i64, now: Millis, limit: usize) -> Answer<'_, Vec<DialogueKey>> {
-        Box::pin(self.lives_over(bot, now, limit))
+    fn expired(&self, bot: i64, now: Millis, limit: usize) -> Answer<'_, Vec<ConversationKey>> {
+        Box::pin(self.expired_conversations(bot, now, limit))
     }
 
     fn next_due(&self, bot: i64) -> Answer<'_, Option<Millis>> {
         Box::pin(self.earliest_due(bot))
     }
 
-    fn clean(&self, epoch: Epoch, bounds: Bounds) -> Answer<'_, Cleaned> {
+    fn clean(&self, epoch: Epoch, bounds: CleaningLimits) -> Answer<'_, Cleaned> {
         Box::pin(async move {
             let cleaned = self.clean_all(epoch, bounds).await?;
-            if cleaned.nothing() {
+            if cleaned.is_empty() {
                 self.put_off_expiry(epoch).await?;
             }
             Ok(cleaned)
@@ -317,7 +318,7 @@ impl Store for RedisBackend {
     fn list<'a>(
         &'a self,
         filter: &'a Filter,
-        after: Option<&'a DialogueKey>,
+        after: Option<&'a ConversationKey>,
         limit: usize,
     ) -> Answer<'a, Vec<ConversationRow>> {
         Box::pin(self.list_rows(filter, after, limit))
@@ -328,15 +329,15 @@ impl Store for RedisBackend {
     }
 
     fn statistics(&self, bot: Option<i64>) -> Answer<'_, Statistics> {
-        Box::pin(self.numbers_of(bot))
+        Box::pin(self.statistics_of(bot))
     }
 
-    fn parked(&self, bot: Option<i64>, limit: usize) -> Answer<'_, Vec<Parked>> {
+    fn parked(&self, bot: Option<i64>, limit: usize) -> Answer<'_, Vec<ParkedTurn>> {
         Box::pin(self.parked_rows(bot, limit))
     }
 
-    fn parked_to_retry(&self, bot: i64, limit: usize) -> Answer<'_, Vec<Parked>> {
-        Box::pin(self.parked_wanted(bot, limit))
+    fn parked_to_retry(&self, bot: i64, limit: usize) -> Answer<'_, Vec<ParkedTurn>> {
+        Box::pin(self.parked_for_retry(bot, limit))
     }
 
     fn drop_parked(&self, id: ParkedId) -> Answer<'_, bool> {
@@ -345,8 +346,8 @@ impl Store for RedisBackend {
 
     fn close(&self) -> Answer<'_, ()> {
         Box::pin(async {
-            self.witness.keep().await;
-            self.wire.close();
+            self.last_seen.save().await;
+            self.connection.close();
             Ok(())
         })
     }

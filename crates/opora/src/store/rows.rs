@@ -1,4 +1,4 @@
-//! What a store keeps, row by row.
+//! The rows and values that a store keeps.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use super::DomainWrites;
 use crate::clock::Millis;
-use crate::key::DialogueKey;
+use crate::key::ConversationKey;
 
-/// Rises by one with every turn of a conversation and never restarts, not even when a dialogue ends and begins anew.
+/// The version of a conversation. It rises by one with every turn and never restarts, not even when a dialogue ends and
+/// another one begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Version(pub i64);
@@ -20,28 +21,28 @@ impl Version {
     }
 }
 
-/// A place in the inbox. Later means larger, also over restarts.
+/// A position in the inbox. Later positions are larger, also after restarts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Seq(pub i64);
 
-/// A place in the outbox. Later means larger, also over restarts.
+/// A position in the outbox. Later positions are larger, also after restarts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct OutboxId(pub i64);
 
-/// An effect in one store. The key under which it is carried out is another: it lies in its body, and stays the same also
-/// where the effect goes from a journal into its Redis.
+/// The id of an effect in one store. The idempotency key of the effect is in its body, and stays the same when a
+/// journal is replayed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct EffectId(pub i64);
 
-/// A timer that was set; setting it again makes a new one.
+/// The id of a timer. Setting a timer again gives it a new id.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct TimerId(pub i64);
 
-/// What tells an update from another: its id and its identity, because Telegram's ids may restart lower.
+/// The idempotency key of an update: its id and its identity, because Telegram's ids may restart lower.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Mark {
     /// The bot that received it.
@@ -57,20 +58,20 @@ pub struct Mark {
 pub enum Origin {
     /// An update of Telegram's.
     Update(Mark),
-    /// An effect that was carried out, or failed for good.
+    /// The outcome of an effect.
     Outcome(EffectId),
 }
 
 /// An input on its way into the inbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Incoming {
-    /// The conversation that it belongs to.
-    pub key: DialogueKey,
+    /// Its conversation.
+    pub key: ConversationKey,
     /// Where it came from.
     pub origin: Origin,
-    /// The update as Telegram sent it, or an outcome, as JSON; shared, for it is large and goes two ways.
+    /// The update as Telegram sent it, or an outcome, as JSON. Shared, because it is large and used in two places.
     pub body: Arc<str>,
-    /// When it came.
+    /// When it arrived.
     pub at: Millis,
 }
 
@@ -83,43 +84,44 @@ pub struct InboxRow {
     pub incoming: Incoming,
 }
 
-/// What became of one input of a batch.
+/// The result of receiving one input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Receipt {
-    /// It is in the inbox now.
+    /// It was stored in the inbox.
     New(Seq),
-    /// It waits already, or was taken: nothing to do.
+    /// It waits already or was processed: nothing to do.
     Known,
 }
 
-/// What `open` found.
+/// The result of `open`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Opened {
-    /// The input was taken by an earlier turn.
-    AlreadyTaken,
-    /// The conversation as it stands.
+    /// An earlier turn processed the input.
+    AlreadyProcessed,
+    /// The conversation.
     At {
-        /// Its version; of one never seen, a version from which it can start.
+        /// Its version. A conversation never seen starts at the version floor.
         version: Version,
         /// Its state; none if nothing is open.
-        stored: Option<Stored>,
+        stored: Option<StoredState>,
     },
 }
 
-/// A conversation's state as it is kept.
+/// The stored state of a conversation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Stored {
+pub struct StoredState {
     /// The conversation as JSON; only [`crate::dialogue`] reads it.
     pub value: Box<str>,
-    /// Where each of its dialogues stands, the one in the foreground first; for lists and counts.
-    pub places: Vec<Place>,
-    /// When its life is over, unless a turn extends it.
+    /// The state of each of its dialogues, the one in the foreground first; for lists and counts.
+    #[serde(rename = "places")]
+    pub states: Vec<StateName>,
+    /// When it expires, unless a turn extends it.
     pub expires_at: Option<Millis>,
 }
 
 /// A dialogue and its state, by their stable names.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Place {
+pub struct StateName {
     /// The dialogue's name.
     pub dialogue: Box<str>,
     /// The state's name.
@@ -127,37 +129,38 @@ pub struct Place {
 }
 
 /// `dialogue:state`.
-impl std::fmt::Display for Place {
+impl std::fmt::Display for StateName {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}:{}", self.dialogue, self.state)
     }
 }
 
-/// What a turn does to the state. The version rises in each case.
+/// What a turn does to the state. The version rises in every case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StateChange {
     /// Leaves it as it is.
     Keep,
     /// Writes a new one.
-    Set(Stored),
+    Set(StoredState),
     /// Ends the conversation: nothing is open any more.
     Clear,
 }
 
-/// What a turn used up.
+/// An input that a turn has processed, as the store knows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Taken {
-    /// An update from the inbox; its mark is kept.
+pub enum InputRef {
+    /// An update from the inbox. Its mark is stored.
     Update {
         /// Its row.
         seq: Seq,
-        /// What recognises it when it is delivered again.
+        /// Its idempotency key.
         mark: Mark,
     },
-    /// An update whose turn did not wait for the inbox; its mark is kept. If it has come there meanwhile, it leaves.
-    Fresh(Mark),
+    /// A direct update. Its mark is stored. If it was stored in the inbox meanwhile, it leaves the inbox.
+    #[serde(rename = "fresh")]
+    DirectUpdate(Mark),
     /// An outcome from the inbox.
     Outcome(Seq),
     /// A timer that fired.
@@ -170,36 +173,37 @@ pub enum Taken {
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Commit {
     /// Whose turn it was.
-    pub key: DialogueKey,
-    /// The version that it started from; the commit is refused if there is a later one.
+    pub key: ConversationKey,
+    /// The version that it started from. The commit is refused if there is a later one.
     pub from: Version,
-    /// What it used up; if any of these was taken before, the commit is refused.
-    pub takes: Vec<Taken>,
-    /// What becomes of the state.
+    /// The inputs that it processed. The commit is refused if any of them was processed before.
+    #[serde(rename = "takes")]
+    pub processed: Vec<InputRef>,
+    /// The change of the state.
     pub state: StateChange,
     /// Messages to send, in order.
     pub outgoing: Vec<Outgoing>,
     /// Timers to set and to cancel, in order.
     pub timers: Vec<TimerChange>,
-    /// Work to be done outside.
+    /// Effects to run.
     pub effects: Vec<Effect>,
-    /// The change of state, for the records.
+    /// The transition record.
     pub transition: Option<Transition>,
-    /// The application's own writes; they are code, and nowhere stored.
+    /// The application's writes. They are code and are not serialized.
     #[serde(skip)]
     pub writes: Option<DomainWrites>,
-    /// When the turn was.
+    /// The time of the turn.
     pub at: Millis,
 }
 
 impl Commit {
     /// A commit that changes nothing but the version.
     #[must_use]
-    pub fn new(key: DialogueKey, from: Version, at: Millis) -> Self {
+    pub fn new(key: ConversationKey, from: Version, at: Millis) -> Self {
         Self {
             key,
             from,
-            takes: Vec::new(),
+            processed: Vec::new(),
             state: StateChange::Keep,
             outgoing: Vec::new(),
             timers: Vec::new(),
@@ -210,13 +214,13 @@ impl Commit {
         }
     }
 
-    /// The version that it leads to.
+    /// The version after the commit.
     pub(super) fn to(&self) -> Version {
         Version(self.from.0.saturating_add(1))
     }
 }
 
-/// What a commit answers.
+/// The result of a commit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Committed {
     /// The conversation's version now.
@@ -230,7 +234,7 @@ pub struct Committed {
 /// A call of the Bot API that waits for the courier.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outgoing {
-    /// The chat that it goes to: the unit of order and of limits. None stands outside of both.
+    /// The target chat: order and limits apply per chat. A call without a chat has neither.
     pub chat: Option<i64>,
     /// The method's name.
     pub method: Box<str>,
@@ -239,16 +243,16 @@ pub struct Outgoing {
     /// Files to send along; `body` refers to them as `attach://name`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub uploads: Vec<Upload>,
-    /// What to do when nobody can say whether it was sent.
+    /// What to do if it is unknown whether it was sent.
     #[serde(default, skip_serializing_if = "IfUnsure::is_default")]
     pub if_unsure: IfUnsure,
-    /// Remembers the sent message under this name, see [`super::Store::labelled`].
+    /// Stores the id of the sent message under this label, see [`super::Store::labelled`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<Box<str>>,
-    /// Takes the message id from the message that was last sent under this name.
+    /// Takes the message id from the last message sent under this label.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edits_label: Option<Box<str>>,
-    /// Its parameters are a secret: once it is sent or has failed, no store keeps them, and they are in no log.
+    /// Its parameters are secret: after it was sent or has failed no store keeps them, and no log shows them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub secret: bool,
 }
@@ -272,10 +276,10 @@ impl std::fmt::Debug for Outgoing {
 }
 
 impl Outgoing {
-    /// What a store keeps in place of the parameters of a secret call that has failed.
+    /// The body that a store keeps for a secret call that has failed.
     pub const NO_BODY: &str = "{}";
 
-    /// The call as it may be kept after it has failed.
+    /// The call as it may be kept after a failure.
     #[must_use]
     pub(super) fn after_failure(mut self) -> Self {
         if self.secret {
@@ -284,10 +288,10 @@ impl Outgoing {
         self
     }
 
-    /// Sends it to another chat.
+    /// Changes the target chat.
     pub(super) fn redirect(&mut self, to: i64) {
         self.chat = Some(to);
-        // A body that is no JSON object names no chat.
+        // A body that is not a JSON object names no chat.
         if let Ok(serde_json::Value::Object(mut body)) = serde_json::from_str(&self.body)
             && let Some(chat) = body.get_mut("chat_id")
         {
@@ -297,14 +301,14 @@ impl Outgoing {
     }
 }
 
-/// A file that is sent along.
+/// A file that is uploaded with a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Upload {
     /// The name in `attach://name`.
     pub name: Box<str>,
-    /// The name that the receiver sees.
+    /// The file name that the recipient sees.
     pub file_name: Box<str>,
-    /// Where it lies; it must stay there until the message is sent.
+    /// Its path. The file must stay there until the message is sent.
     pub path: PathBuf,
 }
 
@@ -312,10 +316,10 @@ pub struct Upload {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IfUnsure {
-    /// Send again: the person may see it twice.
+    /// Send it again: the person may see it twice.
     #[default]
     Resend,
-    /// Do not, and record it as failed: the person may not see it.
+    /// Do not send it again, and record it as failed: the person may not see it.
     Drop,
 }
 
@@ -331,36 +335,36 @@ pub struct OutboxRow {
     /// Its place.
     pub id: OutboxId,
     /// The conversation that said it.
-    pub key: DialogueKey,
+    pub key: ConversationKey,
     /// The call.
     pub outgoing: Outgoing,
-    /// It was about to be sent when an instance ended, and may have been. Set only for [`IfUnsure::Drop`].
+    /// An instance ended while it was sending this row, so it may have been sent. Set only for [`IfUnsure::Drop`].
     pub was_sending: bool,
     /// When it was said.
     pub at: Millis,
 }
 
-/// A row of the outbox and what became of it.
+/// The result of sending an outbox row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settled {
     /// The row.
     pub id: OutboxId,
-    /// What became of it.
+    /// The result.
     pub outcome: Settlement,
 }
 
-/// What became of a send.
+/// The result of a send.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Settlement {
     /// It was sent.
     Sent {
-        /// The chat, its label and the message's id, to be remembered.
+        /// The chat, the label and the message id to remember.
         labelled: Option<(i64, Box<str>, i64)>,
     },
-    /// It cannot be sent; the row is kept as failed with the reason.
+    /// It cannot be sent. The row is kept as failed, with the reason.
     Failed(Box<str>),
-    /// The group became a supergroup: this row, and all later ones to `from`, go to the new chat.
+    /// The group became a supergroup: this row and all later ones to `from` go to the new chat.
     Moved {
         /// The old chat.
         from: i64,
@@ -373,7 +377,7 @@ pub enum Settlement {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TimerChange {
-    /// Sets a timer, in place of one of the same name.
+    /// Sets a timer, and replaces one of the same name.
     Set {
         /// Its name, unique in the conversation.
         name: Box<str>,
@@ -398,10 +402,10 @@ impl TimerChange {
 /// A timer in the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TimerRow {
-    /// This setting of it.
+    /// Its id.
     pub id: TimerId,
     /// Whose it is.
-    pub key: DialogueKey,
+    pub key: ConversationKey,
     /// Its name.
     pub name: Box<str>,
     /// When it fires.
@@ -410,12 +414,12 @@ pub struct TimerRow {
     pub body: Box<str>,
 }
 
-/// Work outside that a turn asks for.
+/// An effect that a turn asks for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Effect {
-    /// Which work: the name under which it is registered.
+    /// The name under which the effect is registered.
     pub kind: Box<str>,
-    /// What it needs, as JSON.
+    /// Its parameters, as JSON.
     pub body: Box<str>,
 }
 
@@ -424,22 +428,22 @@ pub struct Effect {
 pub struct EffectRow {
     /// Its id.
     pub id: EffectId,
-    /// Who asked for it.
-    pub key: DialogueKey,
-    /// The work.
+    /// The conversation that asked for it.
+    pub key: ConversationKey,
+    /// The effect.
     pub effect: Effect,
     /// When it was asked for.
     pub at: Millis,
 }
 
-/// A change of state, for the records.
+/// A change of state, for the transition record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Transition {
-    /// Where the dialogue stood; none if nothing was open.
-    pub from: Option<Place>,
-    /// Where it stands now; none if nothing is open.
-    pub to: Option<Place>,
-    /// The kind of input that moved it.
+    /// The state before; none if no dialogue was open.
+    pub from: Option<StateName>,
+    /// The state after; none if no dialogue is open.
+    pub to: Option<StateName>,
+    /// The kind of input that caused it.
     pub by: Box<str>,
     /// How long the handler took.
     pub took_us: i64,

@@ -1,13 +1,13 @@
-//! What an address says behind its `?`: read, added and taken away in one place, for all that have addresses.
+//! Settings in the query part of an address (behind `?`).
 
-/// The value of a setting of an address, if it has that.
+/// The value of a setting in an address, if it is set.
 #[must_use]
 pub fn setting(address: &str, name: &str) -> Option<String> {
     let settings = address.split_once('?').map_or("", |(_, settings)| settings);
     form_urlencoded::parse(settings.as_bytes()).find(|(found, _)| found == name).map(|(_, value)| value.into_owned())
 }
 
-/// The address with one more setting.
+/// The address with an additional setting.
 #[must_use]
 pub fn with_setting(address: &str, name: &str, value: &str) -> String {
     let is_plain = value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte));
@@ -16,12 +16,12 @@ pub fn with_setting(address: &str, name: &str, value: &str) -> String {
     format!("{address}{mark}{name}={}", if is_plain { value.to_owned() } else { spelled })
 }
 
-/// The address without a setting, and everything else as it was spelt.
+/// The address without a setting. The rest is unchanged.
 #[must_use]
 pub fn without_setting(address: &str, name: &str) -> String {
     let Some((plain, settings)) = address.split_once('?') else { return address.to_owned() };
-    let is_it = |setting: &&str| form_urlencoded::parse(setting.as_bytes()).any(|(found, _)| found == name);
-    let rest: Vec<_> = settings.split('&').filter(|setting| !is_it(setting)).collect();
+    let has_name = |setting: &&str| form_urlencoded::parse(setting.as_bytes()).any(|(found, _)| found == name);
+    let rest: Vec<_> = settings.split('&').filter(|setting| !has_name(setting)).collect();
     if rest.is_empty() { plain.to_owned() } else { format!("{plain}?{}", rest.join("&")) }
 }
 
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_added_is_found_and_can_be_taken_away() {
+    fn a_setting_can_be_added_read_and_removed() {
         for value in ["database", "/srv/bot", "/мои данные", "/50% + more & that"] {
             for address in ["redis://host", "redis://host?prefix=shop&ca=/etc/my%20ca.pem"] {
                 let more = with_setting(address, "data", value);

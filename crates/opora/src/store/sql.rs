@@ -1,14 +1,14 @@
-//! What the stores on an SQL database share.
+//! What the SQLite and PostgreSQL stores share.
 //!
-//! Operations wait in a queue and are carried out in groups: the questions of a group are asked in one query, a plan
-//! decides each operation by the answers and by what the group did before it, and all rows are written together. Here is
-//! everything of it that is not SQL, and the queries that both databases understand; `store` is the whole face. Each
-//! database keeps its own connections, its transactions, its tables, and the SQL that differs.
+//! Operations wait in a queue and run in groups (group commit). One query reads what a group needs, a plan decides each
+//! operation by that and by the operations before it, and all rows are written together. This module holds everything
+//! that is not SQL, and the queries that both databases understand. Each database has its own connections, transactions
+//! and tables, and the SQL that differs.
 
-pub(super) mod alone;
 pub(super) mod bulk;
 pub(super) mod columns;
 pub(super) mod decide;
+pub(super) mod exclusive;
 pub(super) mod facts;
 pub(super) mod failure;
 mod forget;

@@ -1,9 +1,9 @@
 //! Conversations in an SQLite file: the store for one machine.
 //!
-//! What was answered is on the disk (write-ahead log, `synchronous=FULL`), and the application's own tables can lie in
-//! the same file and commit with its turns. One connection writes and groups what waits; reads wait for nobody.
+//! A committed turn is on disk (write-ahead log, `synchronous=FULL`). The application's tables can be in the same file
+//! and commit with its turns. One connection writes, in groups; reads wait for no writer.
 //!
-//! It does not serve several machines: a file on a network drive is not safe.
+//! It does not support several machines: a file on a network drive is not safe.
 
 use std::path::Path;
 
@@ -11,18 +11,18 @@ use sqlx::{SqliteConnection, SqlitePool};
 
 use self::checkpoint::Checkpoints;
 use self::file::DatabaseFile;
-use self::opens::Finder;
+use self::opens::LookupConnection;
 use self::writer::Writer;
 use super::sent_log::{LogFiles, Logged, SentLog};
 use super::sql::queue;
 use super::sql::store::SqlStore;
 use super::sql::writers::Writers;
-use super::{Answer, Bounds, Cleaned, Epoch, Settled, Store, StoreLayer, StoreResult};
+use super::{Answer, Cleaned, CleaningLimits, Epoch, Settled, Store, StoreLayer, StoreResult};
 use crate::clock::Millis;
 
-mod alone;
 mod bulk;
 mod checkpoint;
+mod exclusive;
 mod facts;
 mod file;
 mod opens;
@@ -37,7 +37,7 @@ mod writer;
 pub(super) use self::reads::bound;
 pub use self::restore::Restored;
 
-/// Keeps everything in one SQLite file.
+/// Stores everything in one SQLite file.
 #[derive(Debug)]
 pub struct SqliteStore {
     file: DatabaseFile,
@@ -45,40 +45,41 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
-    /// Opens a database, and makes it if it is missing: readable by its owner alone, with its folder.
+    /// Opens a database, and creates it if it is missing: with its folder, and readable by its owner only.
     ///
-    /// Tables of an older version are brought up to date; those of a newer one are refused.
+    /// Tables of an older version are migrated. Tables of a newer version are refused.
     pub async fn open(path: &Path) -> StoreResult<Self> {
         let file = DatabaseFile { path: path.to_owned() };
         let connection = file.open().await?;
         Ok(Self::start(file, connection))
     }
 
-    /// Opens a database as it is, for tools beside a bot: nothing is made, and no tables are changed.
+    /// Opens a database for tools beside a bot. Creates and changes nothing.
     ///
-    /// One that is missing, or whose tables are of another version, is refused: the bot's own start brings them up to
-    /// date, and a tool must not do it beneath an older bot that still runs.
+    /// Refuses a missing database, and tables of another version: the bot migrates them when it starts, and a tool must
+    /// not do that while an older bot runs.
     pub async fn open_existing(path: &Path) -> StoreResult<Self> {
         let file = DatabaseFile { path: path.to_owned() };
         let connection = file.open_existing().await?;
         Ok(Self::start(file, connection))
     }
 
-    /// Puts a backup in the place of a database, which nobody may have open. What was there, with all that a killed process
-    /// has left beside it, is kept under another name; the backup stays as it is.
+    /// Replaces a database by a backup. No process may have the database open. The old files are kept under another
+    /// name, and the backup is not changed.
     ///
-    /// Leases are nobody's then. Epochs and versions go on above those of what was there, where it can be read.
+    /// Afterwards no lease is held. Epochs and versions continue above those of the replaced database, if it can be
+    /// read.
     pub async fn restore(backup: &Path, to: &Path) -> StoreResult<Restored> {
         restore::restore(backup, to).await
     }
 
     fn start(file: DatabaseFile, connection: SqliteConnection) -> Self {
-        let reads = reads::of(&file);
+        let reads = reads::for_file(&file);
         let checkpoints = Checkpoints::start(reads.0.clone());
         let writer = queue::start(Writer::new(file.clone(), connection, checkpoints));
         let about = format!("in the SQLite file {}: a restart loses nothing", file.path.display());
         let log = Some(LogFiles::beside(&file.path));
-        let sql = SqlStore::start(about, Writers::one(writer), Finder::of(file.clone()), reads, log);
+        let sql = SqlStore::start(about, Writers::one(writer), LookupConnection::new(file.clone()), reads, log);
         Self { sql: SentLog::around(sql), file }
     }
 }
@@ -98,10 +99,10 @@ impl StoreLayer for SqliteStore {
         &self.sql
     }
 
-    fn clean(&self, epoch: Epoch, bounds: Bounds) -> Answer<'_, Cleaned> {
+    fn clean(&self, epoch: Epoch, limits: CleaningLimits) -> Answer<'_, Cleaned> {
         Box::pin(async move {
-            let cleaned = self.inner().clean(epoch, bounds).await?;
-            if cleaned.nothing() {
+            let cleaned = self.inner().clean(epoch, limits).await?;
+            if cleaned.is_empty() {
                 self.file.empty_log().await;
             }
             Ok(cleaned)
@@ -110,9 +111,9 @@ impl StoreLayer for SqliteStore {
 
     fn forget(&self, bot: i64, user: i64, now: Millis) -> Answer<'_, u64> {
         Box::pin(async move {
-            let gone = self.inner().forget(bot, user, now).await?;
+            let removed = self.inner().forget(bot, user, now).await?;
             self.file.empty_log().await;
-            Ok(gone)
+            Ok(removed)
         })
     }
 

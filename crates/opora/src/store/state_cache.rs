@@ -1,17 +1,17 @@
-//! States that this instance has just written, so that the next turn need not ask the store.
+//! A cache of states that this instance has just written, so that the next turn need not read the store.
 //!
-//! It is only ever a shortcut: a commit compares versions, and what was changed elsewhere is read again.
+//! It is only a shortcut: a commit compares versions, and a state that was changed elsewhere is read again.
 
 use std::collections::HashMap;
 
 use parking_lot::Mutex;
 
-use crate::key::DialogueKey;
-use crate::store::{Stored, Version};
+use crate::key::ConversationKey;
+use crate::store::{StoredState, Version};
 
-type Held = (Version, Option<Stored>);
+type CachedState = (Version, Option<StoredState>);
 
-/// The states used last, about as many as it was made for: two generations, of which the older one is dropped whole.
+/// The states used last, up to about `limit`, in two generations; the older one is dropped as a whole.
 #[derive(Debug)]
 pub(crate) struct StateCache {
     generations: Mutex<Generations>,
@@ -20,8 +20,8 @@ pub(crate) struct StateCache {
 
 #[derive(Debug, Default)]
 struct Generations {
-    young: HashMap<DialogueKey, Held>,
-    old: HashMap<DialogueKey, Held>,
+    young: HashMap<ConversationKey, CachedState>,
+    old: HashMap<ConversationKey, CachedState>,
 }
 
 impl StateCache {
@@ -29,13 +29,13 @@ impl StateCache {
         Self { generations: Mutex::default(), limit: limit / 2 }
     }
 
-    /// Takes a state out: a turn that fails must not leave it here.
-    pub(crate) fn take(&self, key: &DialogueKey) -> Option<Held> {
+    /// Removes and returns a state: a turn that fails must not leave it here.
+    pub(crate) fn take(&self, key: &ConversationKey) -> Option<CachedState> {
         let mut generations = self.generations.lock();
         generations.young.remove(key).or_else(|| generations.old.remove(key))
     }
 
-    pub(crate) fn put(&self, key: &DialogueKey, version: Version, stored: Option<Stored>) {
+    pub(crate) fn put(&self, key: &ConversationKey, version: Version, stored: Option<StoredState>) {
         if self.limit == 0 {
             return;
         }
@@ -46,13 +46,13 @@ impl StateCache {
         generations.young.insert(key.clone(), (version, stored));
     }
 
-    pub(crate) fn forget(&self, key: &DialogueKey) {
+    pub(crate) fn forget(&self, key: &ConversationKey) {
         drop(self.take(key));
     }
 
-    /// Forgets a bot's conversations of which nothing is open.
+    /// Removes a bot's ended conversations.
     pub(crate) fn forget_ended(&self, bot: i64) {
-        let stays = |key: &DialogueKey, (_, stored): &mut Held| key.bot != bot || stored.is_some();
+        let stays = |key: &ConversationKey, (_, stored): &mut CachedState| key.bot != bot || stored.is_some();
         let mut generations = self.generations.lock();
         generations.young.retain(stays);
         generations.old.retain(stays);
@@ -68,9 +68,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_holds_the_states_used_last_and_no_more_than_it_may() {
+    fn the_cache_holds_the_latest_states_up_to_its_limit() {
         let cache = StateCache::new(100);
-        let key = |user| DialogueKey::private(1, user);
+        let key = |user| ConversationKey::private(1, user);
         for user in 0..1000 {
             cache.put(&key(user), Version(user), None);
         }

@@ -1,7 +1,7 @@
-//! What a failure of TLS means, and what to do about it, in words.
+//! Explains TLS failures: what failed and what to do about it.
 //!
-//! The libraries hand such a failure on within errors of their own; here it is found in them. Nothing of it is retried:
-//! a certificate that does not fit now does not fit later.
+//! Libraries wrap a TLS error in errors of their own; this module finds it there. TLS failures are not retried: a
+//! certificate that does not fit now will not fit later.
 
 use std::error::Error;
 use std::io;
@@ -9,21 +9,21 @@ use std::sync::Arc;
 
 use rustls::{AlertDescription, CertificateError, Error as TlsError, InvalidMessage};
 
-/// How an address names the files of TLS.
+/// The names of an address's TLS settings, for messages.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Settings {
+pub(super) struct TlsSettingNames {
     /// The setting that names the authority's certificate.
     pub(super) authority: &'static str,
-    /// The settings that name our own certificate and its key.
+    /// The settings that name the client certificate and its key.
     pub(super) own: &'static str,
 }
 
-/// What failed; none if it was not TLS.
-pub(super) fn in_words(error: &(dyn Error + 'static), settings: Settings) -> Option<String> {
-    let Settings { authority, own } = settings;
-    let error = found(error)?;
+/// What failed. `None` if it was not TLS.
+pub(super) fn describe_error(error: &(dyn Error + 'static), settings: TlsSettingNames) -> Option<String> {
+    let TlsSettingNames { authority, own } = settings;
+    let error = find_tls_error(error)?;
     Some(match error {
-        // A bad signature is that of another authority with the same name, such as the former one.
+        // A bad signature: another authority with the same name, such as the former one.
         TlsError::InvalidCertificate(CertificateError::UnknownIssuer | CertificateError::BadSignature) => format!(
             "its certificate was issued by an authority that is not trusted here; `{authority}=<file>` in the address \
              names the certificate of the right one"
@@ -32,8 +32,8 @@ pub(super) fn in_words(error: &(dyn Error + 'static), settings: Settings) -> Opt
             why @ (CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. }),
         ) => format!("its certificate is for another host than the address names: {why}"),
         TlsError::InvalidCertificate(why) => format!("its certificate cannot be accepted: {why}"),
-        TlsError::InvalidMessage(InvalidMessage::InvalidContentType) => "it does not speak TLS there".to_owned(),
-        TlsError::AlertReceived(alert) if is_about_us(*alert) => {
+        TlsError::InvalidMessage(InvalidMessage::InvalidContentType) => "it does not expect TLS there".to_owned(),
+        TlsError::AlertReceived(alert) if is_about_client_certificate(*alert) => {
             format!(
                 "it does not accept our certificate, or wants one and got none ({alert:?}): {own} in the address name it"
             )
@@ -42,9 +42,9 @@ pub(super) fn in_words(error: &(dyn Error + 'static), settings: Settings) -> Opt
     })
 }
 
-fn is_about_us(alert: AlertDescription) -> bool {
+fn is_about_client_certificate(alert: AlertDescription) -> bool {
     use AlertDescription as Alert;
-    let about_us = [
+    let codes = [
         Alert::CertificateRequired,
         Alert::BadCertificate,
         Alert::UnsupportedCertificate,
@@ -56,39 +56,39 @@ fn is_about_us(alert: AlertDescription) -> bool {
         Alert::DecryptError,
         Alert::NoCertificate,
     ];
-    about_us.contains(&alert)
+    codes.contains(&alert)
 }
 
-fn found<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e TlsError> {
+fn find_tls_error<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e TlsError> {
     if let Some(tls) = error.downcast_ref::<TlsError>() {
         return Some(tls);
     }
-    // These two tell the source of what they carry, and pass over what they carry themselves.
+    // `source()` of these two skips the error that they wrap.
     if let Some(io) = error.downcast_ref::<io::Error>() {
-        return found(io.get_ref()?);
+        return find_tls_error(io.get_ref()?);
     }
     if let Some(shared) = error.downcast_ref::<Arc<dyn Error + Send + Sync>>() {
-        return found(&**shared);
+        return find_tls_error(&**shared);
     }
-    found(error.source()?)
+    find_tls_error(error.source()?)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const SETTINGS: Settings = Settings { authority: "ca", own: "`cert` and `key`" };
+    const SETTINGS: TlsSettingNames = TlsSettingNames { authority: "ca", own: "`cert` and `key`" };
 
     #[test]
-    fn a_failure_is_found_within_others_and_what_is_none_is_left_alone() {
+    fn a_tls_error_is_found_inside_other_errors() {
         let failure = || TlsError::InvalidCertificate(CertificateError::UnknownIssuer);
         let shared: Arc<dyn Error + Send + Sync> = Arc::new(io::Error::other(failure()));
         let wrapped = redis::RedisError::from(io::Error::other(failure()));
         let within: [&(dyn Error + 'static); 4] = [&failure(), &io::Error::other(failure()), &shared, &wrapped];
         for error in within {
-            assert!(in_words(error, SETTINGS).is_some_and(|words| words.contains("`ca=<file>`")), "{error}");
+            assert!(describe_error(error, SETTINGS).is_some_and(|words| words.contains("`ca=<file>`")), "{error}");
         }
-        assert_eq!(in_words(&io::Error::from(io::ErrorKind::ConnectionRefused), SETTINGS), None);
+        assert_eq!(describe_error(&io::Error::from(io::ErrorKind::ConnectionRefused), SETTINGS), None);
     }
 
     #[test]
@@ -96,8 +96,8 @@ mod tests {
         let name = TlsError::InvalidCertificate(CertificateError::NotValidForName);
         let wanted = TlsError::AlertReceived(AlertDescription::CertificateRequired);
         let plain = TlsError::InvalidMessage(InvalidMessage::InvalidContentType);
-        for (error, words) in [(name, "another host"), (wanted, "`cert` and `key`"), (plain, "does not speak TLS")] {
-            assert!(in_words(&error, SETTINGS).is_some_and(|told| told.contains(words)), "{error}");
+        for (error, words) in [(name, "another host"), (wanted, "`cert` and `key`"), (plain, "does not expect TLS")] {
+            assert!(describe_error(&error, SETTINGS).is_some_and(|message| message.contains(words)), "{error}");
         }
     }
 }

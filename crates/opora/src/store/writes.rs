@@ -4,11 +4,11 @@ use std::fmt;
 
 use futures_util::future::BoxFuture;
 
-/// The database connection of a commit. What is written through it commits with the turn.
+/// The database connection of a commit. Writes through it commit with the turn.
 #[derive(Debug)]
 pub struct Database<'c>(Connection<'c>);
 
-/// Which database it is.
+/// A connection to either database.
 #[derive(Debug)]
 pub(super) enum Connection<'c> {
     Sqlite(&'c mut sqlx::SqliteConnection),
@@ -28,7 +28,7 @@ impl<'c> Database<'c> {
         Self(Connection::Postgres(postgres))
     }
 
-    /// Whether the application's tables are in PostgreSQL, for applications that run on either database.
+    /// Whether the tables are in PostgreSQL, for applications that run on both databases.
     #[must_use]
     pub fn is_postgres(&self) -> bool {
         !matches!(self.0, Connection::Sqlite(_))
@@ -37,7 +37,7 @@ impl<'c> Database<'c> {
     /// The connection, for queries of [`sqlx`]. Begin no transaction on it and end none: the commit does.
     ///
     /// # Panics
-    /// If the tables are not in SQLite. The turn fails then, and the store goes on.
+    /// If the tables are not in SQLite. Then the turn fails, and the store continues.
     pub fn sqlite(&mut self) -> &mut sqlx::SqliteConnection {
         match &mut self.0 {
             Connection::Sqlite(sqlite) => sqlite,
@@ -49,7 +49,7 @@ impl<'c> Database<'c> {
     /// The connection, for queries of [`sqlx`]. Begin no transaction on it and end none: the commit does.
     ///
     /// # Panics
-    /// If the tables are not in PostgreSQL. The turn fails then, and the store goes on.
+    /// If the tables are not in PostgreSQL. Then the turn fails, and the store continues.
     #[cfg(feature = "postgres")]
     pub fn postgres(&mut self) -> &mut sqlx::PgConnection {
         match &mut self.0 {
@@ -58,14 +58,14 @@ impl<'c> Database<'c> {
         }
     }
 
-    /// The connection, whichever database it is.
+    /// The connection to either database.
     pub(super) fn connection(&mut self) -> &mut Connection<'c> {
         &mut self.0
     }
 }
 
-/// A "no" of the application's writes: the slot is full, the plan is used. The turn leaves nothing, and its handler is
-/// asked again with this reason at hand.
+/// A refusal by the application's writes, such as a full slot. Nothing of the turn is stored, and its handler runs
+/// again with this reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal(pub String);
 
@@ -82,13 +82,13 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// Why the application's writes did not happen.
+/// Why the application's writes did not commit.
 #[derive(Debug)]
 pub enum WriteError {
-    /// The application said no.
+    /// The application refused.
     Refused(Refusal),
-    /// A statement failed: the turn fails and is run again, some times. While the disk is full, the database is
-    /// locked or its server is away, it waits instead.
+    /// A statement failed: the turn fails and is retried a few times. It waits instead while the disk is full, the
+    /// database is locked or its server is away.
     Failed(super::BoxError),
 }
 
@@ -100,7 +100,7 @@ impl<E: std::error::Error + Send + Sync + 'static> From<E> for WriteError {
 
 type Run = Box<dyn for<'c> FnOnce(&'c mut Database<'_>) -> BoxFuture<'c, Result<(), WriteError>> + Send>;
 
-/// What the application writes in a turn: SQL only, and short, for all writers wait for it.
+/// The application's writes in a turn. SQL only, and short, because all writers wait for it.
 pub struct DomainWrites(Run);
 
 impl DomainWrites {
@@ -112,7 +112,7 @@ impl DomainWrites {
         Self(Box::new(run))
     }
 
-    /// Carries the writes out; for stores, within a savepoint.
+    /// Runs the writes; for stores, within a savepoint.
     pub async fn run(self, database: &mut Database<'_>) -> Result<(), WriteError> {
         (self.0)(database).await
     }

@@ -1,4 +1,4 @@
-//! Media that are sent as one group.
+//! Media that are sent as one album.
 
 use frankenstein::ParseMode;
 use serde::Serialize;
@@ -8,7 +8,7 @@ use super::say::{SayError, check_length};
 use super::text::MAX_CAPTION_UNITS;
 use crate::store::Upload;
 
-/// A medium of an album.
+/// An item of an album.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AlbumItem {
     kind: &'static str,
@@ -30,19 +30,19 @@ impl AlbumItem {
         Self { kind: "video", ..Self::photo(file) }
     }
 
-    /// Any file; goes with files only.
+    /// Any file. An album of files has only files.
     #[must_use]
     pub fn document(file: FileRef) -> Self {
         Self { kind: "document", ..Self::photo(file) }
     }
 
-    /// Music; goes with music only.
+    /// Music. An album of music has only music.
     #[must_use]
     pub fn audio(file: FileRef) -> Self {
         Self { kind: "audio", ..Self::photo(file) }
     }
 
-    /// The medium's caption.
+    /// Sets the caption.
     #[must_use]
     pub fn caption(mut self, caption: impl Into<String>) -> Self {
         self.caption = Some(caption.into());
@@ -63,7 +63,7 @@ impl AlbumItem {
     }
 }
 
-/// A medium as Telegram's parameters spell it.
+/// An item as Telegram's parameters have it.
 #[derive(Serialize)]
 pub(super) struct AlbumParameter {
     #[serde(rename = "type")]

@@ -1,4 +1,4 @@
-//! Buttons under messages, and keyboards in place of the person's own.
+//! Inline buttons under messages, and reply keyboards.
 
 use frankenstein::types::ReplyMarkup;
 use serde::Serialize;
@@ -12,11 +12,11 @@ use super::text::MAX_CALLBACK_BYTES;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Button {
     text: String,
-    does: Does,
+    action: ButtonAction,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Does {
+enum ButtonAction {
     Data { data: String, tagged: bool, repeatable: bool },
     Url(String),
     Text,
@@ -25,47 +25,47 @@ enum Does {
 }
 
 impl Button {
-    /// A button that belongs to the turn that says it: used up by one press, and stale once the dialogue has moved on.
+    /// A button with a tag: it works for one press, and only until the dialogue goes to another state.
     pub fn new(text: impl Into<String>, data: impl Into<String>) -> Self {
-        Self { text: text.into(), does: Does::Data { data: data.into(), tagged: true, repeatable: false } }
+        Self { text: text.into(), action: ButtonAction::Data { data: data.into(), tagged: true, repeatable: false } }
     }
 
-    /// A button without a tag: it is judged by the dialogue's state alone, whenever it is pressed.
+    /// A button without a tag: it works at any time, if a handler takes its data then.
     pub fn raw(text: impl Into<String>, data: impl Into<String>) -> Self {
-        Self { text: text.into(), does: Does::Data { data: data.into(), tagged: false, repeatable: false } }
+        Self { text: text.into(), action: ButtonAction::Data { data: data.into(), tagged: false, repeatable: false } }
     }
 
-    /// A button that opens an address.
+    /// A button that opens a URL.
     pub fn url(text: impl Into<String>, url: impl Into<String>) -> Self {
-        Self { text: text.into(), does: Does::Url(url.into()) }
+        Self { text: text.into(), action: ButtonAction::Url(url.into()) }
     }
 
     /// A key that sends its text; for keyboards.
     pub fn text(text: impl Into<String>) -> Self {
-        Self { text: text.into(), does: Does::Text }
+        Self { text: text.into(), action: ButtonAction::Text }
     }
 
     /// A key that shares the person's phone number; for keyboards in private chats.
     pub fn contact(text: impl Into<String>) -> Self {
-        Self { text: text.into(), does: Does::Contact }
+        Self { text: text.into(), action: ButtonAction::Contact }
     }
 
     /// A key that shares the person's position; for keyboards in private chats.
     pub fn location(text: impl Into<String>) -> Self {
-        Self { text: text.into(), does: Does::Location }
+        Self { text: text.into(), action: ButtonAction::Location }
     }
 
-    /// One press does not use the button up.
+    /// The button works for more than one press.
     #[must_use]
     pub fn repeatable(mut self) -> Self {
-        if let Does::Data { repeatable, .. } = &mut self.does {
+        if let ButtonAction::Data { repeatable, .. } = &mut self.action {
             *repeatable = true;
         }
         self
     }
 }
 
-/// A keyboard in place of the person's own.
+/// A reply keyboard.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Keyboard {
     rows: Vec<Vec<Button>>,
@@ -80,21 +80,21 @@ impl Keyboard {
         Self { rows: rows.into_iter().map(|row| row.into_iter().collect()).collect(), ..Self::default() }
     }
 
-    /// Goes away after one key.
+    /// Hides the keyboard after one key.
     #[must_use]
     pub fn one_time(mut self) -> Self {
         self.one_time = true;
         self
     }
 
-    /// Stays when the person's own keyboard is hidden.
+    /// Keeps the keyboard visible when the regular keyboard is hidden.
     #[must_use]
     pub fn persistent(mut self) -> Self {
         self.persistent = true;
         self
     }
 
-    /// What the empty field of entry shows.
+    /// Sets the placeholder of the input field.
     #[must_use]
     pub fn placeholder(mut self, text: impl Into<String>) -> Self {
         self.placeholder = Some(text.into());
@@ -102,7 +102,7 @@ impl Keyboard {
     }
 }
 
-/// What goes into `reply_markup`.
+/// The value of `reply_markup`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) enum Markup {
     #[default]
@@ -111,7 +111,7 @@ pub(super) enum Markup {
     Keyboard(Keyboard),
     RemoveKeyboard,
     ForceReply,
-    Given(Box<ReplyMarkup>),
+    Custom(Box<ReplyMarkup>),
 }
 
 impl Markup {
@@ -119,22 +119,22 @@ impl Markup {
         Self::Inline(rows.into_iter().map(|row| row.into_iter().collect()).collect())
     }
 
-    /// Takes the tags off: nobody's turn says this.
+    /// Removes the tags, for messages that no turn sends.
     pub fn untag(&mut self) {
         let Self::Inline(rows) = self else { return };
         for button in rows.iter_mut().flatten() {
-            if let Does::Data { tagged, .. } = &mut button.does {
+            if let ButtonAction::Data { tagged, .. } = &mut button.action {
                 *tagged = false;
             }
         }
     }
 
-    /// What the parameters hold, checked; none if there is nothing.
-    pub fn tagged(&self, tag: Tag) -> Result<Option<Tagged<'_>>, SayError> {
+    /// The checked markup with its tags. None if there is no markup.
+    pub fn tagged(&self, tag: Tag) -> Result<Option<TaggedMarkup<'_>>, SayError> {
         let tagged = match self {
             Self::None => return Ok(None),
-            Self::Inline(_) => Tagged { markup: self, once: tag.put(""), repeatable: tag.put_repeatable("") },
-            _ => Tagged { markup: self, once: String::new(), repeatable: String::new() },
+            Self::Inline(_) => TaggedMarkup { markup: self, once: tag.apply(""), repeatable: tag.apply_repeatable("") },
+            _ => TaggedMarkup { markup: self, once: String::new(), repeatable: String::new() },
         };
         tagged.check()?;
         Ok(Some(tagged))
@@ -143,13 +143,13 @@ impl Markup {
 
 /// A markup with the tags of its buttons.
 #[derive(Debug)]
-pub(super) struct Tagged<'a> {
+pub(super) struct TaggedMarkup<'a> {
     markup: &'a Markup,
     once: String,
     repeatable: String,
 }
 
-impl Tagged<'_> {
+impl TaggedMarkup<'_> {
     fn prefix(&self, tagged: bool, repeatable: bool) -> &str {
         match (tagged, repeatable) {
             (false, _) => "",
@@ -162,18 +162,18 @@ impl Tagged<'_> {
         let (rows, inline) = match self.markup {
             Markup::Inline(rows) => (rows, true),
             Markup::Keyboard(keyboard) => (&keyboard.rows, false),
-            Markup::Given(given) => return if has_texts(given) { Ok(()) } else { Err(SayError::EmptyButton) },
+            Markup::Custom(markup) => return if has_texts(markup) { Ok(()) } else { Err(SayError::EmptyButton) },
             _ => return Ok(()),
         };
         for button in rows.iter().flatten() {
             if button.text.is_empty() {
                 return Err(SayError::EmptyButton);
             }
-            let fits = matches!(button.does, Does::Data { .. } | Does::Url(_)) == inline;
-            if !fits {
+            let is_inline_button = matches!(button.action, ButtonAction::Data { .. } | ButtonAction::Url(_));
+            if is_inline_button != inline {
                 return Err(SayError::WrongButton(button.text.clone()));
             }
-            if let Does::Data { data, tagged, repeatable } = &button.does {
+            if let ButtonAction::Data { data, tagged, repeatable } = &button.action {
                 let bytes = self.prefix(*tagged, *repeatable).len() + data.len();
                 if bytes > MAX_CALLBACK_BYTES || bytes == 0 {
                     return Err(SayError::ButtonData { button: button.text.clone(), bytes });
@@ -184,9 +184,9 @@ impl Tagged<'_> {
     }
 }
 
-/// Whether every button of a given keyboard has a text.
-fn has_texts(given: &ReplyMarkup) -> bool {
-    match given {
+/// Whether every button has a text.
+fn has_texts(markup: &ReplyMarkup) -> bool {
+    match markup {
         ReplyMarkup::InlineKeyboardMarkup(markup) => {
             markup.inline_keyboard.iter().flatten().all(|button| !button.text.is_empty())
         }
@@ -197,9 +197,9 @@ fn has_texts(given: &ReplyMarkup) -> bool {
     }
 }
 
-impl Serialize for Tagged<'_> {
+impl Serialize for TaggedMarkup<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if let Markup::Given(markup) = self.markup {
+        if let Markup::Custom(markup) = self.markup {
             return markup.serialize(serializer);
         }
         let mut map = serializer.serialize_map(None)?;
@@ -220,7 +220,7 @@ impl Serialize for Tagged<'_> {
             }
             Markup::RemoveKeyboard => map.serialize_entry("remove_keyboard", &true)?,
             Markup::ForceReply => map.serialize_entry("force_reply", &true)?,
-            Markup::None | Markup::Given(_) => {}
+            Markup::None | Markup::Custom(_) => {}
         }
         map.end()
     }
@@ -228,7 +228,7 @@ impl Serialize for Tagged<'_> {
 
 struct Rows<'a> {
     rows: &'a [Vec<Button>],
-    tagged: &'a Tagged<'a>,
+    tagged: &'a TaggedMarkup<'a>,
 }
 
 impl Serialize for Rows<'_> {
@@ -243,33 +243,33 @@ impl Serialize for Rows<'_> {
 
 struct Row<'a> {
     row: &'a [Button],
-    tagged: &'a Tagged<'a>,
+    tagged: &'a TaggedMarkup<'a>,
 }
 
 impl Serialize for Row<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.row.iter().map(|button| One { button, tagged: self.tagged }))
+        serializer.collect_seq(self.row.iter().map(|button| ButtonParameter { button, tagged: self.tagged }))
     }
 }
 
-struct One<'a> {
+struct ButtonParameter<'a> {
     button: &'a Button,
-    tagged: &'a Tagged<'a>,
+    tagged: &'a TaggedMarkup<'a>,
 }
 
-impl Serialize for One<'_> {
+impl Serialize for ButtonParameter<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("text", &self.button.text)?;
-        match &self.button.does {
-            Does::Data { data, tagged, repeatable } => {
+        match &self.button.action {
+            ButtonAction::Data { data, tagged, repeatable } => {
                 let prefix = self.tagged.prefix(*tagged, *repeatable);
                 map.serialize_entry("callback_data", &format_args!("{prefix}{data}"))?;
             }
-            Does::Url(url) => map.serialize_entry("url", url)?,
-            Does::Text => {}
-            Does::Contact => map.serialize_entry("request_contact", &true)?,
-            Does::Location => map.serialize_entry("request_location", &true)?,
+            ButtonAction::Url(url) => map.serialize_entry("url", url)?,
+            ButtonAction::Text => {}
+            ButtonAction::Contact => map.serialize_entry("request_contact", &true)?,
+            ButtonAction::Location => map.serialize_entry("request_location", &true)?,
         }
         map.end()
     }

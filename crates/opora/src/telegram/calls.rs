@@ -1,4 +1,4 @@
-//! Calls that show no message of their own, and any other call.
+//! Calls other than sending and editing a message.
 
 use std::path::PathBuf;
 
@@ -12,22 +12,22 @@ use super::tag::Tag;
 use super::text::MAX_CALLBACK_ANSWER_CHARS;
 use crate::store::{IfUnsure, Outgoing, Upload};
 
-/// Takes a message back.
+/// Deletes a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delete(Target);
 
 impl Delete {
-    /// The message with this id, or the last one under this label. One that is gone already counts as deleted.
+    /// Deletes the message with this id, or the last one with this label. It may be gone already.
     pub fn message(target: impl Into<Target>) -> Self {
         Self(target.into())
     }
 }
 
 impl IntoOutgoing for Delete {
-    fn into_outgoing(self, place: &Destination, _: &Tag) -> Result<Outgoing, SayError> {
-        // Deleting knows no business connection.
-        let (params, edits_label) = self.0.write(Params::new(64).put("chat_id", &place.chat));
-        let call = params.call(Some(place.chat), "deleteMessage", Vec::new())?;
+    fn into_outgoing(self, destination: &Destination, _: &Tag) -> Result<Outgoing, SayError> {
+        // `deleteMessage` has no business connection.
+        let (params, edits_label) = self.0.write(Params::new(64).put("chat_id", &destination.chat));
+        let call = params.call(Some(destination.chat), "deleteMessage", Vec::new())?;
         Ok(Outgoing { edits_label, ..call })
     }
 }
@@ -45,12 +45,12 @@ impl Action {
 }
 
 impl IntoOutgoing for Action {
-    fn into_outgoing(self, place: &Destination, _: &Tag) -> Result<Outgoing, SayError> {
-        Params::to(place, 32).put("action", &self.0).call(Some(place.chat), "sendChatAction", Vec::new())
+    fn into_outgoing(self, destination: &Destination, _: &Tag) -> Result<Outgoing, SayError> {
+        Params::to(destination, 32).put("action", &self.0).call(Some(destination.chat), "sendChatAction", Vec::new())
     }
 }
 
-/// The answer to a pressed button: it stops the button's waiting sign. Goes at once, outside of order and limits.
+/// The answer to a pressed button. It stops the button's spinner, and is sent at once, outside of order and limits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnswerCallback {
     query: String,
@@ -59,7 +59,7 @@ pub struct AnswerCallback {
 }
 
 impl AnswerCallback {
-    /// Answers this callback query with nothing to show.
+    /// Answers this callback query without a text.
     pub fn new(query: impl Into<String>) -> Self {
         Self { query: query.into(), text: None, alert: false }
     }
@@ -81,10 +81,10 @@ impl AnswerCallback {
 
 impl IntoOutgoing for AnswerCallback {
     fn into_outgoing(self, _: &Destination, _: &Tag) -> Result<Outgoing, SayError> {
-        let over =
+        let is_too_long =
             |text: &String| text.len() > MAX_CALLBACK_ANSWER_CHARS && text.chars().count() > MAX_CALLBACK_ANSWER_CHARS;
-        if self.text.as_ref().is_some_and(over) {
-            return Err(SayError::TooLong { most: MAX_CALLBACK_ANSWER_CHARS });
+        if self.text.as_ref().is_some_and(is_too_long) {
+            return Err(SayError::TooLong { max: MAX_CALLBACK_ANSWER_CHARS });
         }
         let params = Params::new(64).put("callback_query_id", &self.query).put_some("text", self.text.as_ref());
         params.put_if("show_alert", self.alert).call(None, "answerCallbackQuery", Vec::new())
@@ -111,8 +111,8 @@ pub struct Raw {
 }
 
 impl Raw {
-    /// A method with its parameters, such as frankenstein's types. A numeric `chat_id` among them gives the order;
-    /// without one the call goes at once, outside of order and limits.
+    /// A method with its parameters, such as frankenstein's types. With a numeric `chat_id` it is sent in the order of
+    /// that chat; without one it is sent at once, outside of order and limits.
     pub fn new(method: impl Into<Box<str>>, parameters: &impl Serialize) -> Result<Self, SayError> {
         #[derive(Deserialize)]
         struct Chat {
@@ -127,7 +127,7 @@ impl Raw {
         Ok(Self { method, body, chat, uploads: Vec::new(), label: None, if_unsure: IfUnsure::Resend })
     }
 
-    /// A file on disk that the parameters refer to as `attach://name`.
+    /// Adds a file on disk. The parameters refer to it as `attach://name`.
     #[must_use]
     pub fn upload(mut self, name: impl Into<Box<str>>, path: impl Into<PathBuf>) -> Self {
         let name = name.into();
@@ -137,14 +137,14 @@ impl Raw {
         self
     }
 
-    /// Remembers the sent message under a name.
+    /// Sets the label of the sent message.
     #[must_use]
     pub fn label(mut self, label: impl Into<Box<str>>) -> Self {
         self.label = Some(label.into());
         self
     }
 
-    /// Rather not at all than twice, when a connection breaks in the act of sending.
+    /// Drops the call if it is unknown whether it was sent, instead of sending it again.
     #[must_use]
     pub fn drop_if_unsure(mut self) -> Self {
         self.if_unsure = IfUnsure::Drop;

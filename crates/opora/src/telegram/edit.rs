@@ -1,4 +1,4 @@
-//! Changes to messages that were sent.
+//! Edits of sent messages.
 
 use frankenstein::ParseMode;
 
@@ -9,12 +9,12 @@ use super::tag::Tag;
 use super::text::{MAX_CAPTION_UNITS, MAX_TEXT_UNITS};
 use crate::store::Outgoing;
 
-/// Which message is meant.
+/// The message to edit or delete.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// The one with this id.
+    /// The message with this id.
     Message(i64),
-    /// The one that was last sent to this chat under this label.
+    /// The last message that was sent to this chat with this label.
     Label(Box<str>),
 }
 
@@ -37,7 +37,7 @@ impl From<&str> for Target {
 }
 
 impl Target {
-    /// The message's id into the parameters; a label stays for the courier, who knows what was sent.
+    /// Writes the message id into the parameters, or returns the label, which the courier looks up.
     pub(super) fn write(self, params: Params) -> (Params, Option<Box<str>>) {
         match self {
             Self::Message(id) => (params.put("message_id", &id), None),
@@ -46,11 +46,11 @@ impl Target {
     }
 }
 
-/// A change of a message.
+/// An edit of a message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Edit {
     target: Target,
-    what: What,
+    part: EditedPart,
     text: String,
     mode: Option<ParseMode>,
     markup: Markup,
@@ -58,26 +58,26 @@ pub struct Edit {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum What {
+enum EditedPart {
     Text,
     Caption,
     Markup,
 }
 
 impl Edit {
-    /// A new text.
+    /// Sets a new text.
     pub fn text(target: impl Into<Target>, text: impl Into<String>) -> Self {
-        Self::new(target.into(), What::Text, text.into())
+        Self::new(target.into(), EditedPart::Text, text.into())
     }
 
-    /// A new caption.
+    /// Sets a new caption.
     pub fn caption(target: impl Into<Target>, caption: impl Into<String>) -> Self {
-        Self::new(target.into(), What::Caption, caption.into())
+        Self::new(target.into(), EditedPart::Caption, caption.into())
     }
 
-    /// New buttons, or none, under the same content.
+    /// Sets new buttons, or removes them, and keeps the content.
     pub fn markup(target: impl Into<Target>) -> Self {
-        Self::new(target.into(), What::Markup, String::new())
+        Self::new(target.into(), EditedPart::Markup, String::new())
     }
 
     /// The text is Telegram's HTML.
@@ -94,43 +94,43 @@ impl Edit {
         self
     }
 
-    /// Rows of buttons; without them an edit takes the buttons away.
+    /// Sets rows of buttons. Without them, an edit removes the buttons.
     #[must_use]
     pub fn buttons<Row: IntoIterator<Item = Button>>(mut self, rows: impl IntoIterator<Item = Row>) -> Self {
         self.markup = Markup::inline(rows);
         self
     }
 
-    /// Without a preview of links.
+    /// Disables the preview of links.
     #[must_use]
     pub fn no_preview(mut self) -> Self {
         self.no_preview = true;
         self
     }
 
-    fn new(target: Target, what: What, text: String) -> Self {
-        Self { target, what, text, mode: None, markup: Markup::None, no_preview: false }
+    fn new(target: Target, part: EditedPart, text: String) -> Self {
+        Self { target, part, text, mode: None, markup: Markup::None, no_preview: false }
     }
 }
 
 impl IntoOutgoing for Edit {
-    fn into_outgoing(self, place: &Destination, tag: &Tag) -> Result<Outgoing, SayError> {
-        let (method, field, most) = match self.what {
-            What::Text if self.text.trim_ascii().is_empty() => return Err(SayError::Empty),
-            What::Text => ("editMessageText", Some("text"), MAX_TEXT_UNITS),
-            What::Caption => ("editMessageCaption", Some("caption"), MAX_CAPTION_UNITS),
-            What::Markup => ("editMessageReplyMarkup", None, 0),
+    fn into_outgoing(self, destination: &Destination, tag: &Tag) -> Result<Outgoing, SayError> {
+        let (method, field, max) = match self.part {
+            EditedPart::Text if self.text.trim_ascii().is_empty() => return Err(SayError::Empty),
+            EditedPart::Text => ("editMessageText", Some("text"), MAX_TEXT_UNITS),
+            EditedPart::Caption => ("editMessageCaption", Some("caption"), MAX_CAPTION_UNITS),
+            EditedPart::Markup => ("editMessageReplyMarkup", None, 0),
         };
-        check_length(&self.text, self.mode, most)?;
+        check_length(&self.text, self.mode, max)?;
         let markup = self.markup.tagged(*tag)?;
-        let (mut params, edits_label) = self.target.write(Params::within(place, self.text.len()));
+        let (mut params, edits_label) = self.target.write(Params::within(destination, self.text.len()));
         if let Some(field) = field {
             params = params.put(field, &self.text).put_some("parse_mode", self.mode.as_ref());
         }
         let params = params
             .put_some("link_preview_options", self.no_preview.then_some(&NO_PREVIEW))
             .put_some("reply_markup", markup.as_ref());
-        let call = params.call(Some(place.chat), method, Vec::new())?;
+        let call = params.call(Some(destination.chat), method, Vec::new())?;
         Ok(Outgoing { edits_label, ..call })
     }
 }

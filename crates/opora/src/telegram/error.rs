@@ -1,40 +1,40 @@
-//! What Telegram's refusals mean, by what the caller does next.
+//! Errors of calls, by what the caller does next.
 //!
-//! Telegram has few codes and tells its reasons in words, so the words are read here and nowhere else.
+//! Telegram has few codes and gives its reasons in English. Only this module parses those texts.
 
 use serde::Deserialize;
 
-/// Why a call gave no result. No text in it holds the bot's token.
+/// Why a call failed. No text in it contains the bot's token.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ApiError {
-    /// No connection was made: it surely was not sent. Try again.
+    /// No connection was made. It was certainly not sent: retry.
     #[error("not sent: {0}")]
     NotSent(Box<str>),
-    /// The request was written and no whole answer came: nobody can say whether it took effect.
+    /// The request was sent, but no complete answer came. It is unknown whether it took effect.
     #[error("unsure whether it was sent: {0}")]
     Unsure(Box<str>),
-    /// Too many requests: not sent, and not to be tried before so many seconds are over.
+    /// Too many requests. Not sent: retry after this time.
     #[error("too many requests: retry after {seconds} s")]
     RetryAfter {
         /// How long to wait.
         seconds: u32,
     },
-    /// Telegram answered that it cannot just now: most likely not sent. Try again.
+    /// A failure of Telegram itself. Most likely not sent: retry.
     #[error("{code} {description}")]
     Busy {
         /// 500 and above.
         code: u16,
-        /// Telegram's words.
+        /// Telegram's description.
         description: Box<str>,
     },
-    /// Telegram said no: surely not sent, and the same call will be refused again.
+    /// Telegram refused the call. Not sent, and the same call would be refused again.
     #[error("{code} {description}")]
     Refused {
-        /// Telegram's code; 0 if the call could not even be put together.
+        /// Telegram's code; 0 if the call could not be built.
         code: u16,
-        /// Telegram's words.
+        /// Telegram's description.
         description: Box<str>,
-        /// What they mean.
+        /// The kind of refusal.
         kind: RefusalKind,
     },
 }
@@ -49,9 +49,8 @@ impl ApiError {
         }
     }
 
-    /// Whether the same call may be taken later, though Telegram said no: it could not look a webhook's host up just
-    /// now.
-    pub(crate) fn passes(&self) -> bool {
+    /// Whether the same call may succeed later. Of refusals only one may: Telegram could not resolve a webhook's host.
+    pub(crate) fn is_transient(&self) -> bool {
         match self {
             Self::Refused { description, .. } => description.to_ascii_lowercase().contains("temporary failure"),
             _ => true,
@@ -62,7 +61,7 @@ impl ApiError {
 /// What a refusal means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RefusalKind {
-    /// The person blocked the bot or is gone, or the bot was put out of the group: nothing reaches this chat.
+    /// The person blocked the bot or deleted the account, or the bot was removed from the group.
     Blocked,
     /// There is no such chat for this bot.
     ChatNotFound,
@@ -71,38 +70,38 @@ pub enum RefusalKind {
         /// Its new chat id.
         to: i64,
     },
-    /// The message looks like that already: as good as done.
+    /// The message has that content already. Counts as done.
     NotModified,
     /// The message to edit or delete is not there.
     MessageGone,
-    /// The button was pressed too long ago to be answered: nothing more to do.
+    /// The button was pressed too long ago to be answered.
     QueryTooOld,
     /// The text's markup is broken.
     CannotParse,
     /// Another instance polls, or a webhook is set.
     Conflict,
-    /// The token is not valid, or no longer.
+    /// The token is not valid.
     Unauthorized,
-    /// A file to send along cannot be read.
+    /// A file to upload cannot be read.
     FileUnreadable,
     /// Anything else.
     Other,
 }
 
-/// What Telegram adds to an error for programs.
+/// The machine-readable part of Telegram's error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct Parameters {
     /// Seconds to wait.
     pub retry_after: Option<u32>,
-    /// Where a group went.
+    /// The new chat of a group that became a supergroup.
     pub migrate_to_chat_id: Option<i64>,
 }
 
-/// Reads a refusal: the status, Telegram's words, and its parameters.
+/// The error for a status, Telegram's description and its parameters.
 #[must_use]
 pub fn classify(code: u16, description: &str, parameters: Parameters) -> ApiError {
     match code {
-        // A 429 without a time is Telegram's gateway: a second is the least that Telegram ever asks for.
+        // A 429 without a time comes from Telegram's gateway. One second is the shortest time Telegram asks for.
         429 => ApiError::RetryAfter { seconds: parameters.retry_after.unwrap_or(1).max(1) },
         500.. => ApiError::Busy { code, description: description.into() },
         _ => ApiError::Refused { code, description: description.into(), kind: kind(code, description, parameters) },
@@ -113,18 +112,20 @@ fn kind(code: u16, description: &str, parameters: Parameters) -> RefusalKind {
     if let Some(to) = parameters.migrate_to_chat_id {
         return RefusalKind::Migrated { to };
     }
-    let words = description.to_ascii_lowercase();
-    let says = |some: &[&str]| some.iter().any(|part| words.contains(part));
+    let description = description.to_ascii_lowercase();
+    let contains_any = |some: &[&str]| some.iter().any(|part| description.contains(part));
     match code {
         401 => RefusalKind::Unauthorized,
         409 => RefusalKind::Conflict,
-        403 if says(&BLOCKED) => RefusalKind::Blocked,
-        400 if says(&["message is not modified"]) => RefusalKind::NotModified,
-        400 if says(&["query is too old", "query_id_invalid"]) => RefusalKind::QueryTooOld,
-        400 if says(&MESSAGE_GONE) => RefusalKind::MessageGone,
-        400 if says(&["can't parse entities", "can't find end of"]) => RefusalKind::CannotParse,
-        400 if says(&CHAT_NOT_FOUND) => RefusalKind::ChatNotFound,
-        400 if says(&["user is deactivated", "input_user_deactivated", "bot was kicked"]) => RefusalKind::Blocked,
+        403 if contains_any(&BLOCKED) => RefusalKind::Blocked,
+        400 if contains_any(&["message is not modified"]) => RefusalKind::NotModified,
+        400 if contains_any(&["query is too old", "query_id_invalid"]) => RefusalKind::QueryTooOld,
+        400 if contains_any(&MESSAGE_GONE) => RefusalKind::MessageGone,
+        400 if contains_any(&["can't parse entities", "can't find end of"]) => RefusalKind::CannotParse,
+        400 if contains_any(&CHAT_NOT_FOUND) => RefusalKind::ChatNotFound,
+        400 if contains_any(&["user is deactivated", "input_user_deactivated", "bot was kicked"]) => {
+            RefusalKind::Blocked
+        }
         _ => RefusalKind::Other,
     }
 }
@@ -148,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn telegrams_words_are_read_as_what_to_do() {
+    fn descriptions_map_to_refusal_kinds() {
         use RefusalKind::*;
         let not_modified = "Bad Request: message is not modified: specified new message content and reply markup are \
                             exactly the same as a current content and reply markup of the message";
@@ -185,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_and_codes_decide_before_words() {
+    fn parameters_and_codes_take_precedence() {
         let moved = Parameters { migrate_to_chat_id: Some(-1001), ..Parameters::default() };
         let error = classify(400, "Bad Request: group chat was upgraded to a supergroup chat", moved);
         assert_eq!(error.refusal(), Some(RefusalKind::Migrated { to: -1001 }));

@@ -1,4 +1,4 @@
-//! A call with files, as a form. Files are read while they are sent, never into memory.
+//! The multipart form of a call with files. Files are streamed, never loaded into memory.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +10,13 @@ use tokio::fs::File;
 use super::error::{ApiError, RefusalKind};
 use crate::store::Upload;
 
-/// The parameters as fields, and the files.
-pub(super) async fn of(body: &str, uploads: &[Upload]) -> Result<Form, ApiError> {
+/// A form of the parameters and the files.
+pub(super) async fn build(body: &str, uploads: &[Upload]) -> Result<Form, ApiError> {
     let fields: BTreeMap<String, &RawValue> = serde_json::from_str(body)
-        .map_err(|error| refused(format!("the parameters are no JSON object: {error}"), RefusalKind::Other))?;
+        .map_err(|error| refused(format!("the parameters are not a JSON object: {error}"), RefusalKind::Other))?;
     let mut form = Form::new();
     for (name, value) in fields {
-        // A text goes as it is, anything else as JSON.
+        // A string is sent without quotes, anything else as JSON.
         let text = serde_json::from_str::<String>(value.get()).unwrap_or_else(|_| value.get().to_owned());
         form = form.text(name, text);
     }

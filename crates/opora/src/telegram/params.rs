@@ -1,13 +1,11 @@
-//! Writes a call's parameters in one pass.
-//!
-//! Every message of every turn comes through here, so nothing is built only to be written.
+//! Writes the parameters of a call as JSON in one pass, without intermediate values.
 
 use serde::Serialize;
 
 use super::say::{Destination, SayError};
 use crate::store::{IfUnsure, Outgoing, Upload};
 
-/// A JSON object under construction.
+/// A JSON object that is being written.
 #[derive(Debug)]
 pub(super) struct Params {
     json: Vec<u8>,
@@ -15,23 +13,23 @@ pub(super) struct Params {
 }
 
 impl Params {
-    /// Starts with where it goes; `room` is about how many bytes will follow.
-    pub fn to(place: &Destination, room: usize) -> Self {
-        let mut params = Self::new(room + 64).put("chat_id", &place.chat);
-        if place.thread != 0 {
-            params = params.put("message_thread_id", &place.thread);
+    /// Starts with chat, thread and business connection. `capacity` is about how many bytes will follow.
+    pub fn to(destination: &Destination, capacity: usize) -> Self {
+        let mut params = Self::new(capacity + 64).put("chat_id", &destination.chat);
+        if destination.thread != 0 {
+            params = params.put("message_thread_id", &destination.thread);
         }
-        params.business(place)
+        params.business(destination)
     }
 
-    /// Starts with the chat alone: edits and deletions know no threads.
-    pub fn within(place: &Destination, room: usize) -> Self {
-        Self::new(room + 64).put("chat_id", &place.chat).business(place)
+    /// Starts with chat and business connection. Edits and deletions have no thread.
+    pub fn within(destination: &Destination, capacity: usize) -> Self {
+        Self::new(capacity + 64).put("chat_id", &destination.chat).business(destination)
     }
 
-    /// Starts with nothing.
-    pub fn new(room: usize) -> Self {
-        let mut json = Vec::with_capacity(room + 16);
+    /// Starts empty.
+    pub fn new(capacity: usize) -> Self {
+        let mut json = Vec::with_capacity(capacity + 16);
         json.push(b'{');
         Self { json, failed: None }
     }
@@ -58,12 +56,12 @@ impl Params {
         }
     }
 
-    /// Adds a switch that is on.
+    /// Adds `true` if the switch is on.
     pub fn put_if(self, name: &str, on: bool) -> Self {
         if on { self.put(name, &true) } else { self }
     }
 
-    /// The call in the outbox, without label.
+    /// The row of the outbox, without a label.
     pub fn call(mut self, chat: Option<i64>, method: &str, uploads: Vec<Upload>) -> Result<Outgoing, SayError> {
         if let Some(error) = self.failed {
             return Err(SayError::NotJson(error.to_string()));
@@ -82,8 +80,8 @@ impl Params {
         })
     }
 
-    fn business(self, place: &Destination) -> Self {
-        let connection = (!place.business.is_empty()).then_some(&*place.business);
+    fn business(self, destination: &Destination) -> Self {
+        let connection = (!destination.business.is_empty()).then_some(&*destination.business);
         self.put_some("business_connection_id", connection)
     }
 }

@@ -1,7 +1,7 @@
-//! What a turn says.
+//! Messages.
 //!
-//! A builder holds values; what is wrong with them (too long, no such button) shows when the turn turns it into a row
-//! of the outbox, before anything is committed.
+//! A builder only holds values. They are checked (lengths, kinds of buttons) when the turn makes a row of the outbox of
+//! them, before the commit.
 
 use frankenstein::ParseMode;
 use frankenstein::types::ReplyMarkup;
@@ -13,7 +13,7 @@ use super::file::FileRef;
 use super::params::Params;
 use super::tag::Tag;
 use super::text::{self, MAX_ALBUM, MAX_CALLBACK_BYTES, MAX_CAPTION_UNITS, MAX_TEXT_UNITS};
-use crate::key::DialogueKey;
+use crate::key::ConversationKey;
 use crate::store::{IfUnsure, Outgoing, Upload};
 
 /// Where a message goes.
@@ -35,29 +35,29 @@ impl Destination {
     }
 }
 
-impl From<&DialogueKey> for Destination {
-    fn from(key: &DialogueKey) -> Self {
+impl From<&ConversationKey> for Destination {
+    fn from(key: &ConversationKey) -> Self {
         Self { chat: key.chat, thread: key.thread, business: key.business.clone() }
     }
 }
 
-/// Anything that can be said: it becomes a row of the outbox.
+/// Anything that can be sent: it becomes a row of the outbox.
 pub trait IntoOutgoing {
-    /// The row, for this place; buttons get the tag.
-    fn into_outgoing(self, place: &Destination, tag: &Tag) -> Result<Outgoing, SayError>;
+    /// The row for this destination. Buttons get the tag.
+    fn into_outgoing(self, destination: &Destination, tag: &Tag) -> Result<Outgoing, SayError>;
 }
 
-/// Why something cannot be said.
+/// Why a message cannot be sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SayError {
     /// There is no text.
     #[error("a message needs a text")]
     Empty,
-    /// The text is longer than Telegram takes.
-    #[error("the text is longer than {most} UTF-16 units")]
+    /// The text is too long for Telegram.
+    #[error("the text is longer than {max} UTF-16 units")]
     TooLong {
-        /// What Telegram takes.
-        most: usize,
+        /// Telegram's limit.
+        max: usize,
     },
     /// A button's data does not fit.
     #[error("the data of button `{button}` has {bytes} bytes with its tag; 1 to {MAX_CALLBACK_BYTES} fit")]
@@ -67,10 +67,10 @@ pub enum SayError {
         /// The data's length with the tag.
         bytes: usize,
     },
-    /// A button has no text. One of spaces is taken: calendars have such buttons between their days.
+    /// A button has no text. Spaces are allowed: calendars have such buttons between their days.
     #[error("a button needs a text; a space will do")]
     EmptyButton,
-    /// A button stands where its kind cannot.
+    /// An inline button in a keyboard, or the other way round.
     #[error("button `{0}` is of a kind that cannot stand there")]
     WrongButton(String),
     /// An album has too few media, or too many.
@@ -85,7 +85,7 @@ pub enum SayError {
 #[derive(Clone, PartialEq)]
 pub struct Say {
     content: Content,
-    /// The text, or the caption.
+    /// The text or caption.
     text: String,
     mode: Option<ParseMode>,
     markup: Markup,
@@ -98,7 +98,7 @@ pub struct Say {
     secret: bool,
 }
 
-/// What a secret message says is left out.
+/// Leaves out the content of a secret message.
 impl std::fmt::Debug for Say {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut shown = f.debug_struct("Say");
@@ -171,12 +171,12 @@ impl Say {
         Self::media("sendSticker", "sticker", file)
     }
 
-    /// Two to ten media as one group. A label remembers the first of them.
+    /// Two to ten media as an album. A label names the first of them.
     pub fn album(items: impl IntoIterator<Item = AlbumItem>) -> Self {
         Self::new(Content::Album(items.into_iter().collect()), String::new())
     }
 
-    /// A point on the map.
+    /// A position.
     pub fn location(latitude: f64, longitude: f64) -> Self {
         Self::new(Content::Location { latitude, longitude }, String::new())
     }
@@ -186,7 +186,7 @@ impl Say {
         Self::new(Content::Contact { phone: phone.into(), first_name: first_name.into() }, String::new())
     }
 
-    /// The caption of a medium.
+    /// Sets the caption of a photo, video or file.
     #[must_use]
     pub fn caption(mut self, caption: impl Into<String>) -> Self {
         self.text = caption.into();
@@ -207,92 +207,92 @@ impl Say {
         self
     }
 
-    /// Rows of buttons under the message.
+    /// Sets rows of inline buttons.
     #[must_use]
     pub fn buttons<Row: IntoIterator<Item = Button>>(mut self, rows: impl IntoIterator<Item = Row>) -> Self {
         self.markup = Markup::inline(rows);
         self
     }
 
-    /// A keyboard in place of the person's own.
+    /// Shows a reply keyboard.
     #[must_use]
     pub fn keyboard(mut self, keyboard: Keyboard) -> Self {
         self.markup = Markup::Keyboard(keyboard);
         self
     }
 
-    /// Takes the keyboard away.
+    /// Removes the reply keyboard.
     #[must_use]
     pub fn remove_keyboard(mut self) -> Self {
         self.markup = Markup::RemoveKeyboard;
         self
     }
 
-    /// Opens the field of entry as if the person had chosen to reply.
+    /// Opens the input field as if the person had chosen to reply.
     #[must_use]
     pub fn force_reply(mut self) -> Self {
         self.markup = Markup::ForceReply;
         self
     }
 
-    /// Any markup, as it is: its buttons get no tag.
+    /// Sets any markup. Its buttons get no tag.
     #[must_use]
     pub fn markup(mut self, markup: ReplyMarkup) -> Self {
-        self.markup = Markup::Given(Box::new(markup));
+        self.markup = Markup::Custom(Box::new(markup));
         self
     }
 
-    /// A reply to a message; said all the same if that message is gone.
+    /// Makes it a reply. It is sent even if the other message is gone.
     #[must_use]
     pub fn reply_to(mut self, message_id: i64) -> Self {
         self.reply_to = Some(message_id);
         self
     }
 
-    /// Without a sound.
+    /// Sends without a sound.
     #[must_use]
     pub fn silent(mut self) -> Self {
         self.silent = true;
         self
     }
 
-    /// Not to be forwarded or saved.
+    /// Forbids forwarding and saving.
     #[must_use]
     pub fn protected(mut self) -> Self {
         self.protected = true;
         self
     }
 
-    /// Without a preview of links.
+    /// Disables the preview of links.
     #[must_use]
     pub fn no_preview(mut self) -> Self {
         self.no_preview = true;
         self
     }
 
-    /// Remembers the sent message under a name, for [`super::Edit`] and [`super::Delete`].
+    /// Sets a label, by which [`super::Edit`] and [`super::Delete`] find the sent message.
     #[must_use]
     pub fn label(mut self, label: impl Into<Box<str>>) -> Self {
         self.label = Some(label.into());
         self
     }
 
-    /// Rather not at all than twice, when a connection breaks in the act of sending.
+    /// Drops the message if it is unknown whether it was sent, instead of sending it again.
     #[must_use]
     pub fn drop_if_unsure(mut self) -> Self {
         self.if_unsure = IfUnsure::Drop;
         self
     }
 
-    /// What it says is a secret, such as a PIN: once it is sent or has failed, the store does not keep its text, and it
-    /// is in no log. The operator still sees that it failed, to whom and why.
+    /// Marks the content as secret, such as a PIN. The store deletes the text once it is sent or has failed, and no log
+    /// contains it. The operator still sees that it failed, for whom and why.
     #[must_use]
     pub fn secret(mut self) -> Self {
         self.secret = true;
         self
     }
 
-    /// The same without tags on its buttons, for what no turn says.
+    /// Removes the tags of its buttons, for messages outside of turns.
     pub(crate) fn untagged(mut self) -> Self {
         self.markup.untag();
         self
@@ -323,8 +323,8 @@ impl Say {
         if is_text && self.text.trim_ascii().is_empty() {
             return Err(SayError::Empty);
         }
-        let most = if is_text { MAX_TEXT_UNITS } else { MAX_CAPTION_UNITS };
-        check_length(&self.text, self.mode, most)
+        let max = if is_text { MAX_TEXT_UNITS } else { MAX_CAPTION_UNITS };
+        check_length(&self.text, self.mode, max)
     }
 }
 
@@ -341,23 +341,23 @@ impl From<String> for Say {
 }
 
 impl IntoOutgoing for &str {
-    fn into_outgoing(self, place: &Destination, tag: &Tag) -> Result<Outgoing, SayError> {
-        Say::text(self).into_outgoing(place, tag)
+    fn into_outgoing(self, destination: &Destination, tag: &Tag) -> Result<Outgoing, SayError> {
+        Say::text(self).into_outgoing(destination, tag)
     }
 }
 
 impl IntoOutgoing for String {
-    fn into_outgoing(self, place: &Destination, tag: &Tag) -> Result<Outgoing, SayError> {
-        Say::text(self).into_outgoing(place, tag)
+    fn into_outgoing(self, destination: &Destination, tag: &Tag) -> Result<Outgoing, SayError> {
+        Say::text(self).into_outgoing(destination, tag)
     }
 }
 
 impl IntoOutgoing for Say {
-    fn into_outgoing(self, place: &Destination, tag: &Tag) -> Result<Outgoing, SayError> {
+    fn into_outgoing(self, destination: &Destination, tag: &Tag) -> Result<Outgoing, SayError> {
         self.check()?;
         let markup = self.markup.tagged(*tag)?;
         let mut uploads = Vec::new();
-        let params = Params::to(place, self.text.len());
+        let params = Params::to(destination, self.text.len());
         let (params, method) = self.content.write(params, &self.text, self.mode, &mut uploads)?;
         let params = params
             .put_some("link_preview_options", self.no_preview.then_some(&NO_PREVIEW))
@@ -365,7 +365,7 @@ impl IntoOutgoing for Say {
             .put_if("protect_content", self.protected)
             .put_some("reply_parameters", self.reply_to.map(Reply::to).as_ref())
             .put_some("reply_markup", markup.as_ref());
-        let call = params.call(Some(place.chat), method, uploads)?;
+        let call = params.call(Some(destination.chat), method, uploads)?;
         Ok(Outgoing { label: self.label, if_unsure: self.if_unsure, secret: self.secret, ..call })
     }
 }
@@ -421,8 +421,8 @@ pub(super) struct LinkPreview {
 
 pub(super) const NO_PREVIEW: LinkPreview = LinkPreview { is_disabled: true };
 
-pub(super) fn check_length(text: &str, mode: Option<ParseMode>, most: usize) -> Result<(), SayError> {
-    if text::is_over(text, mode, most) { Err(SayError::TooLong { most }) } else { Ok(()) }
+pub(super) fn check_length(text: &str, mode: Option<ParseMode>, max: usize) -> Result<(), SayError> {
+    if text::is_over(text, mode, max) { Err(SayError::TooLong { max }) } else { Ok(()) }
 }
 
 #[cfg(test)]

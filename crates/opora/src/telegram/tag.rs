@@ -1,45 +1,45 @@
-//! Which turn offered a button.
+//! The tag of a button: the turn that offered it.
 //!
-//! The tag stands before a button's data: `~{version in base 36}~`, and `~{version}+~` for a button that may be pressed
-//! more than once. In a group, where others see the button too, it also says whose it is: `~{version}.{owner}~`. Data
-//! without a tag is anybody's: other programs' keyboards keep working.
+//! It is a prefix of the button's data: `~{version in base 36}~`, or `~{version}+~` for a button that may be pressed
+//! more than once. In a group, where others see the button too, it also names the owner: `~{version}.{owner}~`. Data
+//! without a tag belongs to no conversation, so keyboards of other programs keep working.
 
-use crate::key::DialogueKey;
+use crate::key::ConversationKey;
 use crate::store::Version;
 
 const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
-/// Owners are told apart by so much of their ids: four digits, for a button's data is short.
+/// A tag has four digits of the owner's id, because a button's data is short.
 const OWNERS: u64 = 36_u64.pow(4);
 
-/// The version of a conversation, as its buttons carry it, and in a group whose conversation it is.
+/// The version of a conversation, and in a group its owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tag {
     version: Version,
     owner: Option<u64>,
 }
 
-/// What a button's data says.
+/// The parsed data of a button.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pressed<'a> {
-    /// The turn that offered the button; none if it carries no tag.
+pub struct TaggedData<'a> {
+    /// The turn that offered the button. None without a tag.
     pub version: Option<Version>,
     owner: Option<u64>,
-    /// The button may be pressed more than once.
+    /// Whether the button may be pressed more than once.
     pub repeatable: bool,
-    /// The data proper.
+    /// The data without the tag.
     pub data: &'a str,
 }
 
-impl Pressed<'_> {
-    /// Whether the button may have been offered in this conversation, and not in another one of the same chat.
+impl TaggedData<'_> {
+    /// Whether this conversation may have offered the button, and not another one of the same chat.
     #[must_use]
-    pub fn is_of(&self, key: &DialogueKey) -> bool {
+    pub fn is_of(&self, key: &ConversationKey) -> bool {
         self.owner.is_none() || self.owner == owner(key)
     }
 }
 
 impl Tag {
-    /// The tag of a version, of whoever sees it.
+    /// The tag of a version, without an owner.
     #[must_use]
     pub const fn new(version: Version) -> Self {
         Self { version, owner: None }
@@ -47,44 +47,44 @@ impl Tag {
 
     /// The tag of a version of this conversation.
     #[must_use]
-    pub fn of(key: &DialogueKey, version: Version) -> Self {
+    pub fn for_conversation(key: &ConversationKey, version: Version) -> Self {
         Self { version, owner: owner(key) }
     }
 
-    /// Data with this tag before it.
+    /// The data with this tag.
     #[must_use]
-    pub fn put(self, data: &str) -> String {
+    pub fn apply(self, data: &str) -> String {
         self.join("~", data)
     }
 
-    /// Data with this tag before it, of a button that may be pressed more than once.
+    /// The data with this tag, for a button that may be pressed more than once.
     #[must_use]
-    pub fn put_repeatable(self, data: &str) -> String {
+    pub fn apply_repeatable(self, data: &str) -> String {
         self.join("+~", data)
     }
 
-    /// The version and the data proper.
+    /// The version, and the data without the tag.
     #[must_use]
     pub fn split(data: &str) -> (Option<Version>, &str) {
-        let pressed = Self::read(data);
-        (pressed.version, pressed.data)
+        let parsed = Self::parse(data);
+        (parsed.version, parsed.data)
     }
 
-    /// Everything that a button's data says.
+    /// Parses a button's data.
     #[must_use]
-    pub fn read(data: &str) -> Pressed<'_> {
-        Self::tagged(data).unwrap_or(Pressed { version: None, owner: None, repeatable: false, data })
+    pub fn parse(data: &str) -> TaggedData<'_> {
+        Self::parse_tagged(data).unwrap_or(TaggedData { version: None, owner: None, repeatable: false, data })
     }
 
-    fn tagged(whole: &str) -> Option<Pressed<'_>> {
-        let (tag, data) = whole.strip_prefix('~')?.split_once('~')?;
+    fn parse_tagged(tagged_data: &str) -> Option<TaggedData<'_>> {
+        let (tag, data) = tagged_data.strip_prefix('~')?.split_once('~')?;
         let (digits, repeatable) = tag.strip_suffix('+').map_or((tag, false), |digits| (digits, true));
         let (version, owner) = match digits.split_once('.') {
             Some((version, owner)) => (number(version)?, Some(number(owner)?)),
             None => (number(digits)?, None),
         };
         let version = Some(Version(i64::try_from(version).ok()?));
-        Some(Pressed { version, owner, repeatable, data })
+        Some(TaggedData { version, owner, repeatable, data })
     }
 
     fn join(self, end: &str, data: &str) -> String {
@@ -101,15 +101,15 @@ impl Tag {
     }
 }
 
-/// In a private chat nobody else sees a button.
-fn owner(key: &DialogueKey) -> Option<u64> {
+/// The owner for the tag. None in a private chat, where only its person sees a button.
+fn owner(key: &ConversationKey) -> Option<u64> {
     (key.chat != key.user).then(|| key.user.unsigned_abs() % OWNERS)
 }
 
-/// Only what `push` writes is a number: no sign, no capital, not nothing.
+/// Parses a number as `push` writes it: no sign, no upper case, not empty.
 fn number(digits: &str) -> Option<u64> {
-    let is_spelled = !digits.is_empty() && digits.bytes().all(|digit| DIGITS.contains(&digit));
-    u64::from_str_radix(digits, 36).ok().filter(|_| is_spelled)
+    let is_valid = !digits.is_empty() && digits.bytes().all(|digit| DIGITS.contains(&digit));
+    u64::from_str_radix(digits, 36).ok().filter(|_| is_valid)
 }
 
 fn push(text: &mut String, number: u64) {
@@ -133,35 +133,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tag_reads_back() {
+    fn a_tag_is_parsed_back() {
         for version in [0, 1, 35, 36, 1_000_000, i64::MAX] {
             let tag = Tag::new(Version(version));
-            assert_eq!(Tag::split(&tag.put("yes")), (Some(Version(version)), "yes"));
-            let again = tag.put_repeatable("yes");
+            assert_eq!(Tag::split(&tag.apply("yes")), (Some(Version(version)), "yes"));
+            let again = tag.apply_repeatable("yes");
             assert_eq!(
-                Tag::read(&again),
-                Pressed { version: Some(Version(version)), owner: None, repeatable: true, data: "yes" }
+                Tag::parse(&again),
+                TaggedData { version: Some(Version(version)), owner: None, repeatable: true, data: "yes" }
             );
         }
-        assert_eq!(Tag::new(Version(46_655)).put("a~b"), "~zzz~a~b");
-        assert_eq!(Tag::new(Version(36)).put_repeatable(""), "~10+~");
+        assert_eq!(Tag::new(Version(46_655)).apply("a~b"), "~zzz~a~b");
+        assert_eq!(Tag::new(Version(36)).apply_repeatable(""), "~10+~");
     }
 
     #[test]
-    fn in_a_group_a_tag_says_whose_the_button_is() {
-        let member = |user| DialogueKey { chat: -100, ..DialogueKey::private(1, user) };
+    fn in_a_group_a_tag_names_the_owner() {
+        let member = |user| ConversationKey { chat: -100, ..ConversationKey::private(1, user) };
         let (anna, boris) = (member(7_000_000_001), member(7_000_000_002));
-        let data = Tag::of(&anna, Version(36)).put_repeatable("yes");
-        let pressed = Tag::read(&data);
+        let data = Tag::for_conversation(&anna, Version(36)).apply_repeatable("yes");
+        let pressed = Tag::parse(&data);
         assert!(pressed.is_of(&anna) && !pressed.is_of(&boris), "{data}");
         assert_eq!((pressed.version, pressed.repeatable, pressed.data), (Some(Version(36)), true, "yes"));
-        let private = Tag::of(&DialogueKey::private(1, 2), Version(36)).put("yes");
+        let private = Tag::for_conversation(&ConversationKey::private(1, 2), Version(36)).apply("yes");
         assert_eq!(private, "~10~yes");
-        assert!(Tag::read(&private).is_of(&anna), "a button from before, or of another program");
+        assert!(Tag::parse(&private).is_of(&anna), "an older button, or one of another program");
     }
 
     #[test]
-    fn what_is_no_tag_is_left_alone() {
+    fn data_without_a_tag_is_left_alone() {
         for data in [
             "",
             "lang:en",

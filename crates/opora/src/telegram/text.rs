@@ -1,6 +1,6 @@
-//! Texts as Telegram reads them: escaping for its parse modes, and its limits.
+//! Escaping for Telegram's parse modes, and its limits on lengths.
 //!
-//! Lengths are counted in UTF-16 units, as Telegram does, and after the markup is gone.
+//! Lengths are in UTF-16 units without markup, as Telegram counts them.
 
 use frankenstein::ParseMode;
 
@@ -12,12 +12,12 @@ pub const MAX_CAPTION_UNITS: usize = 1024;
 pub const MAX_CALLBACK_BYTES: usize = 64;
 /// The longest answer to a pressed button, in characters.
 pub const MAX_CALLBACK_ANSWER_CHARS: usize = 200;
-/// The most media in an album; the least are two.
+/// The largest number of media in an album. The smallest is two.
 pub const MAX_ALBUM: usize = 10;
 
 /// Telegram's HTML.
 pub mod html {
-    /// Text that shows as it is.
+    /// Escapes a text.
     #[must_use]
     pub fn escape(text: &str) -> String {
         let mut escaped = String::with_capacity(text.len() + text.len() / 8);
@@ -36,74 +36,74 @@ pub mod html {
     /// Bold, escaped.
     #[must_use]
     pub fn bold(text: &str) -> String {
-        within("b", text)
+        element("b", text)
     }
 
     /// Italic, escaped.
     #[must_use]
     pub fn italic(text: &str) -> String {
-        within("i", text)
+        element("i", text)
     }
 
     /// Underlined, escaped.
     #[must_use]
     pub fn underline(text: &str) -> String {
-        within("u", text)
+        element("u", text)
     }
 
     /// Struck through, escaped.
     #[must_use]
     pub fn strike(text: &str) -> String {
-        within("s", text)
+        element("s", text)
     }
 
-    /// Hidden until it is touched, escaped.
+    /// Hidden until it is tapped, escaped.
     #[must_use]
     pub fn spoiler(text: &str) -> String {
-        within("tg-spoiler", text)
+        element("tg-spoiler", text)
     }
 
-    /// Of fixed width, escaped; a touch copies it.
+    /// Monospace, escaped; a tap copies it.
     #[must_use]
     pub fn code(text: &str) -> String {
-        within("code", text)
+        element("code", text)
     }
 
-    /// A block of fixed width, escaped.
+    /// A monospace block, escaped.
     #[must_use]
     pub fn pre(text: &str) -> String {
-        within("pre", text)
+        element("pre", text)
     }
 
     /// A quotation, escaped.
     #[must_use]
     pub fn quote(text: &str) -> String {
-        within("blockquote", text)
+        element("blockquote", text)
     }
 
-    /// A link with its words, both escaped.
+    /// A link; text and URL are escaped.
     #[must_use]
     pub fn link(text: &str, url: &str) -> String {
         format!("<a href=\"{}\">{}</a>", escape(url), escape(text))
     }
 
-    /// Names a person who may have no @name.
+    /// A mention of a person, who may have no username.
     #[must_use]
     pub fn mention(text: &str, user: i64) -> String {
         format!("<a href=\"tg://user?id={user}\">{}</a>", escape(text))
     }
 
-    fn within(tag: &str, text: &str) -> String {
+    fn element(tag: &str, text: &str) -> String {
         format!("<{tag}>{}</{tag}>", escape(text))
     }
 }
 
 /// Telegram's MarkdownV2.
 pub mod markdown {
-    /// Text that shows as it is.
+    /// Escapes a text.
     #[must_use]
     pub fn escape(text: &str) -> String {
-        escape_those(text, r"_*[]()~`>#+-=|{}.!\")
+        escape_chars(text, r"_*[]()~`>#+-=|{}.!\")
     }
 
     /// Bold, escaped.
@@ -124,22 +124,22 @@ pub mod markdown {
         format!("~{}~", escape(text))
     }
 
-    /// Of fixed width; within it only two characters mean anything.
+    /// Monospace. Only two characters need escapes in it.
     #[must_use]
     pub fn code(text: &str) -> String {
-        format!("`{}`", escape_those(text, r"`\"))
+        format!("`{}`", escape_chars(text, r"`\"))
     }
 
-    /// A link with its words, both escaped.
+    /// A link; text and URL are escaped.
     #[must_use]
     pub fn link(text: &str, url: &str) -> String {
-        format!("[{}]({})", escape(text), escape_those(url, r")\"))
+        format!("[{}]({})", escape(text), escape_chars(url, r")\"))
     }
 
-    fn escape_those(text: &str, those: &str) -> String {
+    fn escape_chars(text: &str, special: &str) -> String {
         let mut escaped = String::with_capacity(text.len() + text.len() / 4);
         for letter in text.chars() {
-            if those.contains(letter) {
+            if special.contains(letter) {
                 escaped.push('\\');
             }
             escaped.push(letter);
@@ -148,10 +148,11 @@ pub mod markdown {
     }
 }
 
-/// A text that Telegram would surely refuse as too long; what its markup makes of it is estimated, never too high.
-pub(super) fn is_over(text: &str, mode: Option<ParseMode>, most_units: usize) -> bool {
-    // No text has more UTF-16 units than bytes, so most texts are not even looked at.
-    text.len() > most_units && visible_units(text, mode) > most_units
+/// Whether Telegram would certainly refuse the text as too long. The length without markup is an estimate, never too
+/// high.
+pub(super) fn is_over(text: &str, mode: Option<ParseMode>, max_units: usize) -> bool {
+    // A text has at most as many UTF-16 units as bytes, so most texts need no counting.
+    text.len() > max_units && visible_units(text, mode) > max_units
 }
 
 fn visible_units(text: &str, mode: Option<ParseMode>) -> usize {
@@ -162,7 +163,7 @@ fn visible_units(text: &str, mode: Option<ParseMode>) -> usize {
     }
 }
 
-/// Tags count nothing, and a named character counts one.
+/// Tags do not count, and an entity counts as one.
 fn html_units(text: &str) -> usize {
     let mut units = 0;
     let mut letters = text.chars();
@@ -179,7 +180,7 @@ fn html_units(text: &str) -> usize {
     units
 }
 
-/// Anything that may be markup counts nothing, nor does the address of a link.
+/// Possible markup and the URLs of links do not count.
 fn markdown_units(text: &str) -> usize {
     let mut units = 0;
     let mut letters = text.chars();
@@ -202,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_person_wrote_shows_as_it_is() {
+    fn special_characters_are_escaped() {
         assert_eq!(html::bold("<b>&\"x\""), "<b>&lt;b&gt;&amp;&quot;x&quot;</b>");
         assert_eq!(
             html::link("a<b", "https://a/?b=1&c=\"2\""),
@@ -213,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_are_utf16_units_without_the_markup() {
+    fn lengths_are_utf16_units_without_markup() {
         let faces = "🙂".repeat(2048);
         assert!(!is_over(&faces, None, MAX_TEXT_UNITS));
         assert!(is_over(&format!("{faces}a"), None, MAX_TEXT_UNITS));

@@ -1,8 +1,8 @@
-//! A chat without Telegram: people send and press, the script answers, and a test looks at what they see.
+//! A chat without Telegram: people send and press, the script answers, and a test checks what they see.
 //!
-//! Turns run as they do in a bot, one at a time and over a real store, but in this process and without HTTP. Time
-//! stands still until [`Stage::passes`]. Work outside is not done: a test says how it ended. A look that finds
-//! something else panics and shows the whole chat.
+//! Turns run as in a bot, one at a time and on a real store, but in this process and without HTTP. Time stands still
+//! until [`Stage::advance`]. Effects do not run: a test says how they end. A failed check panics and shows the whole
+//! chat.
 //!
 //! ```
 //! # use opora::prelude::*;
@@ -31,24 +31,24 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use serde_json::Value;
 
-use self::room::Rooms;
+use self::view::ChatViews;
 use crate::clock::Clock;
 use crate::dialogue::Script;
-use crate::key::DialogueKey;
-use crate::store::{Epoch, Holder, LeaseAnswer, MemoryStore, Opened, Parked, Store};
+use crate::key::ConversationKey;
+use crate::store::{Epoch, Holder, LeaseAnswer, MemoryStore, Opened, ParkedTurn, Store};
 use crate::tls_provider;
 use crate::turn::Context;
 
-pub use self::person::Someone;
+pub use self::person::ChatUser;
 
 mod person;
-mod room;
 mod run;
+mod view;
 
-/// The bot's own id on every stage.
+/// The id of the bot.
 const BOT: i64 = 7;
 
-/// A bot and its people, in this process. Clones share it.
+/// A bot and its people in this process. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Stage(Arc<Inner>);
 
@@ -58,7 +58,7 @@ struct Inner {
     context: Arc<Context>,
     store: Arc<dyn Store>,
     clock: Clock,
-    rooms: Mutex<Rooms>,
+    views: Mutex<ChatViews>,
     epoch: tokio::sync::OnceCell<Epoch>,
 }
 
@@ -66,25 +66,25 @@ impl Stage {
     /// A stage for a dialogue or a whole script.
     ///
     /// # Panics
-    /// If the script has mistakes: with all of them.
+    /// If the script has mistakes; the message lists all of them.
     pub fn new(script: impl Into<Script>) -> Self {
         Self::with(script, Context::new())
     }
 
-    /// A stage whose handlers reach these values of the application's.
+    /// A stage whose handlers get these values of the application.
     ///
     /// # Panics
-    /// If the script has mistakes: with all of them.
+    /// If the script has mistakes; the message lists all of them.
     pub fn with(script: impl Into<Script>, context: Context) -> Self {
         Self::on(script, context, Arc::new(MemoryStore::new()), super::clock_at_noon())
     }
 
-    /// A stage over another store, as for applications that write to its database, and a clock set by hand.
+    /// A stage on another store, for applications that write to its database, with a clock set by hand.
     ///
     /// # Panics
-    /// If the script has mistakes: with all of them.
+    /// If the script has mistakes; the message lists all of them.
     pub fn on(script: impl Into<Script>, context: Context, store: Arc<dyn Store>, clock: Clock) -> Self {
-        // What a bot does when it is made; handlers may have clients of their own.
+        // As in a bot: handlers may have HTTP clients of their own.
         tls_provider::install();
         let script = script.into();
         if let Err(mistakes) = script.check() {
@@ -92,83 +92,83 @@ impl Stage {
         }
         let script = Arc::new(script);
         let context = Arc::new(context);
-        Self(Arc::new(Inner { script, context, store, clock, rooms: Mutex::default(), epoch: Default::default() }))
+        Self(Arc::new(Inner { script, context, store, clock, views: Mutex::default(), epoch: Default::default() }))
     }
 
-    /// Somebody who has not said anything yet, in a private chat.
+    /// A new person in a private chat.
     #[must_use]
-    pub fn person(&self, name: &str) -> Someone {
-        let id = self.0.rooms.lock().new_person();
-        Someone::new(self.clone(), id, name)
+    pub fn person(&self, name: &str) -> ChatUser {
+        let id = self.0.views.lock().new_person();
+        ChatUser::new(self.clone(), id, name)
     }
 
-    /// The clock, which only a test moves.
+    /// The clock, which only the test moves.
     #[must_use]
     pub fn clock(&self) -> &Clock {
         &self.0.clock
     }
 
-    /// Moves the clock, and lets every timer and every end of life in that time happen.
-    pub async fn passes(&self, time: Duration) {
+    /// Moves the clock, and runs the timers and expiries of that time.
+    pub async fn advance(&self, time: Duration) {
         self.0.clock.advance(time);
         self.catch_up().await;
     }
 
-    /// Work that was asked for and is not done yet, as its kind and what was asked.
-    pub async fn asked(&self) -> Vec<(String, Value)> {
+    /// The unfinished effects: their kinds and requests.
+    pub async fn pending_effects(&self) -> Vec<(String, Value)> {
         let rows = self.effects().await;
         rows.into_iter()
-            .map(|row| (row.effect.kind.to_string(), run::json(crate::asking::wish(&row.effect.body))))
+            .map(|row| (row.effect.kind.to_string(), run::json(crate::requester::effect_request(&row.effect.body))))
             .collect()
     }
 
-    /// The oldest work of this kind is done, and brought this.
+    /// Finishes the oldest effect of this kind with a result.
     ///
     /// # Panics
-    /// If nobody asked for such work.
-    pub async fn finishes(&self, kind: &str, brought: Value) {
-        self.end_effect(kind, Ok(brought)).await;
+    /// If there is no such effect.
+    pub async fn finish_effect(&self, kind: &str, result: Value) {
+        self.end_effect(kind, Ok(result)).await;
     }
 
-    /// The oldest work of this kind has failed for good.
+    /// Fails the oldest effect of this kind for good.
     ///
     /// # Panics
-    /// If nobody asked for such work.
-    pub async fn fails(&self, kind: &str, reason: &str) {
+    /// If there is no such effect.
+    pub async fn fail_effect(&self, kind: &str, reason: &str) {
         self.end_effect(kind, Err(reason.to_owned())).await;
     }
 
-    /// Outcomes, timers and alarms that no handler has heard, in words: what an operator finds among parked turns.
-    pub async fn unheard(&self) -> Vec<String> {
+    /// The reasons of unhandled outcomes, timers and alarms, which an operator finds among parked turns.
+    pub async fn unhandled(&self) -> Vec<String> {
         let parked = self.ok(self.0.store.parked(Some(BOT), usize::MAX).await);
-        parked.into_iter().filter(Parked::is_unheard).map(|parked| parked.reason).collect()
+        parked.into_iter().filter(ParkedTurn::is_unhandled).map(|parked| parked.reason).collect()
     }
 
-    /// Another process of the bot takes over: whatever was only in memory is gone.
-    pub async fn restarts(&self) -> Self {
+    /// Another process of the bot takes over: everything in memory is lost.
+    pub async fn restart(&self) -> Self {
         let inner = &self.0;
-        let rooms = Mutex::new(std::mem::take(&mut *inner.rooms.lock()));
+        let views = Mutex::new(std::mem::take(&mut *inner.views.lock()));
         let seen = self.ok(inner.store.lease(BOT).await);
-        let fresh = Self(Arc::new(Inner {
+        let restarted = Self(Arc::new(Inner {
             script: Arc::clone(&inner.script),
             context: Arc::clone(&inner.context),
             store: Arc::clone(&inner.store),
             clock: inner.clock.clone(),
-            rooms,
+            views,
             epoch: Default::default(),
         }));
         let granted = self.ok(inner.store.claim(BOT, &holder("after"), seen.as_ref()).await);
         if let LeaseAnswer::Granted(epoch) = granted {
-            // Nobody else has seen this cell yet.
-            let _ = fresh.0.epoch.set(epoch);
+            // The cell is new, so setting it cannot fail.
+            let _ = restarted.0.epoch.set(epoch);
         }
-        fresh
+        restarted
     }
 
-    /// Where a conversation stands, as `dialogue:state`; none if nothing is open.
-    pub async fn state(&self, key: &DialogueKey) -> Option<String> {
+    /// The state of a conversation as `dialogue:state`; none if no dialogue is open.
+    pub async fn state(&self, key: &ConversationKey) -> Option<String> {
         match self.ok(self.0.store.open(key, None).await) {
-            Opened::At { stored: Some(stored), .. } => stored.places.first().map(ToString::to_string),
+            Opened::At { stored: Some(stored), .. } => stored.states.first().map(ToString::to_string),
             _ => None,
         }
     }
@@ -193,7 +193,7 @@ impl Stage {
     }
 }
 
-/// A stage renews nothing, so its lease lasts longer than a test.
+/// A stage does not renew its lease, so the lease is longer than a test.
 fn holder(token: &str) -> Holder {
     Holder { host: "stage".into(), ttl_ms: 30_000, ..super::holder(token) }
 }

@@ -1,7 +1,7 @@
-//! Golden files: every shape that was ever stored must still load.
+//! Golden files: every released form of a state must still load.
 //!
-//! For each state of each version there is a file with its stored JSON, in the application's repository. A change that
-//! would lock people out of their dialogues then fails a test and not a person. Nothing here looks into a store.
+//! The application's repository has a file with the stored JSON of each state of each version. A change that would make
+//! stored states unreadable then fails a test. No store is read.
 
 use std::fmt::{self, Debug, Write as _};
 use std::fs;
@@ -12,11 +12,11 @@ use serde_json::value::RawValue;
 
 use crate::dialogue::{Dialogue, States};
 
-/// What is wrong with golden files, all at once.
+/// All problems found in golden files.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Broken(Vec<String>);
+pub struct GoldenError(Vec<String>);
 
-impl fmt::Display for Broken {
+impl fmt::Display for GoldenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = String::from("stored states would be lost:");
         for what in &self.0 {
@@ -26,17 +26,17 @@ impl fmt::Display for Broken {
     }
 }
 
-impl std::error::Error for Broken {}
+impl std::error::Error for GoldenError {}
 
 /// Compares samples of all states with their files, and loads the files of all versions through the dialogue's upcasts.
 ///
-/// A file is `<dialogue>/v<version>/<state>.json` below `directory`; of several samples of one state the second is
-/// `<state>-2.json`, and so on. `write_missing` writes files of the current version that are not there yet, and changes
-/// none that are: say yes where a developer runs the test, and no where the build server does.
+/// A file is `<dialogue>/v<version>/<state>.json` below `directory`; a second sample of a state is `<state>-2.json`,
+/// and so on. `write_missing` writes missing files of the current version and changes no existing ones: set it on a
+/// developer's machine, and not on the build server.
 ///
 /// # Panics
-/// With all that is wrong: a state without a sample, a sample without a file, a sample that is stored differently
-/// now (then raise the version and add an upcast), a file that does not load any more.
+/// With all problems: a state without a sample, a sample without a file, a sample that is stored differently now (raise
+/// the version and add an upcast), a file that does not load.
 #[track_caller]
 pub fn check<S: States + Debug>(
     dialogue: &Dialogue<S>,
@@ -44,18 +44,18 @@ pub fn check<S: States + Debug>(
     samples: &[S],
     write_missing: bool,
 ) {
-    if let Err(broken) = look(dialogue, directory.as_ref(), samples, write_missing) {
+    if let Err(broken) = try_check(dialogue, directory.as_ref(), samples, write_missing) {
         panic!("{broken}");
     }
 }
 
-/// The same as [`check`], with what is wrong as an error.
-pub fn look<S: States + Debug>(
+/// Like [`check`], but returns the problems as an error.
+pub fn try_check<S: States + Debug>(
     dialogue: &Dialogue<S>,
     directory: &Path,
     samples: &[S],
     write_missing: bool,
-) -> Result<(), Broken> {
+) -> Result<(), GoldenError> {
     let mut wrong = Vec::new();
     let all = directory.join(S::DIALOGUE);
     let current = all.join(format!("v{}", S::VERSION));
@@ -73,7 +73,7 @@ pub fn look<S: States + Debug>(
         }
     }
     load_all(dialogue, &all, &mut wrong);
-    if wrong.is_empty() { Ok(()) } else { Err(Broken(wrong)) }
+    if wrong.is_empty() { Ok(()) } else { Err(GoldenError(wrong)) }
 }
 
 fn compare<S: States + Debug>(sample: &S, path: &Path, write_missing: bool) -> Result<(), String> {
@@ -116,7 +116,7 @@ fn load_all<S: States>(dialogue: &Dialogue<S>, all: &Path, wrong: &mut Vec<Strin
     }
 }
 
-/// What lies in a directory, in order; nothing if it is not there.
+/// The sorted entries of a directory; empty if it does not exist.
 fn entries(directory: &Path) -> Vec<PathBuf> {
     let mut found: Vec<_> = fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
     found.sort();
@@ -156,26 +156,26 @@ mod tests {
     #[test]
     fn files_are_written_once_and_then_compared() {
         let directory = tempfile::tempdir().unwrap();
-        let missing = look(&Dialogue::new(), directory.path(), &first(), false).unwrap_err().to_string();
+        let missing = try_check(&Dialogue::new(), directory.path(), &first(), false).unwrap_err().to_string();
         assert_eq!(missing.matches("cannot be read").count(), 3, "{missing}");
         check(&Dialogue::new(), directory.path(), &first(), true);
         check(&Dialogue::new(), directory.path(), &first(), false);
         assert!(directory.path().join("form/v1/age-2.json").exists());
-        let few = look(&Dialogue::new(), directory.path(), &[First::Name], false).unwrap_err();
+        let few = try_check(&Dialogue::new(), directory.path(), &[First::Name], false).unwrap_err();
         assert_eq!(few.0, ["there is no sample of state `age`"]);
     }
 
     #[test]
-    fn a_changed_shape_wants_a_version_and_an_upcast() {
+    fn a_changed_shape_needs_a_version_and_an_upcast() {
         let directory = tempfile::tempdir().unwrap();
         check(&Dialogue::new(), directory.path(), &first(), true);
         let samples = [Changed::Name, Changed::Age { full_name: "Anna".into() }];
-        let told = look(&Dialogue::new(), directory.path(), &samples, true).unwrap_err().to_string();
-        assert!(told.contains("set `version = 2` and add `.upcast(1, …)`"), "{told}");
+        let message = try_check(&Dialogue::new(), directory.path(), &samples, true).unwrap_err().to_string();
+        assert!(message.contains("set `version = 2` and add `.upcast(1, …)`"), "{message}");
 
         let samples = [Second::Name, Second::Age { full_name: "Anna".into() }];
-        let told = look(&Dialogue::new(), directory.path(), &samples, true).unwrap_err().to_string();
-        assert!(told.contains("does not load any more: there is no upcast from version 1"), "{told}");
+        let message = try_check(&Dialogue::new(), directory.path(), &samples, true).unwrap_err().to_string();
+        assert!(message.contains("does not load any more: there is no upcast from version 1"), "{message}");
         let brought_up = Dialogue::new().upcast(1, |mut value| {
             if let Some(age) = value.get_mut("Age") {
                 *age = serde_json::json!({"full_name": age["name"]});

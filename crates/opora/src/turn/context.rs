@@ -1,32 +1,31 @@
-//! The application's own shared values, within reach of every handler.
+//! The application's shared values, available to every handler.
 
 use std::any::{Any, TypeId, type_name};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// One value of each type: settings, a client, rates. What a turn changes does not belong here, but into the state or
-/// the database.
+/// One value of each type, such as settings or a client. Data that turns change belongs into the state or the database.
 #[derive(Clone, Default)]
 pub struct Context {
     values: HashMap<TypeId, (Arc<dyn Any + Send + Sync>, &'static str)>,
 }
 
 impl Context {
-    /// Nothing yet.
+    /// An empty context.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The same with a value, in place of an earlier one of its type.
+    /// Adds a value; replaces an earlier one of its type.
     #[must_use]
     pub fn with<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         self.insert(value);
         self
     }
 
-    /// Adds a value, in place of an earlier one of its type.
+    /// Adds a value; replaces an earlier one of its type.
     pub fn insert<T: Send + Sync + 'static>(&mut self, value: T) {
         self.values.insert(TypeId::of::<T>(), (Arc::new(value), type_name::<T>()));
     }

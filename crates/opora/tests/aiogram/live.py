@@ -1,16 +1,16 @@
-"""A bot of aiogram's that works on the same Redis as the tests' own: updates come by standard input, as a webhook would
-bring them, each a line of JSON; what its handler saw in the end goes to standard output, a line for each.
+"""An aiogram bot on the same Redis as the bot of the test. Each line of standard input is a JSON object with updates, as
+a webhook would deliver them. Prints the state and data after each handler, a line for each update.
 
 live.py URL
 
 A line has `options` (key builder), `strategy`, `state_ttl`, `data_ttl` and an `update`, or a list of them in `updates`, which
-are fed at once. The text of a message is what is to be done:
+are fed at once. The text of a message is a command:
 
 get                     nothing
-set STATE JSON          another state and other data
-add                     one more in `count`, read and written with a pause between them
-slow SECONDS            the same, with a long pause
-clear                   no state, no data
+set STATE JSON          sets state and data
+add                     adds one to `count`, with a pause between read and write
+slow SECONDS            like add, with a long pause
+clear                   removes state and data
 """
 
 import asyncio
@@ -41,14 +41,15 @@ async def handle(message: Message, state: FSMContext):
     return {"state": await state.get_state(), "data": json.dumps(await state.get_data())}
 
 
-def dispatcher(url, told):
-    kept = RedisStorage.from_url(
+def dispatcher(url, options):
+    storage = RedisStorage.from_url(
         url,
-        key_builder=DefaultKeyBuilder(**told["options"]),
-        state_ttl=told.get("state_ttl"),
-        data_ttl=told.get("data_ttl"),
+        key_builder=DefaultKeyBuilder(**options["options"]),
+        state_ttl=options.get("state_ttl"),
+        data_ttl=options.get("data_ttl"),
     )
-    made = Dispatcher(storage=kept, fsm_strategy=FSMStrategy[told["strategy"]], events_isolation=kept.create_isolation())
+    strategy = FSMStrategy[options["strategy"]]
+    made = Dispatcher(storage=storage, fsm_strategy=strategy, events_isolation=storage.create_isolation())
     made.message.register(handle)
     made.business_message.register(handle)
     return made
@@ -58,11 +59,11 @@ async def main(url):
     bot, dispatchers = Bot(TOKEN), {}
     print("ready", flush=True)
     while line := await asyncio.to_thread(sys.stdin.readline):
-        told = json.loads(line)
-        updates = told.pop("updates", None) or [told.pop("update")]
-        name = json.dumps(told)
+        options = json.loads(line)
+        updates = options.pop("updates", None) or [options.pop("update")]
+        name = json.dumps(options)
         if name not in dispatchers:
-            dispatchers[name] = dispatcher(url, told)
+            dispatchers[name] = dispatcher(url, options)
         feed = [dispatchers[name].feed_update(bot, Update.model_validate(update, context={"bot": bot})) for update in updates]
         for seen in await asyncio.gather(*feed):
             print(json.dumps(seen), flush=True)

@@ -1,5 +1,5 @@
-//! Conversations of the real aiogram: every key and value that its storage writes is read, and it reads what is written;
-//! and both at work on one Redis.
+//! Conversations of the real aiogram: both sides read all keys and values that the other writes, and both work on one
+//! Redis.
 
 mod imports;
 mod layout;

@@ -1,16 +1,16 @@
-//! Every store keeps every promise, and a store that breaks one is found out.
+//! Every store passes the conformance suite, and every broken store fails it.
 
 use std::sync::Arc;
 
-use opora::store::{DecidedStore, MemoryStore, PostgresStore, RedisCode, RedisStore, SqliteStore, Store};
+use opora::store::{DecisionStore, MemoryStore, PostgresStore, RedisCode, RedisStore, SqliteStore, Store};
 use opora::testing::conformance::Subject;
 use opora_testkit::environment;
-use opora_testkit::postgres_server::PostgresSpace;
-use opora_testkit::redis_server::{RedisServer, RedisSpace};
+use opora_testkit::postgres_server::PostgresSchema;
+use opora_testkit::redis_server::{RedisNamespace, RedisServer};
 
 mod as_aiogram;
 mod broken;
-mod twins;
+mod broken_stores;
 
 mod memory {
     opora::store_conformance!(|| async { super::MemoryStore::new() });
@@ -25,12 +25,12 @@ mod postgres {
 }
 
 mod redis {
-    opora::store_conformance!(|| super::redis_in_a_space(super::RedisCode::Functions));
+    opora::store_conformance!(|| super::redis_in_a_namespace(super::RedisCode::Functions));
 }
 
-/// The Redis without functions runs the same scripts.
+/// Scripts, as a Redis without functions runs them.
 mod all_redis_by_scripts {
-    opora::store_conformance!(|| super::redis_in_a_space(super::RedisCode::Scripts));
+    opora::store_conformance!(|| super::redis_in_a_namespace(super::RedisCode::Scripts));
 }
 
 mod redis_before_functions {
@@ -45,41 +45,39 @@ mod redis_and_postgres {
     opora::store_conformance!(super::redis_and_postgres);
 }
 
-/// Redis, with the application's tables in a file.
 async fn redis_and_sqlite() -> Subject {
-    let both = Arc::new((RedisSpace::new(), tempfile::tempdir().unwrap()));
+    let both = Arc::new((RedisNamespace::new(), tempfile::tempdir().unwrap()));
     let open = move || {
         let both = Arc::clone(&both);
         async move {
             let file = SqliteStore::open(&both.1.path().join("tables.db")).await.unwrap();
             let redis = RedisStore::open(&both.0.url).await.unwrap();
-            Arc::new(DecidedStore::open(redis, file).await.unwrap()) as Arc<dyn Store>
+            Arc::new(DecisionStore::open(redis, file).await.unwrap()) as Arc<dyn Store>
         }
     };
     Subject::reopening(open().await, open)
 }
 
-/// Redis, with the application's tables in PostgreSQL.
 async fn redis_and_postgres() -> Subject {
-    let both = Arc::new((RedisSpace::new(), PostgresSpace::new().await));
+    let both = Arc::new((RedisNamespace::new(), PostgresSchema::new().await));
     let open = move || {
         let both = Arc::clone(&both);
         async move {
             let database = PostgresStore::open(&both.1.url).await.unwrap();
             let redis = RedisStore::open(&both.0.url).await.unwrap();
-            Arc::new(DecidedStore::open(redis, database).await.unwrap()) as Arc<dyn Store>
+            Arc::new(DecisionStore::open(redis, database).await.unwrap()) as Arc<dyn Store>
         }
     };
     Subject::reopening(open().await, open)
 }
 
 mod redis_as_aiogram {
-    opora::store_conformance!(super::as_aiogram::aiogram_in_a_space);
+    opora::store_conformance!(super::as_aiogram::aiogram_in_a_namespace);
 }
 
 /// PostgreSQL, in a schema that no other test has.
 async fn postgres_in_a_schema() -> Subject {
-    let space = Arc::new(PostgresSpace::new().await);
+    let space = Arc::new(PostgresSchema::new().await);
     let open = move || {
         let space = Arc::clone(&space);
         async move { Arc::new(PostgresStore::open(&space.url).await.unwrap()) as Arc<dyn Store> }
@@ -88,8 +86,8 @@ async fn postgres_in_a_schema() -> Subject {
 }
 
 /// Redis, under a prefix that no other test has.
-async fn redis_in_a_space(code: RedisCode) -> Subject {
-    let space = Arc::new(RedisSpace::new());
+async fn redis_in_a_namespace(code: RedisCode) -> Subject {
+    let space = Arc::new(RedisNamespace::new());
     let open = move || {
         let space = Arc::clone(&space);
         async move { Arc::new(RedisStore::open_with(&space.url, code).await.unwrap()) as Arc<dyn Store> }
@@ -97,9 +95,9 @@ async fn redis_in_a_space(code: RedisCode) -> Subject {
     Subject::reopening(open().await, open)
 }
 
-/// A Redis of the last version that knew no functions.
+/// The last version of Redis without functions.
 async fn redis_before_functions() -> Subject {
-    let server = Arc::new(RedisServer::of(environment::old_redis(), &[]));
+    let server = Arc::new(RedisServer::start_program(environment::old_redis(), &[]));
     let open = move || {
         let server = Arc::clone(&server);
         async move {
@@ -111,7 +109,6 @@ async fn redis_before_functions() -> Subject {
     Subject::reopening(open().await, open)
 }
 
-/// SQLite in a folder that goes with the test.
 async fn sqlite_in_a_folder() -> Subject {
     let folder = Arc::new(tempfile::tempdir().unwrap());
     let open = move || {

@@ -1,15 +1,15 @@
-//! What a bot survives: kills, pauses, second instances, full disks, and a Telegram that misbehaves.
+//! What a bot survives: kills, pauses, second instances, full disks, and a misbehaving Telegram.
 //!
-//! People talk to a bot all the while; afterwards everything it has said and kept is compared with what they did, see
-//! [`account`]. Bugs on purpose show that these comparisons find something.
+//! People talk to a bot meanwhile. Afterwards [`audit`] compares everything that the bot sent and stored with what they
+//! did. Seeded bugs show that the audit finds violations.
 
-/// Runs tests over every kind of store; each is a function of the [`keeper::Kind`].
+/// Runs each test on every kind of store. A test is a function of the [`backend::StoreKind`].
 macro_rules! on_every_store {
     (in $module:ident on $kind:ident: $($test:ident,)*) => {
         mod $module {
             $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $test() {
-                super::$test(crate::crash::keeper::Kind::$kind).await;
+                super::$test(crate::crash::backend::StoreKind::$kind).await;
             })*
         }
     };
@@ -20,30 +20,30 @@ macro_rules! on_every_store {
     };
 }
 
-mod account;
 mod albums;
+mod audit;
+mod backend;
 mod bots;
 mod bugs;
 mod clocks;
 mod crowd;
-mod decided;
+mod decisions;
 mod disk;
+mod drop_if_unsure;
 mod everysec;
 mod fleet;
 mod handlers;
-mod inside;
+mod in_process;
 mod journal;
-mod keeper;
 mod kills;
 mod network;
-mod noted;
-mod once;
 mod partition;
 mod people;
 mod power;
 mod process;
-mod seeded;
+mod seeded_bugs;
 mod sends;
+mod sent_log;
 mod servers;
 mod stage;
 mod stops;

@@ -1,18 +1,18 @@
-//! The library as its users meet it. One binary, a module for each concern.
+//! Tests of the library through its public interface. One binary, with a module for each subject.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should stop where it is")]
 
 mod aiogram;
 mod conformance;
 mod crash;
-mod decided;
-mod deliveries;
+mod decisions;
 mod failpoints;
 mod journal;
-mod noted;
+mod lost_redis;
 mod postgres_store;
 mod redis_store;
 mod runtime;
+mod sent_log;
 mod stage;
 mod telegram;
 mod tls;
-mod witness;
+mod two_instances;

@@ -1,45 +1,46 @@
-//! What the PostgreSQL store promises beyond the conformance suite. Tests that harm their server start one of their own.
+//! Properties of the PostgreSQL store beyond the conformance suite. Tests that harm their server start one of their
+//! own.
 
 use opora::clock::Millis;
-use opora::key::DialogueKey;
+use opora::key::ConversationKey;
 use opora::store::{
-    Commit, Committed, Epoch, IfUnsure, LeaseAnswer, Mark, Opened, Outgoing, Place, PostgresStore, StateChange, Store,
-    StoreResult, Stored, Version,
+    Commit, Committed, Epoch, IfUnsure, LeaseAnswer, Mark, Opened, Outgoing, PostgresStore, StateChange, StateName,
+    Store, StoreResult, StoredState, Version,
 };
 use opora::testing::holder;
-use opora_testkit::postgres_server::{PostgresServer, PostgresSpace};
+use opora_testkit::postgres_server::{PostgresSchema, PostgresServer};
 
 mod bot;
 mod cleaning;
-mod counting;
-mod emptied;
+mod concurrency;
 mod faults;
 mod imports;
+mod lost_data;
 mod opening;
-mod several;
+mod statistics;
 mod writes;
 
 const BOT: i64 = 7_000_000_001;
 const NOW: Millis = Millis(1_000_000);
 
-/// A store with an instance that holds the lease.
-struct Bench<S> {
+/// A store with the lease.
+struct Fixture<S> {
     store: PostgresStore,
     epoch: Epoch,
     // Dropped last.
     server: S,
 }
 
-impl Bench<PostgresSpace> {
+impl Fixture<PostgresSchema> {
     /// In a schema of its own.
     async fn new() -> Self {
-        let space = PostgresSpace::new().await;
+        let space = PostgresSchema::new().await;
         let store = PostgresStore::open(&space.url).await.unwrap();
         Self { epoch: claim(&store, "first").await, store, server: space }
     }
 }
 
-impl Bench<PostgresServer> {
+impl Fixture<PostgresServer> {
     /// On a server of its own.
     async fn on(server: PostgresServer) -> Self {
         let store = PostgresStore::open(&server.url()).await.unwrap();
@@ -47,7 +48,7 @@ impl Bench<PostgresServer> {
     }
 }
 
-impl<S> Bench<S> {
+impl<S> Fixture<S> {
     async fn turn(&self, user: i64) -> StoreResult<Committed> {
         let version = version(&self.store, &person(user)).await?;
         self.store.commit(self.epoch, talk(person(user), version)).await
@@ -62,24 +63,24 @@ async fn claim(store: &PostgresStore, token: &str) -> Epoch {
     }
 }
 
-async fn version(store: &PostgresStore, key: &DialogueKey) -> StoreResult<Version> {
+async fn version(store: &PostgresStore, key: &ConversationKey) -> StoreResult<Version> {
     match store.open(key, None).await? {
         Opened::At { version, .. } => Ok(version),
-        Opened::AlreadyTaken => panic!("asked without a mark"),
+        Opened::AlreadyProcessed => panic!("opened without a mark"),
     }
 }
 
-fn person(user: i64) -> DialogueKey {
-    DialogueKey::private(BOT, user)
+fn person(user: i64) -> ConversationKey {
+    ConversationKey::private(BOT, user)
 }
 
 fn mark(update_id: i64) -> Mark {
     Mark { bot: BOT, update_id, identity: "message:1".into() }
 }
 
-fn at_state(state: &str) -> Stored {
-    let place = Place { dialogue: "closing".into(), state: state.into() };
-    Stored { value: format!(r#"{{"at":"{state}"}}"#).into(), places: vec![place], expires_at: None }
+fn at_state(state: &str) -> StoredState {
+    let place = StateName { dialogue: "closing".into(), state: state.into() };
+    StoredState { value: format!(r#"{{"at":"{state}"}}"#).into(), states: vec![place], expires_at: None }
 }
 
 /// A message to a chat.
@@ -96,8 +97,8 @@ pub fn message(chat: i64, text: &str) -> Outgoing {
     }
 }
 
-/// A turn that says one thing and stays in one state.
-fn talk(key: DialogueKey, from: Version) -> Commit {
+/// A turn with one message, which stays in one state.
+fn talk(key: ConversationKey, from: Version) -> Commit {
     let outgoing = vec![message(key.chat, "said")];
     Commit { outgoing, state: StateChange::Set(at_state("talking")), ..Commit::new(key, from, NOW) }
 }

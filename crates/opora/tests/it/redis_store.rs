@@ -1,40 +1,40 @@
-//! What the Redis store promises beyond the conformance suite. Each test has a Redis of its own, for it does it harm.
+//! Properties of the Redis store beyond the conformance suite. Each test has a Redis of its own, because it harms it.
 
 use opora::clock::Millis;
-use opora::key::DialogueKey;
+use opora::key::ConversationKey;
 use opora::store::{
-    Commit, Committed, Epoch, LeaseAnswer, Opened, Place, RedisCode, RedisStore, StateChange, Store, StoreError,
-    StoreResult, Stored, Version,
+    Commit, Committed, Epoch, LeaseAnswer, Opened, RedisCode, RedisStore, StateChange, StateName, Store, StoreError,
+    StoreResult, StoredState, Version,
 };
 use opora::testing::holder;
 use opora_testkit::redis_server::RedisServer;
 
+mod batching;
 mod bot;
-mod counting;
-mod delivered;
+mod cluster;
 mod deploy;
 mod expiry;
 mod failover;
 mod fences;
+mod group_migration;
 mod loss;
+mod lost_deliveries;
 mod marks;
-mod moved;
 mod opening;
-mod slots;
 mod standby;
-mod together;
+mod statistics;
 
 const BOT: i64 = 7_000_000_001;
 
-/// A store in a Redis of its own, with an instance that holds the lease.
-struct Bench {
+/// A store in a Redis of its own, with the lease.
+struct Fixture {
     store: RedisStore,
     epoch: Epoch,
     // Dropped last.
     server: RedisServer,
 }
 
-impl Bench {
+impl Fixture {
     async fn new(code: RedisCode) -> Self {
         Self::on(RedisServer::start(&["--appendonly", "yes", "--appendfsync", "always"]), code).await
     }
@@ -58,7 +58,7 @@ async fn claim(store: &RedisStore, token: &str) -> Epoch {
     }
 }
 
-/// A turn from the version that is there.
+/// A turn from the current version.
 async fn turn(store: &RedisStore, epoch: Epoch, user: i64, state: StateChange) -> StoreResult<Committed> {
     let mut commit = Commit::new(person(user), version(store, user).await?, Millis(1_000));
     commit.state = state;
@@ -68,17 +68,17 @@ async fn turn(store: &RedisStore, epoch: Epoch, user: i64, state: StateChange) -
 async fn version(store: &RedisStore, user: i64) -> StoreResult<Version> {
     match store.open(&person(user), None).await? {
         Opened::At { version, .. } => Ok(version),
-        Opened::AlreadyTaken => panic!("without a mark nothing is taken"),
+        Opened::AlreadyProcessed => panic!("opened without a mark"),
     }
 }
 
-fn person(user: i64) -> DialogueKey {
-    DialogueKey::private(BOT, user)
+fn person(user: i64) -> ConversationKey {
+    ConversationKey::private(BOT, user)
 }
 
 fn at_state(state: &str) -> StateChange {
-    let place = Place { dialogue: "survey".into(), state: state.into() };
-    StateChange::Set(Stored { value: "{}".into(), places: vec![place], expires_at: None })
+    let place = StateName { dialogue: "survey".into(), state: state.into() };
+    StateChange::Set(StoredState { value: "{}".into(), states: vec![place], expires_at: None })
 }
 
 /// An instance on some machine.

@@ -1,4 +1,4 @@
-//! A whole bot in this process, against the emulator: what people, operators and applications can rely on.
+//! A complete bot in this process with the emulator: what people, operators and applications can rely on.
 
 mod albums;
 mod buttons;
@@ -10,18 +10,18 @@ mod fleet;
 pub mod form;
 mod groups;
 mod intake;
-pub mod journal;
 mod language;
 mod limits;
-pub mod numbers;
+pub mod log_capture;
+pub mod metrics;
+mod observability;
 mod operator;
 mod outages;
 mod posting;
-mod refused;
-mod sight;
+mod refused_messages;
 mod standby;
 mod stopping;
-mod time;
+mod timers;
 mod traces;
 pub mod webhook;
 mod writes;

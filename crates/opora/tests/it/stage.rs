@@ -1,4 +1,4 @@
-//! A stage with people who talk to a bot by it, and a bot that runs in this process.
+//! An emulator with people in it, and a bot that runs in this process.
 
 use std::ops::Deref;
 use std::path::PathBuf;
@@ -14,9 +14,8 @@ use opora_testkit::{stage, waiting};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
-pub use opora_testkit::stage::{BOT, PATIENCE, TOKEN};
+pub use opora_testkit::stage::{BOT, TIMEOUT, TOKEN};
 
-/// A world to test a bot in.
 pub struct Stage {
     emulator: stage::Stage,
     folder: tempfile::TempDir,
@@ -40,53 +39,50 @@ impl Stage {
         Self { emulator, folder: tempfile::tempdir().unwrap() }
     }
 
-    /// The library's client.
     pub fn telegram(&self) -> Telegram {
         Telegram::new(TOKEN, &self.base).unwrap()
     }
 
-    /// A bot that talks to this stage and does not wait as long as one for people would.
+    /// A bot that talks to this stage, with short waits.
     pub fn bot(&self, store: &Arc<dyn Store>) -> Bot {
         let bot = Bot::new(TOKEN).api_url(&self.base).store(Arc::clone(store)).files(self.files());
         bot.send_limits(opora::outbox::SendLimits::Off).settings(|settings| {
             settings.turns.backoff = Duration::from_millis(5);
             settings.effects.backoff = Duration::from_millis(5);
             settings.mailboxes.album_quiet = Duration::from_millis(200);
-            settings.lease.look_every = Duration::from_millis(20);
+            settings.lease.poll_interval = Duration::from_millis(20);
             settings.polling.timeout = Duration::from_secs(5);
         })
     }
 
-    /// The same, with every update in the inbox before its turn.
+    /// Like [`Self::bot`], with every update stored in the inbox before its turn.
     pub fn inbox_first(&self, store: &Arc<dyn Store>) -> Bot {
-        self.bot(store).settings(|settings| settings.mailboxes.at_once = false)
+        self.bot(store).settings(|settings| settings.mailboxes.direct_updates = false)
     }
 
-    /// Where a bot keeps files.
     pub fn files(&self) -> PathBuf {
         self.folder.path().join("files")
     }
 
-    /// A store in a file of this stage; opened again, it has what was kept. A bot closes it when it stops.
+    /// A store in a file of this stage. Opened again, it has its data. A bot closes it when it stops.
     pub async fn sqlite(&self) -> Arc<dyn Store> {
         Arc::new(SqliteStore::open(&self.folder.path().join("state.db")).await.unwrap())
     }
 
-    /// Telegram's time passes.
-    pub async fn telegram_waits(&self, seconds: i64) {
+    pub async fn advance_telegram_clock(&self, seconds: i64) {
         self.post("/clock", json!({"advance_seconds": seconds})).await;
     }
 
     pub async fn person(&self, name: &str) -> Person<'_> {
-        self.person_who(json!({"first_name": name})).await
+        self.person_with(json!({"first_name": name})).await
     }
 
-    pub async fn person_who(&self, is: Value) -> Person<'_> {
+    pub async fn person_with(&self, is: Value) -> Person<'_> {
         let id = self.post("/users", is).await["id"].as_i64().unwrap();
         Person { stage: self, id }
     }
 
-    /// Calls of a method that the bot has made so far, with their answers.
+    /// The bot's calls of a method so far, with their answers.
     pub async fn calls(&self, method: &str) -> Vec<Value> {
         let log = self.get("/log?limit=1000").await;
         let calls = log.as_array().unwrap().iter().filter(|entry| entry["method"] == method);
@@ -94,12 +90,11 @@ impl Stage {
     }
 }
 
-/// A store that forgets when its last owner does.
 pub fn memory() -> Arc<dyn Store> {
     Arc::new(MemoryStore::new())
 }
 
-/// A person, in the private chat with the bot.
+/// A person in the private chat with the bot.
 #[derive(Clone, Copy)]
 pub struct Person<'s> {
     pub stage: &'s Stage,
@@ -111,31 +106,31 @@ impl Person<'_> {
         self.sends(json!({"text": text})).await
     }
 
-    /// Sends anything that the people's side takes.
+    /// Sends anything that the people's side of the emulator takes.
     pub async fn sends(&self, mut what: Value) -> Value {
         what["from"] = self.id.into();
         self.stage.post(&format!("/chats/{}/send", self.id), what).await
     }
 
-    /// Everything that the bot has said here, in order.
-    pub async fn heard(&self) -> Vec<String> {
+    /// All messages of the bot, in order.
+    pub async fn received(&self) -> Vec<String> {
         let messages = self.messages().await;
         messages.iter().map(|message| message["text"].as_str().unwrap_or_default().to_owned()).collect()
     }
 
-    /// Waits until the bot has said something that contains these words.
-    pub async fn hears(&self, words: &str) {
+    /// Waits for a message of the bot that contains these words.
+    pub async fn receives(&self, words: &str) {
         let what = format!("`{words}` for {}", self.id);
-        until(&what, async || self.heard().await.iter().any(|text| text.contains(words))).await;
+        until(&what, async || self.received().await.iter().any(|text| text.contains(words))).await;
     }
 
-    /// Waits until the bot has said exactly this, from the beginning, and fails as soon as it says something else.
-    pub async fn hears_just(&self, texts: &[&str]) {
+    /// Waits until the bot has sent exactly these messages, and fails as soon as it sends another one.
+    pub async fn receives_exactly(&self, texts: &[&str]) {
         until(&format!("{texts:?} for {}", self.id), async || {
-            let heard = self.heard().await;
-            assert!(texts.iter().zip(&heard).all(|(said, text)| said == text), "{heard:?} instead of {texts:?}");
-            assert!(heard.len() <= texts.len(), "{heard:?} instead of {texts:?}");
-            heard.len() == texts.len()
+            let received = self.received().await;
+            assert!(texts.iter().zip(&received).all(|(said, text)| said == text), "{received:?} instead of {texts:?}");
+            assert!(received.len() <= texts.len(), "{received:?} instead of {texts:?}");
+            received.len() == texts.len()
         })
         .await;
     }
@@ -152,13 +147,13 @@ impl Person<'_> {
         .await
     }
 
-    /// Presses the newest button with this caption; the answer must come.
+    /// Presses the newest button with this caption. The press must be answered.
     pub async fn presses(&self, caption: &str) -> Value {
         let button = self.button(caption).await;
         self.presses_this(&button).await
     }
 
-    /// Presses a button that may be gone by now; the answer must come.
+    /// Presses a button, which may be gone. The press must be answered.
     pub async fn presses_this(&self, (message_id, data): &(i64, String)) -> Value {
         let press = json!({"from": self.id, "message_id": message_id, "data": data, "wait": 20});
         let answer = self.stage.post(&format!("/chats/{}/press", self.id), press).await;
@@ -178,47 +173,44 @@ impl Person<'_> {
     }
 }
 
-/// A bot that runs in a task of its own.
 pub struct Running {
-    pub told: Stop,
+    pub stop: Stop,
     pub handle: Handle,
-    life: JoinHandle<Result<(), BotError>>,
+    task: JoinHandle<Result<(), BotError>>,
 }
 
 impl Running {
     pub fn start(bot: Bot) -> Self {
-        let (told, handle) = (Stop::new(), bot.handle());
-        let life = tokio::spawn(bot.run_until(told.clone()));
-        Self { told, handle, life }
+        let (stop, handle) = (Stop::new(), bot.handle());
+        let task = tokio::spawn(bot.run_until(stop.clone()));
+        Self { stop, handle, task }
     }
 
-    /// Stops it in order; it must end well.
+    /// Stops it in order. It must end without an error.
     pub async fn stops(self) {
-        self.told.stop();
+        self.stop.stop();
         self.ends().await.unwrap();
     }
 
-    /// Waits for its end.
     pub async fn ends(self) -> Result<(), BotError> {
-        tokio::time::timeout(PATIENCE, self.life).await.expect("the bot does not end").unwrap()
+        tokio::time::timeout(TIMEOUT, self.task).await.expect("the bot does not end").unwrap()
     }
 
     pub fn has_ended(&self) -> bool {
-        self.life.is_finished()
+        self.task.is_finished()
     }
 }
 
-/// A file as the people's side takes it.
+/// A file as the people's side of the emulator takes it.
 pub fn file(bytes: &[u8]) -> Value {
     json!({"name": "file", "base64": base64::engine::general_purpose::STANDARD.encode(bytes)})
 }
 
-/// Waits until something is so that has to be asked for.
+/// Polls until an async condition holds.
 pub async fn until(what: &str, is_so: impl AsyncFn() -> bool) {
     until_some(what, async || is_so().await.then_some(())).await;
 }
 
-/// Waits until there is something.
 pub async fn until_some<T>(what: &str, look: impl AsyncFn() -> Option<T>) -> T {
-    waiting::until_some(what, PATIENCE, look).await
+    waiting::until_some(what, TIMEOUT, look).await
 }

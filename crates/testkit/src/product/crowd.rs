@@ -9,21 +9,21 @@ use serde_json::json;
 use super::newcomer::{DONE, Newcomer};
 use crate::product::demo::Demo;
 
-/// The number of the first of them.
 const FIRST: i64 = 100_000;
 
-/// Everybody gives everything, and hears that it is saved. Says how long that took, from the first word to the last.
-pub async fn register(emulator: &Demo, people: u32, patience: Duration) -> Duration {
+/// All people complete the registration and wait for the confirmation. Returns the time from the first message to the
+/// last.
+pub async fn register(emulator: &Demo, people: u32, timeout: Duration) -> Duration {
     let ids = FIRST..FIRST + i64::from(people);
     let known = stream::iter(ids.clone()).map(|id| async move {
-        emulator.post("/users", json!({"id": id, "first_name": "Somebody", "language_code": "en"})).await;
+        emulator.post("/users", json!({"id": id, "first_name": "Person", "language_code": "en"})).await;
     });
     known.buffer_unordered(16).collect::<()>().await;
     let began = Instant::now();
     join_all(ids.map(|id| async move {
-        let mut newcomer = Newcomer::new(emulator, id, patience);
-        newcomer.gives_all().await;
-        newcomer.hears(DONE).await;
+        let mut newcomer = Newcomer::new(emulator, id, timeout);
+        newcomer.completes_registration().await;
+        newcomer.receives(DONE).await;
     }))
     .await;
     began.elapsed()

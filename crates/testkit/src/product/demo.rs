@@ -1,6 +1,6 @@
-//! A demo as a process: started on a free port, spoken to over HTTP, stopped by a signal.
+//! A demo as a process: started on a free port, used over HTTP, stopped by a signal.
 //!
-//! The page is tried with the emulator and its echo bot, which answers everything; the product has a demo of its own.
+//! Either the emulator with its echo bot, which answers every message, or `opora demo`, the product itself.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -14,31 +14,30 @@ use tokio::time::timeout;
 
 use crate::waiting::until_some;
 
-/// Long enough for a slow machine, short enough to notice that nothing comes.
-pub const PATIENCE: Duration = Duration::from_secs(30);
-/// Whoever stops it must not wait for those who still have something open.
+/// Deadline of every wait: long enough for a slow machine.
+pub const TIMEOUT: Duration = Duration::from_secs(30);
+/// A stop must not wait for clients with open requests.
 pub const STOPS_WITHIN: Duration = Duration::from_secs(2);
 pub const ANNA: i64 = 1001;
 pub const BORIS: i64 = 1002;
-/// The token of the bot of `opora demo`, which does not print it.
+/// The bot token of `opora demo`, which does not print it.
 const DEMO_TOKEN: &str = "7000000001:AAOporaDemoOporaDemoOporaDemoOpora1";
 
 #[derive(Debug)]
 pub struct Demo {
-    /// The chat page.
     pub page: String,
     pub base: String,
     pub token: String,
     pub http: reqwest::Client,
-    /// What it printed until it was ready.
+    /// The output until the demo was ready.
     pub printed: String,
     process: Child,
-    // Held open: a process that prints into a closed pipe dies of it.
+    // Kept open: a process that prints into a closed pipe is killed.
     output: Lines<BufReader<ChildStdout>>,
 }
 
 impl Demo {
-    /// The emulator with its echo bot: in memory, in English, on a free port.
+    /// Starts the emulator with its echo bot: in memory, in English, on a free port.
     pub async fn start() -> Self {
         Self::start_with(&[]).await
     }
@@ -47,19 +46,18 @@ impl Demo {
         Self::start_on("0", arguments).await
     }
 
-    /// On the port that another one had, as when it is started again.
+    /// Starts it on a given port, for restarts.
     pub async fn start_on(port: &str, arguments: &[&str]) -> Self {
         Self::start_in(&[], port, arguments).await
     }
 
-    /// With variables in its environment.
     pub async fn start_in(variables: &[(&str, &str)], port: &str, arguments: &[&str]) -> Self {
         let mut command = Command::new(program());
         command.args(["emulator", "--echo", "en", "--port", port]).args(arguments).envs(variables.iter().copied());
         Self::launch(command).await
     }
 
-    /// `opora demo`, the product itself, in English unless told otherwise.
+    /// Starts `opora demo`, in English unless the arguments choose a language.
     pub async fn product(folder: &TempDir, more: &[&str]) -> Self {
         Self::product_in(&[], folder, more).await
     }
@@ -80,8 +78,8 @@ impl Demo {
     pub async fn launch(mut command: Command) -> Self {
         let mut process = command.stdout(Stdio::piped()).kill_on_drop(true).spawn().unwrap();
         let mut output = BufReader::new(process.stdout.take().unwrap()).lines();
-        let printed = timeout(PATIENCE, until_ready(&mut output)).await.expect("the demo did not get ready");
-        // The chat page is the first link of both programs.
+        let printed = timeout(TIMEOUT, until_ready(&mut output)).await.expect("the demo did not get ready");
+        // Both programs print the link to the chat page first.
         let page = printed.split_whitespace().find(|word| word.starts_with("http://")).expect("a link").to_owned();
         let base = page.trim_end_matches("/chat").trim_end_matches('/').to_owned();
         let token = printed.split_once("bot's token").and_then(|(_, rest)| rest.split_whitespace().next());
@@ -89,7 +87,6 @@ impl Demo {
         Self { page, base, token, http: http(), printed, process, output }
     }
 
-    /// The bot's own side.
     pub async fn bot(&self, method: &str, parameters: Value) -> Value {
         let url = format!("{}/bot{}/{method}", self.base, self.token);
         self.http.post(url).json(&parameters).send().await.unwrap().json().await.unwrap()
@@ -99,7 +96,7 @@ impl Demo {
         self.get("").await
     }
 
-    /// A path of the people's side, below the token.
+    /// Reads a path of the people's side, below the token.
     pub async fn get(&self, path: &str) -> Value {
         let url = format!("{}/client/{}{path}", self.base, self.token);
         self.http.get(url).send().await.unwrap().json().await.unwrap()
@@ -114,25 +111,24 @@ impl Demo {
         answer
     }
 
-    /// A person says a text in their own chat.
+    /// A person sends a text in the private chat.
     pub async fn says(&self, person: i64, text: &str) -> Value {
         self.post(&format!("/chats/{person}/send"), json!({"from": person, "text": text})).await
     }
 
-    /// All texts of a chat, oldest first.
     pub async fn texts(&self, chat: i64) -> Vec<String> {
         let messages = self.get(&format!("/chats/{chat}/messages?after=0&wait=0")).await;
         let messages = messages.as_array().cloned().unwrap_or_default();
         messages.iter().filter_map(|message| message["text"].as_str().map(str::to_owned)).collect()
     }
 
-    /// Waits until the bot has said something that starts so.
-    pub async fn hears(&self, chat: i64, start: &str) {
-        let what = format!("{start:?} is said in chat {chat}");
-        self.until(&what, async |demo| demo.texts(chat).await.into_iter().find(|text| text.starts_with(start))).await;
+    /// Waits for a message of the bot that starts with this text.
+    pub async fn receives(&self, chat: i64, start: &str) {
+        let label = format!("{start:?} in chat {chat}");
+        self.until(&label, async |demo| demo.texts(chat).await.into_iter().find(|text| text.starts_with(start))).await;
     }
 
-    /// Asks again until there is something, up to a deadline.
+    /// Polls until `ask` returns something.
     pub async fn until<T>(&self, what: &str, ask: impl AsyncFn(&Self) -> Option<T>) -> T {
         until(what, async || ask(self).await).await
     }
@@ -146,18 +142,18 @@ impl Demo {
         assert!(std::process::Command::new("kill").args(["-s", name, &id]).status().unwrap().success());
     }
 
-    /// Waits for its end; gives the exit code, none if a signal ended it.
+    /// Waits for the end. Returns the exit code; none if a signal ended the process.
     pub async fn ended(mut self, within: Duration) -> Option<i32> {
         timeout(within, self.process.wait()).await.expect("the demo did not end in time").unwrap().code()
     }
 
-    /// Stops it as a service manager does, and checks that it says that all is well.
+    /// Stops it with SIGTERM and checks the exit code.
     pub async fn stop(self) {
         self.signal("TERM");
         assert_eq!(self.ended(STOPS_WITHIN).await, Some(0));
     }
 
-    /// Stops it in the same way; gives what it has printed since it was ready.
+    /// Like [`Self::stop`]. Returns the output since the demo was ready.
     pub async fn stop_and_read(mut self) -> String {
         self.signal("TERM");
         let mut printed = String::new();
@@ -169,12 +165,12 @@ impl Demo {
     }
 }
 
-/// Asks again until there is something, up to a deadline.
+/// Polls until `ask` returns something.
 pub async fn until<T>(what: &str, ask: impl AsyncFn() -> Option<T>) -> T {
-    until_some(what, PATIENCE, ask).await
+    until_some(what, TIMEOUT, ask).await
 }
 
-/// The program `opora`. Cargo builds it in `target/<profile>`; tests and benches lie in the folder `deps` beside it.
+/// The path of the program `opora`. Cargo builds it in `target/<profile>`; tests and benches are in `deps` beside it.
 pub fn program() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let program = test.ancestors().nth(2).expect("a test lies in the folder of a profile").join("opora");
@@ -182,9 +178,9 @@ pub fn program() -> PathBuf {
     program
 }
 
-/// A client that reaches this machine whatever proxy the environment names.
+/// An HTTP client that ignores the proxy settings of the environment.
 pub fn http() -> reqwest::Client {
-    // Only the first test of a process installs it.
+    // Fails if a provider is installed already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build().unwrap()
 }

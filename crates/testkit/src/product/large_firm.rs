@@ -1,31 +1,31 @@
-//! A firm with many sites, people and years of shifts, written as sets of rows: for tests and for `cargo xtask bench pages`.
+//! A firm with many sites, people and years of shifts, inserted with few SQL statements. For tests and for
+//! `cargo xtask bench pages`.
 //!
-//! Everything follows from the numbers of a day and of a slot in it, so nothing has to be asked for to find a page.
+//! All ids follow from the day and the slot's number in it, so no query is needed to find a page.
 
 use sqlx::{AssertSqlSafe, PgPool};
 
 const FIRM: &str = include_str!("large_firm/firm.sql");
 const DAYS: &str = include_str!("large_firm/days.sql");
 const DAY_MS: i64 = 24 * 3600 * 1000;
-/// Everything happens in Moscow.
+/// All sites use Moscow time.
 const ZONE_MS: i64 = 3 * 3600 * 1000;
-/// Of the first person; the Telegram account has another number.
+/// The id of the first person. Telegram accounts have other ids.
 const FIRST: i64 = 10_000;
 const FIRST_ACCOUNT: i64 = 7_000_000;
 
-/// How large it is.
 #[derive(Clone, Copy, Debug)]
 pub struct Size {
     pub sites: i64,
-    /// Owners come first, then managers, then those who work shifts.
+    /// Owners come first, then managers, then employees.
     pub people: i64,
     pub owners: i64,
     pub managers: i64,
-    /// Shifts of a day; not less than sites, and less than 500.
+    /// Shifts per day: at least the number of sites, and less than 500.
     pub per_day: i64,
 }
 
-/// Who looks at pages.
+/// The role of a person who reads pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Reader {
     Owner,
@@ -33,7 +33,6 @@ pub enum Reader {
     Employee,
 }
 
-/// A page of somebody's.
 #[derive(Clone, Debug)]
 pub struct Page {
     pub name: &'static str,
@@ -45,43 +44,42 @@ pub struct LargeFirm {
     pool: PgPool,
     size: Size,
     now_ms: i64,
-    /// By Moscow's clock, since 1970.
+    /// Days since 1970, by Moscow time.
     today: i64,
 }
 
 impl LargeFirm {
-    /// Its people and sites, in tables that are empty.
-    pub async fn found(pool: &PgPool, size: Size, now_ms: i64) -> Self {
+    /// Inserts people and sites into empty tables.
+    pub async fn create(pool: &PgPool, size: Size, now_ms: i64) -> Self {
         let firm = Self { pool: pool.clone(), size, now_ms, today: (now_ms + ZONE_MS) / DAY_MS };
         firm.run(FIRM, (0, 0)).await;
         firm
     }
 
-    /// The work of some days, counted from today; the last one is left out.
-    pub async fn work(&self, from: i64, to: i64) {
+    /// Inserts the work of the days `from..to`, counted from today.
+    pub async fn add_days(&self, from: i64, to: i64) {
         self.run(DAYS, (self.today + from, self.today + to)).await;
     }
 
-    /// What the database does by itself in time: it learns what its tables hold. Those of other tests are left alone.
-    pub async fn settle(&self) {
+    /// Runs VACUUM ANALYZE on the tables of this schema, as the database would in time.
+    pub async fn analyze(&self) {
         let tables =
             "SELECT string_agg(quote_ident(tablename), ', ') FROM pg_tables WHERE schemaname = current_schema()";
         let tables: String = sqlx::query_scalar(tables).fetch_one(&self.pool).await.unwrap();
         sqlx::raw_sql(AssertSqlSafe(format!("VACUUM ANALYZE {tables}"))).execute(&self.pool).await.unwrap();
     }
 
-    /// The Telegram account of one of the readers of a kind.
     pub fn account(&self, reader: Reader, number: i64) -> i64 {
         FIRST_ACCOUNT + self.first_of(reader) + number
     }
 
-    /// Every page that somebody opens in the course of a day.
+    /// The pages that a reader opens in the course of a day.
     pub fn pages(&self, reader: Reader, number: i64) -> Vec<Page> {
         match reader {
-            Reader::Owner => [self.of_runners(1 + number % self.size.sites), self.of_owners(number)].concat(),
+            Reader::Owner => [self.staff_pages(1 + number % self.size.sites), self.owner_pages(number)].concat(),
             Reader::Manager => {
                 let site = 1 + (number * 5) % self.size.sites;
-                [self.of_runners(site), self.of_managers(site)].concat()
+                [self.staff_pages(site), self.manager_pages(site)].concat()
             }
             Reader::Employee => {
                 let own = self.shift_of(self.first_of(reader) + number);
@@ -98,8 +96,8 @@ impl LargeFirm {
         }
     }
 
-    /// What owners and managers look at, of a site that they may see.
-    fn of_runners(&self, site: i64) -> Vec<Page> {
+    /// Pages of owners and managers, for one site.
+    fn staff_pages(&self, site: i64) -> Vec<Page> {
         let shift = id(self.today - 3, site - 1);
         let (year, month) = (self.day(-365), self.day(-30));
         vec![
@@ -113,15 +111,15 @@ impl LargeFirm {
             page("/sites/<id>", format!("/sites/{site}")),
             page("/shifts", "/shifts"),
             page("/shifts <a year>", format!("/shifts?from={year}")),
-            page("/shifts <far back>", format!("/shifts?from={year}&before={}", self.mark(-25))),
+            page("/shifts <far back>", format!("/shifts?from={year}&before={}", self.cursor(-25))),
             page("/shifts <site>", format!("/shifts?site={site}&from={month}")),
             page("/shifts/<id>", format!("/shifts/{shift}")),
             page("/cancellations", "/cancellations"),
         ]
     }
 
-    /// What only managers look at: pay of their sites, and their own work.
-    fn of_managers(&self, site: i64) -> Vec<Page> {
+    /// Pages of managers only: pay at their sites, and their own work.
+    fn manager_pages(&self, site: i64) -> Vec<Page> {
         let (person, month) = (self.worker_at(site), self.last_month());
         vec![
             page("/people", "/people"),
@@ -134,7 +132,7 @@ impl LargeFirm {
         ]
     }
 
-    fn of_owners(&self, number: i64) -> Vec<Page> {
+    fn owner_pages(&self, number: i64) -> Vec<Page> {
         let manager = FIRST + self.first_of(Reader::Manager);
         let (person, month) = (FIRST + self.first_of(Reader::Employee) + number, self.last_month());
         vec![
@@ -157,13 +155,12 @@ impl LargeFirm {
         ]
     }
 
-    /// Where the list of shifts goes on that began before a day.
-    fn mark(&self, ahead: i64) -> String {
+    /// The cursor of the list of shifts that began before a day.
+    fn cursor(&self, ahead: i64) -> String {
         let day = self.today + ahead;
         format!("{}-{}", day * DAY_MS, id(day, 0))
     }
 
-    /// A shift of somebody's that is over.
     fn shift_of(&self, person: i64) -> i64 {
         let workers = self.size.people - self.first_of(Reader::Employee);
         let number = person - self.first_of(Reader::Employee);
@@ -172,7 +169,7 @@ impl LargeFirm {
         found.map(|day| id(day, slot(day))).unwrap()
     }
 
-    /// The first of those who work shifts whose contract counts at a site.
+    /// The first employee with a contract at a site.
     fn worker_at(&self, site: i64) -> i64 {
         let first = self.first_of(Reader::Employee);
         FIRST + first + (site - 1 - first).rem_euclid(self.size.sites)
@@ -186,7 +183,7 @@ impl LargeFirm {
         }
     }
 
-    /// A day as forms name it.
+    /// A day in the format of forms.
     fn day(&self, ahead: i64) -> chrono::NaiveDate {
         let day = chrono::DateTime::from_timestamp_millis((self.today + ahead) * DAY_MS);
         day.unwrap().date_naive()
@@ -213,13 +210,13 @@ impl LargeFirm {
             ("{now}", self.now_ms),
         ];
         let sql = numbers.iter().fold(sql.to_owned(), |sql, (name, number)| sql.replace(name, &number.to_string()));
-        let mut whole = self.pool.begin().await.unwrap();
-        sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut *whole).await.unwrap();
-        whole.commit().await.unwrap();
+        let mut transaction = self.pool.begin().await.unwrap();
+        sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut *transaction).await.unwrap();
+        transaction.commit().await.unwrap();
     }
 }
 
-/// The number of a slot, and of its plan and shift.
+/// The id of a slot, and of its plan and shift.
 fn id(day: i64, slot: i64) -> i64 {
     (day - 15_000) * 1000 + slot
 }

@@ -1,6 +1,6 @@
-//! Somebody who registers, or works, through the emulator, step by step.
+//! A person who registers or works through the emulator, step by step.
 //!
-//! A newcomer waits for the very message that is expected, and presses the buttons of that one.
+//! A newcomer waits for the expected message and presses the buttons of exactly that message.
 
 use std::time::Duration;
 
@@ -12,34 +12,33 @@ use crate::product::demo::Demo;
 
 pub use crate::pictures::{HILL, TOWER};
 
-/// What the last step is answered with at once, and what becomes of it.
+/// The immediate answer to the last step, and its two possible results.
 pub const SAVING: &str = "One moment, please";
 pub const DONE: &str = "Done! Your registration is being looked at.";
 pub const NOT_SAVED: &str = "Your registration could not be saved.";
 
-/// The whole way: what a newcomer does, and how the answer begins.
-pub const WAY: [(Deed, &str); 8] = [
-    (Deed::Says("/start"), "Let us get to know each other."),
-    (Deed::Presses("English"), "What is your first and last name?"),
-    (Deed::Says("Anna Smith"), "Your phone number?"),
-    (Deed::SharesNumber, "Your email address?"),
-    (Deed::Presses("Skip"), "Which document will you show?"),
-    (Deed::Presses("Passport"), "Send a photo of your passport"),
-    (Deed::Sends(TOWER), "Now a selfie"),
-    (Deed::Sends(HILL), SAVING),
+/// The steps of a registration: what the newcomer does, and how the answer begins.
+pub const REGISTRATION_STEPS: [(Action, &str); 8] = [
+    (Action::Says("/start"), "Let us get to know each other."),
+    (Action::Presses("English"), "What is your first and last name?"),
+    (Action::Says("Anna Smith"), "Your phone number?"),
+    (Action::SharesNumber, "Your email address?"),
+    (Action::Presses("Skip"), "Which document will you show?"),
+    (Action::Presses("Passport"), "Send a photo of your passport"),
+    (Action::Sends(TOWER), "Now a selfie"),
+    (Action::Sends(HILL), SAVING),
 ];
 
+/// Something that a person does in the chat.
 #[derive(Clone, Copy, Debug)]
-pub enum Deed {
+pub enum Action {
     Says(&'static str),
     Presses(&'static str),
     SharesNumber,
-    /// As a file.
     Sends(&'static [u8]),
     SendsPhoto(&'static [u8]),
-    /// As Telegram's kind of this name.
+    /// Sends a file as this kind of media.
     SendsAs(&'static str, &'static [u8]),
-    /// Shares a position.
     IsAt(f64, f64),
 }
 
@@ -47,54 +46,54 @@ pub enum Deed {
 pub struct Newcomer<'a> {
     emulator: &'a Demo,
     id: i64,
-    patience: Duration,
-    /// Up to where the chat was looked at.
+    timeout: Duration,
+    /// The revision up to which the chat was read.
     revision: String,
-    seen: i64,
-    /// The message that was waited for last.
-    heard: Value,
+    last_id: i64,
+    /// The message that [`Self::receives`] found last.
+    message: Value,
 }
 
 impl<'a> Newcomer<'a> {
-    pub fn new(emulator: &'a Demo, id: i64, patience: Duration) -> Self {
-        Self { emulator, id, patience, revision: "0".into(), seen: 0, heard: Value::Null }
+    pub fn new(emulator: &'a Demo, id: i64, timeout: Duration) -> Self {
+        Self { emulator, id, timeout, revision: "0".into(), last_id: 0, message: Value::Null }
     }
 
-    /// Everything that is asked, up to the step that saves it.
-    pub async fn gives_all(&mut self) {
-        for (deed, answer) in WAY {
-            self.does(deed).await;
-            self.hears(answer).await;
+    /// Does all steps of the registration, up to the one that saves it.
+    pub async fn completes_registration(&mut self) {
+        for (action, answer) in REGISTRATION_STEPS {
+            self.does(action).await;
+            self.receives(answer).await;
         }
     }
 
-    pub async fn does(&self, deed: Deed) {
+    pub async fn does(&self, action: Action) {
         let id = self.id;
-        match deed {
-            Deed::Says(text) => drop(self.emulator.says(id, text).await),
-            Deed::Presses(caption) => self.presses(caption).await,
-            Deed::SharesNumber => {
+        match action {
+            Action::Says(text) => drop(self.emulator.says(id, text).await),
+            Action::Presses(caption) => self.presses(caption).await,
+            Action::SharesNumber => {
                 let contact = json!({"from": id, "contact": {"phone_number": "79991234567"}});
                 self.emulator.post(&format!("/chats/{id}/send"), contact).await;
             }
-            Deed::Sends(picture) => self.sends("document", picture).await,
-            Deed::SendsPhoto(picture) => self.sends("photo", picture).await,
-            Deed::SendsAs(kind, file) => self.sends(kind, file).await,
-            Deed::IsAt(latitude, longitude) => {
+            Action::Sends(picture) => self.sends("document", picture).await,
+            Action::SendsPhoto(picture) => self.sends("photo", picture).await,
+            Action::SendsAs(kind, file) => self.sends(kind, file).await,
+            Action::IsAt(latitude, longitude) => {
                 let location = json!({"from": id, "location": {"latitude": latitude, "longitude": longitude}});
                 self.emulator.post(&format!("/chats/{id}/send"), location).await;
             }
         }
     }
 
-    /// Waits for a message that begins so, among those that were not looked at yet.
-    pub async fn hears(&mut self, start: &str) {
+    /// Waits for an unread message that begins with this text.
+    pub async fn receives(&mut self, start: &str) {
         let id = self.id;
-        let found = timeout(self.patience, self.listens(start)).await;
-        found.unwrap_or_else(|_| panic!("waited in vain until {start:?} is said in chat {id}"));
+        let found = timeout(self.timeout, self.find_message(start)).await;
+        found.unwrap_or_else(|_| panic!("no message {start:?} in chat {id}"));
     }
 
-    async fn listens(&mut self, start: &str) {
+    async fn find_message(&mut self, start: &str) {
         loop {
             let path = format!("messages?revision={}&wait=10", self.revision);
             let answer = self.emulator.http.get(self.chat(&path)).send().await.unwrap();
@@ -102,13 +101,13 @@ impl<'a> Newcomer<'a> {
             let messages: Vec<Value> = answer.json().await.unwrap();
             for message in &messages {
                 let number = message["message_id"].as_i64().unwrap();
-                // What was changed afterwards comes once more.
-                if number <= self.seen {
+                // Messages that were edited are listed again.
+                if number <= self.last_id {
                     continue;
                 }
-                self.seen = number;
+                self.last_id = number;
                 if message["text"].as_str().is_some_and(|text| text.starts_with(start)) {
-                    self.heard = message.clone();
+                    self.message = message.clone();
                     return;
                 }
             }
@@ -116,25 +115,24 @@ impl<'a> Newcomer<'a> {
         }
     }
 
-    /// Presses a button of the message that was waited for last.
+    /// Presses a button of the message received last.
     pub async fn presses(&self, caption: &str) {
-        let rows = self.heard["reply_markup"]["inline_keyboard"].as_array();
+        let rows = self.message["reply_markup"]["inline_keyboard"].as_array();
         let mut buttons = rows.into_iter().flatten().flat_map(|row| row.as_array().into_iter().flatten());
         let button = buttons.find(|one| one["text"] == caption);
-        let data = &button.unwrap_or_else(|| panic!("no {caption:?} in {}", self.heard))["callback_data"];
-        let press = json!({"from": self.id, "message_id": self.heard["message_id"], "data": data, "wait": 0});
+        let data = &button.unwrap_or_else(|| panic!("no {caption:?} in {}", self.message))["callback_data"];
+        let press = json!({"from": self.id, "message_id": self.message["message_id"], "data": data, "wait": 0});
         self.emulator.post(&format!("/chats/{}/press", self.id), press).await;
     }
 
-    /// Presses the first button of the message that was waited for last.
+    /// Presses the first button of the message received last.
     pub async fn presses_first(&self) {
-        let caption = self.heard["reply_markup"]["inline_keyboard"][0][0]["text"].as_str();
-        self.presses(caption.unwrap_or_else(|| panic!("no button in {}", self.heard))).await;
+        let caption = self.message["reply_markup"]["inline_keyboard"][0][0]["text"].as_str();
+        self.presses(caption.unwrap_or_else(|| panic!("no button in {}", self.message))).await;
     }
 
-    /// The message that was waited for last.
-    pub fn heard_text(&self) -> String {
-        self.heard["text"].as_str().unwrap_or_default().to_owned()
+    pub fn message_text(&self) -> String {
+        self.message["text"].as_str().unwrap_or_default().to_owned()
     }
 
     async fn sends(&self, field: &'static str, picture: &'static [u8]) {

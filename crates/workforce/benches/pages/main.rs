@@ -1,10 +1,10 @@
-//! How long pages take in a firm with 200 sites, 2,000 people and 200,000 shifts in PostgreSQL, while 50 people read.
+//! Measures page times in a firm with 200 sites, 2,000 people and 200,000 shifts in PostgreSQL, with 50 readers.
 //!
-//! `cargo xtask bench pages` runs it: for how many seconds. A reader is a browser with a connection and an account of its
-//! own, who opens a page, reads it for a second (half a second to one and a half), and opens the next: so 50 of them open
-//! about 50 pages in a second, each well within the limits that hold for people. A time is that from asking for a page to
-//! its last byte. It fails where the slowest hundredth of all, or of any page that was read 200 times or more, takes 50 ms
-//! or more. Of exports only the queries are counted.
+//! `cargo xtask bench pages` runs it; the argument is the number of seconds. A reader is a browser with its own
+//! connection and account. It opens a page, pauses for 0.5 to 1.5 seconds, and opens the next, so 50 readers open about
+//! 50 pages a second, within the limits for people. The time of a page is from the request to the last byte. The bench
+//! fails if the p99 of all pages, or of a page that was read at least 200 times, is 50 ms or more. For exports only the
+//! queries are counted.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a measurement that cannot go on should stop where it is")]
 
 use std::io::{IsTerminal, Write};
@@ -14,9 +14,9 @@ use std::time::Duration;
 
 use opora::bot::Bot;
 use opora::clock::Clock;
-use opora_testkit::postgres_server::PostgresSpace;
+use opora_testkit::postgres_server::PostgresSchema;
 use opora_testkit::product::large_firm::{LargeFirm, Size};
-use opora_testkit::queries::Queries;
+use opora_testkit::queries::QueryCounter;
 use tokio::net::TcpListener;
 use workforce::application::{self, App};
 use workforce::config::{Config, Layer, Layers};
@@ -26,39 +26,39 @@ use workforce::rooms::Rooms;
 mod readers;
 
 const SIZE: Size = Size { sites: 200, people: 2000, owners: 20, managers: 10, per_day: 274 };
-/// Two years that are over, and a month and a half that is planned.
+/// Two years of history, and a month and a half of plans.
 const DAYS: (i64, i64) = (-730, 45);
-/// How many are written at once.
+/// Days per batch of inserts.
 const DAYS_AT_ONCE: usize = 25;
 
 fn main() -> ExitCode {
-    // Cargo adds a word of its own.
+    // Cargo adds `--bench`.
     let word = std::env::args().skip(1).find(|word| word != "--bench");
     let seconds = word.map_or(180, |word| word.parse().expect("a number of seconds"));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     runtime.block_on(measure(Duration::from_secs(seconds)))
 }
 
-async fn measure(lasts: Duration) -> ExitCode {
-    let queries = Queries::counted();
-    let (space, folder) = (PostgresSpace::new().await, tempfile::tempdir().unwrap());
+async fn measure(duration: Duration) -> ExitCode {
+    let queries = QueryCounter::install();
+    let (space, folder) = (PostgresSchema::new().await, tempfile::tempdir().unwrap());
     let app = open(&space.url, folder.path().to_str().unwrap()).await;
     let firm = fill(&app).await;
     let (base, server) = serve(&app).await;
-    let costs = readers::costs(&base, &firm, &queries).await;
-    queries.rest();
-    // The readers have a thread of their own, as browsers are not part of the product.
+    let costs = readers::measure_costs(&base, &firm, &queries).await;
+    queries.stop();
+    // The readers run on their own thread, because browsers are not part of the product.
     let reading = std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(readers::read(&base, &firm, lasts))
+        runtime.block_on(readers::measure_times(&base, &firm, duration))
     });
     let times = tokio::task::spawn_blocking(move || reading.join().unwrap()).await.unwrap();
     server.abort();
     app.domain.close().await.unwrap();
-    if readers::tell(&times, &costs, lasts) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if readers::print_results(&times, &costs, duration) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// The application, whose pages need no bot.
+/// The application without a bot. Its pages need none.
 async fn open(database: &str, folder: &str) -> App {
     let values = [
         ("BOT_TOKEN", "7:pages"),
@@ -78,13 +78,13 @@ async fn fill(app: &App) -> LargeFirm {
     let clock = Clock::machine();
     let began = clock.now();
     let pool = app.domain.read().get_postgres_connection_pool();
-    let firm = LargeFirm::found(pool, SIZE, began.0).await;
+    let firm = LargeFirm::create(pool, SIZE, began.0).await;
     for from in (DAYS.0..DAYS.1).step_by(DAYS_AT_ONCE) {
         let to = DAYS.1.min(from + DAYS_AT_ONCE as i64);
-        firm.work(from, to).await;
+        firm.add_days(from, to).await;
         progress(&format!("filled {} of {} days", to - DAYS.0, DAYS.1 - DAYS.0));
     }
-    firm.settle().await;
+    firm.analyze().await;
     let count = |table: &'static str| {
         let pool = pool.clone();
         async move {
@@ -114,7 +114,7 @@ async fn serve(app: &App) -> (String, tokio::task::JoinHandle<()>) {
     (base, server)
 }
 
-/// How far it is, on one line that changes.
+/// Shows the progress on one line.
 fn progress(words: &str) {
     if std::io::stdout().is_terminal() {
         print!("\r\x1b[2K{words}");

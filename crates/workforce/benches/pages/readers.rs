@@ -1,32 +1,32 @@
-//! Those who read, what it took them, and what a page costs the database.
+//! The readers, their measured times, and what a page costs the database.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use opora_testkit::product::large_firm::{LargeFirm, Page, Reader};
-use opora_testkit::queries::Queries;
+use opora_testkit::queries::QueryCounter;
 use reqwest::{Client, header};
 
 use crate::progress;
 
-/// So many of each.
+/// The number of readers of each kind.
 const READERS: [(Reader, i64); 3] = [(Reader::Owner, 20), (Reader::Manager, 10), (Reader::Employee, 20)];
-/// Of so many pages one of them has the queries counted.
-const PAGES_OF_ONE: usize = 5;
-/// The slowest hundredth of a page is faster than this.
-const WITHIN: Duration = Duration::from_millis(50);
-/// A page is judged by itself if it was read so often: of fewer the slowest hundredth is the slowest one.
-const JUDGED_FROM: usize = 200;
-const PAUSE_LEAST_MS: u64 = 500;
-const PAUSE_SPREAD_MS: u64 = 1000;
-const TOLD_EVERY: Duration = Duration::from_secs(10);
+/// How many pages one account reads while queries are counted.
+const PAGES_PER_ACCOUNT: usize = 5;
+/// The limit for the p99 of a page.
+const MAX_P99: Duration = Duration::from_millis(50);
+/// A page is judged by its own p99 only if it was read this often. With fewer reads the p99 is the maximum.
+const MIN_READS_TO_JUDGE: usize = 200;
+const MIN_PAUSE_MS: u64 = 500;
+const PAUSE_RANGE_MS: u64 = 1000;
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Who reads which page.
+/// A reader and the name of a page.
 pub type Key = (Reader, &'static str);
 pub type Times = BTreeMap<Key, Vec<Duration>>;
 
-/// What a page takes, alone.
+/// The cost of one page without other load.
 #[derive(Clone, Copy, Debug)]
 pub struct Cost {
     queries: usize,
@@ -40,17 +40,17 @@ struct Browser {
     cookie: String,
 }
 
-/// Looks at every page a few times while nobody else does.
-pub async fn costs(base: &str, firm: &LargeFirm, queries: &Queries) -> BTreeMap<Key, Cost> {
+/// Counts the queries of every page, without other load.
+pub async fn measure_costs(base: &str, firm: &LargeFirm, queries: &QueryCounter) -> BTreeMap<Key, Cost> {
     let mut costs = BTreeMap::new();
     for (reader, _) in READERS {
         let count = firm.pages(reader, 0).len();
-        // What is looked at here counts for the limits of whoever looks, so nobody looks at all of them.
-        for (begin, number) in (0..count).step_by(PAGES_OF_ONE).zip(0..) {
+        // These reads count for the account's rate limit, so no account reads all pages.
+        for (begin, number) in (0..count).step_by(PAGES_PER_ACCOUNT).zip(0..) {
             let browser = Browser::sign_in(base, firm.account(reader, number), "192.0.2.250").await;
-            for page in firm.pages(reader, number).into_iter().skip(begin).take(PAGES_OF_ONE) {
+            for page in firm.pages(reader, number).into_iter().skip(begin).take(PAGES_PER_ACCOUNT) {
                 let mut bytes = 0;
-                let count = queries.of(async || bytes = browser.get(&page.path).await).await;
+                let count = queries.count(async || bytes = browser.get(&page.path).await).await;
                 costs.insert((reader, page.name), Cost { queries: count, bytes });
             }
         }
@@ -59,29 +59,31 @@ pub async fn costs(base: &str, firm: &LargeFirm, queries: &Queries) -> BTreeMap<
     costs
 }
 
-/// Everybody reads for so long.
-pub async fn read(base: &str, firm: &LargeFirm, lasts: Duration) -> Times {
+/// All readers read for this time.
+pub async fn measure_times(base: &str, firm: &LargeFirm, duration: Duration) -> Times {
     let all = READERS.iter().flat_map(|(reader, count)| (1..=*count).map(move |number| (*reader, number % count)));
     let mut browsers = Vec::new();
     for (at, (reader, number)) in all.enumerate() {
         let browser = Browser::sign_in(base, firm.account(reader, number), &format!("192.0.2.{}", at + 1)).await;
         let mut pages = firm.pages(reader, number);
-        // A month's file is asked for once a month, and nobody waits for it to look at it.
+        // A month's file is requested once a month.
         pages.retain(|page| !page.path.contains("/export."));
         browsers.push((browser, reader, pages));
     }
-    let until = Instant::now() + lasts;
-    let tell = async {
-        let mut left = lasts;
-        while left > TOLD_EVERY {
-            tokio::time::sleep(TOLD_EVERY).await;
+    let until = Instant::now() + duration;
+    let show_progress = async {
+        let mut left = duration;
+        while left > PROGRESS_INTERVAL {
+            tokio::time::sleep(PROGRESS_INTERVAL).await;
             left = until.saturating_duration_since(Instant::now());
             progress(&format!("50 people read for {} s more", left.as_secs()));
         }
     };
-    let reading =
-        browsers.iter().zip(1..).map(|((browser, reader, pages), seed)| walk(browser, *reader, pages, until, seed));
-    let (read, ()) = tokio::join!(join_all(reading), tell);
+    let reading = browsers
+        .iter()
+        .zip(1..)
+        .map(|((browser, reader, pages), seed)| read_pages(browser, *reader, pages, until, seed));
+    let (read, ()) = tokio::join!(join_all(reading), show_progress);
     let mut times = Times::new();
     for (key, took) in read.into_iter().flatten() {
         times.entry(key).or_default().push(took);
@@ -89,12 +91,15 @@ pub async fn read(base: &str, firm: &LargeFirm, lasts: Duration) -> Times {
     times
 }
 
-/// Prints what came of it; whether every page was fast enough.
-pub fn tell(times: &Times, costs: &BTreeMap<Key, Cost>, lasts: Duration) -> bool {
+/// Prints the results. Returns whether every page was fast enough.
+pub fn print_results(times: &Times, costs: &BTreeMap<Key, Cost>, duration: Duration) -> bool {
     progress("");
     let all: usize = times.values().map(Vec::len).sum();
-    let rate = all as f64 / lasts.as_secs_f64();
-    println!("50 people, a page each about every second: {all} pages in {} s, {rate:.0} a second\n", lasts.as_secs());
+    let rate = all as f64 / duration.as_secs_f64();
+    println!(
+        "50 people, a page each about every second: {all} pages in {} s, {rate:.0} a second\n",
+        duration.as_secs()
+    );
     println!(
         "{:<10}{:<28}{:>7}{:>9}{:>9}{:>9}{:>9}{:>7}",
         "who", "page", "read", "p50 ms", "p99 ms", "max ms", "queries", "KB"
@@ -104,9 +109,9 @@ pub fn tell(times: &Times, costs: &BTreeMap<Key, Cost>, lasts: Duration) -> bool
         let mut took = took.clone();
         took.sort_unstable();
         let cost = costs[&(*reader, *name)];
-        let (half, last, most) = (nth(&took, 50), nth(&took, 99), nth(&took, 100));
-        let is_fast = last < WITHIN;
-        let is_judged = took.len() >= JUDGED_FROM;
+        let (half, last, most) = (percentile(&took, 50), percentile(&took, 99), percentile(&took, 100));
+        let is_fast = last < MAX_P99;
+        let is_judged = took.len() >= MIN_READS_TO_JUDGE;
         is_good &= is_fast || !is_judged;
         println!(
             "{:<10}{name:<28}{:>7}{:>9.1}{:>9.1}{:>9.1}{:>9}{:>7}{}",
@@ -130,18 +135,24 @@ pub fn tell(times: &Times, costs: &BTreeMap<Key, Cost>, lasts: Duration) -> bool
         "{:<38}{:>7}{:>9.1}{:>9.1}{:>9.1}",
         "all",
         every.len(),
-        ms(nth(&every, 50)),
-        ms(nth(&every, 99)),
-        ms(nth(&every, 100))
+        ms(percentile(&every, 50)),
+        ms(percentile(&every, 99)),
+        ms(percentile(&every, 100))
     );
-    is_good &= nth(&every, 99) < WITHIN;
+    is_good &= percentile(&every, 99) < MAX_P99;
     let verdict = if is_good { "every page is" } else { "NOT every page is" };
-    println!("\n{verdict} within {} ms at its slowest hundredth", WITHIN.as_millis());
+    println!("\n{verdict} within {} ms at its slowest hundredth", MAX_P99.as_millis());
     is_good
 }
 
-/// Opens page after page, in an order of one's own, until it is over.
-async fn walk(browser: &Browser, reader: Reader, pages: &[Page], until: Instant, seed: u64) -> Vec<(Key, Duration)> {
+/// Opens pages in a random order until the time is over.
+async fn read_pages(
+    browser: &Browser,
+    reader: Reader,
+    pages: &[Page],
+    until: Instant,
+    seed: u64,
+) -> Vec<(Key, Duration)> {
     let mut chance = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let mut next = |below: u64| {
         chance ^= chance << 13;
@@ -152,7 +163,7 @@ async fn walk(browser: &Browser, reader: Reader, pages: &[Page], until: Instant,
     let mut took = Vec::new();
     let mut at = next(pages.len() as u64) as usize;
     loop {
-        tokio::time::sleep(Duration::from_millis(PAUSE_LEAST_MS + next(PAUSE_SPREAD_MS))).await;
+        tokio::time::sleep(Duration::from_millis(MIN_PAUSE_MS + next(PAUSE_RANGE_MS))).await;
         let began = Instant::now();
         if began >= until {
             return took;
@@ -165,9 +176,9 @@ async fn walk(browser: &Browser, reader: Reader, pages: &[Page], until: Instant,
 }
 
 impl Browser {
-    /// All of them are test users, for whom every PIN is right.
+    /// All accounts are test users, so any PIN is right.
     async fn sign_in(base: &str, account: i64, address: &str) -> Self {
-        // Only the first one installs it.
+        // Only the first call installs it.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let mut headers = header::HeaderMap::new();
         headers.insert("x-forwarded-for", address.parse().unwrap());
@@ -185,7 +196,7 @@ impl Browser {
         browser
     }
 
-    /// How many bytes a page has.
+    /// Loads a page and returns its size in bytes.
     async fn get(&self, path: &str) -> usize {
         let asked = self.client.get(format!("{}{path}", self.base)).header(header::COOKIE, &self.cookie);
         let answer = asked.send().await.unwrap();
@@ -203,8 +214,8 @@ impl Browser {
     }
 }
 
-/// The time within which so many hundredths of all are.
-fn nth(sorted: &[Duration], hundredths: usize) -> Duration {
+/// The percentile of a sorted list.
+fn percentile(sorted: &[Duration], hundredths: usize) -> Duration {
     let at = (sorted.len() * hundredths).div_ceil(100).max(1) - 1;
     sorted.get(at).copied().unwrap_or_default()
 }

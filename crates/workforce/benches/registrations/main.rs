@@ -1,6 +1,7 @@
-//! How many people register in a second, when all of them come at once: the real program, over the emulator.
+//! Measures how many people register per second when all come at once: the real program on the emulator.
 //!
-//! `cargo xtask bench registrations` runs it: people, where conversations are, where tables are.
+//! `cargo xtask bench registrations` runs it. Arguments: the number of people, the address of the store, the address of
+//! the database.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a measurement that cannot go on should stop where it is")]
 
 use std::process::{Command, Stdio};
@@ -10,13 +11,12 @@ use opora_testkit::product::crowd;
 use opora_testkit::product::demo::{Demo, program};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Any bot's.
 const TOKEN: &str = "123456789:AAtesttesttesttesttesttesttesttestt";
-const PATIENCE: Duration = Duration::from_secs(600);
+const TIMEOUT: Duration = Duration::from_secs(600);
 
 #[tokio::main]
 async fn main() {
-    // Cargo adds a word of its own.
+    // Cargo adds `--bench`.
     let words: Vec<_> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     let people = words.first().map_or(1000, |number| number.parse().expect("a number of people comes first"));
     let folder = tempfile::tempdir().unwrap();
@@ -34,7 +34,7 @@ async fn main() {
     let mut run = with_settings(Command::new(program()));
     run.arg("run").env("BOT_API_URL", &emulator.base).env("RUST_LOG", "warn");
     let mut run = run.stdout(Stdio::null()).spawn().unwrap();
-    let took = crowd::register(&emulator, people, PATIENCE).await;
+    let took = crowd::register(&emulator, people, TIMEOUT).await;
     let rate = f64::from(people) / took.as_secs_f64();
     println!("{people} people registered at once in {:.1} s: {rate:.0} a second", took.as_secs_f64());
     kill_process(Pid::from_child(&run), Signal::TERM).unwrap();

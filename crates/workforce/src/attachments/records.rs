@@ -1,4 +1,4 @@
-//! Where each file stands, and changes of that.
+//! The rows of attachments.
 
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
@@ -12,38 +12,37 @@ use sea_orm::{
 };
 
 use super::tables::attachment::{ActiveModel, Column, Entity, Model};
-use crate::domain::{Domain, Writing};
-use crate::files::{Kept, MediaType, under_way};
+use crate::domain::{Domain, Transaction};
+use crate::files::{MediaType, StoredFile, pending_files};
 
-/// How often a file that could not be had is asked for again by itself, and how long after the first time: each time twice
-/// as long.
-const TRIES_MOST: u32 = 5;
-const FIRST_TRY_AFTER: Duration = Duration::from_secs(60 * 60);
+/// How often a failed file is requested again, and the delay before the first retry. The delay doubles each time.
+const MAX_RETRIES: u32 = 5;
+const FIRST_RETRY_AFTER: Duration = Duration::from_secs(60 * 60);
 
-/// Databases take only so many values at once.
-const FILES_AT_ONCE: usize = 500;
+/// A limit on the number of values in one statement.
+const FILES_PER_QUERY: usize = 500;
 
-/// Where a file stands.
+/// The state of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Attachment {
-    /// It is being fetched, or will be.
-    Awaited,
+    /// It is being downloaded, or will be.
+    Pending,
     Kept {
-        /// Of its file.
+        /// The name in the file store.
         name: String,
         media_type: MediaType,
         size_bytes: i64,
         sha256: String,
     },
-    /// Telegram gives it to no bot.
+    /// Telegram does not give it to bots.
     TooLarge,
-    /// It may be tried again.
+    /// It can be requested again.
     Failed,
 }
 
-/// Writes down that there is a file. `None`: nobody has asked for it yet.
-pub async fn want(
-    db: &Writing<'_, '_>,
+/// Inserts a row for a file. Without `asked_at` its download has not been requested yet.
+pub async fn insert(
+    db: &Transaction<'_, '_>,
     telegram_file: String,
     asked_at: Option<Millis>,
     is_too_large: bool,
@@ -61,22 +60,22 @@ pub async fn want(
     Ok(())
 }
 
-/// Where these files stand, by Telegram's ids.
-pub async fn of(
+/// The states of these files, by Telegram's file id.
+pub async fn find(
     db: &impl ConnectionTrait,
     telegram_files: impl IntoIterator<Item = &str>,
 ) -> Result<HashMap<String, Attachment>, DbErr> {
     let wanted: BTreeSet<&str> = telegram_files.into_iter().collect();
     let mut found = HashMap::with_capacity(wanted.len());
-    for these in wanted.into_iter().collect::<Vec<_>>().chunks(FILES_AT_ONCE) {
+    for these in wanted.into_iter().collect::<Vec<_>>().chunks(FILES_PER_QUERY) {
         let rows = Entity::find().filter(Column::TelegramFile.is_in(these.iter().copied())).all(db).await?;
         found.extend(rows.into_iter().map(|row| (row.telegram_file.clone(), Attachment::from(row))));
     }
     Ok(found)
 }
 
-/// A file that could not be had waits to be asked for again.
-pub(super) async fn again(db: &Writing<'_, '_>, telegram_file: String) -> Result<(), WriteError> {
+/// Makes a failed file pending again.
+pub(super) async fn retry(db: &Transaction<'_, '_>, telegram_file: String) -> Result<(), WriteError> {
     let wanted = ActiveModel { asked_at: Set(None), failed_at: Set(None), ..Default::default() };
     let failed = Condition::all()
         .add(Column::TelegramFile.eq(telegram_file))
@@ -86,10 +85,10 @@ pub(super) async fn again(db: &Writing<'_, '_>, telegram_file: String) -> Result
     Ok(())
 }
 
-/// Takes rows away; answers the names of their files.
-pub async fn forget(db: &Writing<'_, '_>, telegram_files: &[String]) -> Result<Vec<String>, WriteError> {
+/// Deletes rows; returns the names of their files.
+pub async fn forget(db: &Transaction<'_, '_>, telegram_files: &[String]) -> Result<Vec<String>, WriteError> {
     let mut names = Vec::new();
-    for these in telegram_files.chunks(FILES_AT_ONCE) {
+    for these in telegram_files.chunks(FILES_PER_QUERY) {
         let of_these = Column::TelegramFile.is_in(these.iter().map(String::as_str));
         let rows = Entity::find().filter(of_these.clone()).all(db).await?;
         names.extend(rows.into_iter().filter_map(|row| row.name));
@@ -98,12 +97,12 @@ pub async fn forget(db: &Writing<'_, '_>, telegram_files: &[String]) -> Result<V
     Ok(names)
 }
 
-/// The file of a row is in its place. False if the row is gone, or has one already.
+/// Records a stored file. Returns false if the row is gone or has a file already.
 pub(super) async fn fill(
-    db: &Writing<'_, '_>,
+    db: &Transaction<'_, '_>,
     telegram_file: String,
     name: String,
-    kept: Kept,
+    kept: StoredFile,
 ) -> Result<bool, WriteError> {
     let filled = ActiveModel {
         name: Set(Some(name.clone())),
@@ -118,32 +117,32 @@ pub(super) async fn fill(
     if done.rows_affected == 0 {
         return Ok(false);
     }
-    under_way::take(db, &[name]).await?;
+    pending_files::claim(db, &[name]).await?;
     Ok(true)
 }
 
-/// A file could not be had.
-pub(super) async fn fail(db: &Writing<'_, '_>, telegram_file: String, at: Millis) -> Result<(), WriteError> {
+/// Marks a file as failed.
+pub(super) async fn fail(db: &Transaction<'_, '_>, telegram_file: String, at: Millis) -> Result<(), WriteError> {
     let failed = ActiveModel { failed_at: Set(Some(at.0)), ..Default::default() };
     let row = Entity::update_many().set(failed).filter(Column::TelegramFile.eq(telegram_file));
     row.filter(Column::Name.is_null()).exec(db).await?;
     Ok(())
 }
 
-/// What nobody has asked for yet.
-pub(super) async fn wanted(domain: &Domain, most: u64) -> Result<Vec<String>, DbErr> {
-    let rows = Entity::find().filter(awaited()).filter(Column::AskedAt.is_null()).order_by_asc(Column::TelegramFile);
-    rows.select_only().column(Column::TelegramFile).limit(most).into_tuple().all(domain.read()).await
+/// Pending files whose download has not been requested.
+pub(super) async fn unrequested(domain: &Domain, max: u64) -> Result<Vec<String>, DbErr> {
+    let rows = Entity::find().filter(pending()).filter(Column::AskedAt.is_null()).order_by_asc(Column::TelegramFile);
+    rows.select_only().column(Column::TelegramFile).limit(max).into_tuple().all(domain.read()).await
 }
 
-pub(super) async fn note_asked(
-    db: &Writing<'_, '_>,
+pub(super) async fn mark_requested(
+    db: &Transaction<'_, '_>,
     telegram_files: Vec<String>,
     at: Millis,
 ) -> Result<(), WriteError> {
-    let asked = ActiveModel { asked_at: Set(Some(at.0)), ..Default::default() };
+    let requested = ActiveModel { asked_at: Set(Some(at.0)), ..Default::default() };
     Entity::update_many()
-        .set(asked)
+        .set(requested)
         .col_expr(Column::Tries, Expr::col(Column::Tries).add(1))
         .filter(Column::TelegramFile.is_in(telegram_files))
         .exec(db)
@@ -151,11 +150,11 @@ pub(super) async fn note_asked(
     Ok(())
 }
 
-/// What could not be had some time ago waits to be asked for again, a few times.
-pub(super) async fn try_failed(db: &Writing<'_, '_>, now: Millis) -> Result<(), WriteError> {
+/// Makes failed files pending again after a delay, a few times.
+pub(super) async fn retry_failed(db: &Transaction<'_, '_>, now: Millis) -> Result<(), WriteError> {
     let wanted = ActiveModel { asked_at: Set(None), failed_at: Set(None), ..Default::default() };
-    let is_due = (0..TRIES_MOST).fold(Condition::any(), |is_due, tries| {
-        let before = now.minus(FIRST_TRY_AFTER * 2_u32.pow(tries));
+    let is_due = (0..MAX_RETRIES).fold(Condition::any(), |is_due, tries| {
+        let before = now.minus(FIRST_RETRY_AFTER * 2_u32.pow(tries));
         is_due.add(Column::Tries.eq(i64::from(tries)).and(Column::FailedAt.lt(before.0)))
     });
     let failed = Condition::all().add(Column::Name.is_null()).add(Column::IsTooLarge.eq(false)).add(is_due);
@@ -163,25 +162,25 @@ pub(super) async fn try_failed(db: &Writing<'_, '_>, now: Millis) -> Result<(), 
     Ok(())
 }
 
-/// What was asked for before this moment and has not come is asked for anew.
-pub(super) async fn give_up_waiting(db: &Writing<'_, '_>, before: Millis) -> Result<(), WriteError> {
+/// Makes files pending again whose download was requested before an instant and never finished.
+pub(super) async fn retry_lost(db: &Transaction<'_, '_>, before: Millis) -> Result<(), WriteError> {
     let wanted = ActiveModel { asked_at: Set(None), ..Default::default() };
-    Entity::update_many().set(wanted).filter(awaited()).filter(Column::AskedAt.lt(before.0)).exec(db).await?;
+    Entity::update_many().set(wanted).filter(pending()).filter(Column::AskedAt.lt(before.0)).exec(db).await?;
     Ok(())
 }
 
-/// Which of these names are attachments.
+/// Those of these names that belong to attachments.
 pub(super) async fn owned(domain: &Domain, names: &[String]) -> Result<Vec<String>, DbErr> {
     let found = Entity::find().filter(Column::Name.is_in(names.iter().map(String::as_str)));
     found.select_only().column(Column::Name).into_tuple().all(domain.read()).await
 }
 
-/// How many files there are.
+/// The number of stored files.
 pub(super) async fn count(domain: &Domain) -> Result<u64, DbErr> {
     Entity::find().filter(Column::Name.is_not_null()).count(domain.read()).await
 }
 
-fn awaited() -> Condition {
+fn pending() -> Condition {
     Condition::all().add(Column::Name.is_null()).add(Column::FailedAt.is_null())
 }
 
@@ -196,7 +195,7 @@ impl From<Model> for Attachment {
             },
             (None, Some(_)) if row.is_too_large => Self::TooLarge,
             (None, Some(_)) => Self::Failed,
-            (None, None) => Self::Awaited,
+            (None, None) => Self::Pending,
         }
     }
 }

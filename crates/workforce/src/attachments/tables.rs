@@ -1,4 +1,4 @@
-//! The table of attachments, for this room alone.
+//! The table of this room.
 
 pub mod attachment {
     use sea_orm::entity::prelude::*;

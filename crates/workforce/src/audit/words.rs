@@ -1,7 +1,7 @@
-//! What staff did, as whoever looks reads it.
+//! Lines of the audit log as text.
 //!
-//! The sentence of an action is found by its name; what the line knows besides is put in by name. A test finds actions
-//! without a sentence. What no sentence is there for, such as a line of a newer version, is told as it was written.
+//! The text is found by the name of the action and filled with the details of the line. A test finds actions without a
+//! text. A line without a text, such as one from a newer version, is shown as it was written.
 
 use std::borrow::Cow;
 
@@ -12,30 +12,30 @@ use super::Line;
 use crate::person::{Permission, Role, role_name, status_name};
 use crate::texts::{Language, Values};
 
-/// The key of the sentence of an action: `audit-role-granted` of `role granted`.
+/// The text key of an action: `audit-role-granted` for `role granted`.
 pub fn key(action: &str) -> String {
     format!("audit-{}", action.replace(' ', "-"))
 }
 
-/// A line as a sentence.
+/// A line as text.
 pub fn in_words(line: &Line, language: Language) -> String {
     let details = line.detail.as_object().into_iter().flatten();
     let values: Values<'_> =
-        details.map(|(name, value)| (Cow::Owned(name.clone()), told(name, value, language))).collect();
+        details.map(|(name, value)| (Cow::Owned(name.clone()), argument_value(name, value, language))).collect();
     language.find_text(&key(&line.action), &values).unwrap_or_else(|| line.action.clone())
 }
 
-/// What a manager may do, as people call it.
+/// Permissions as text.
 fn permissions(value: &Value, language: Language) -> String {
     let names = value.as_array().into_iter().flatten().filter_map(Value::as_str);
-    let words: Vec<String> = names
-        .map(|name| name.parse::<Permission>().map_or_else(|_| name.to_owned(), |one| one.words(language)))
+    let names_of_permissions: Vec<String> = names
+        .map(|name| name.parse::<Permission>().map_or_else(|_| name.to_owned(), |one| one.text(language)))
         .collect();
-    if words.is_empty() { "–".to_owned() } else { words.join(", ") }
+    if names_of_permissions.is_empty() { "–".to_owned() } else { names_of_permissions.join(", ") }
 }
 
-/// A detail as people say it: roles and states have names.
-fn told(name: &str, value: &Value, language: Language) -> FluentValue<'static> {
+/// A detail as text: roles, statuses and permissions have names.
+fn argument_value(name: &str, value: &Value, language: Language) -> FluentValue<'static> {
     let plain = match value {
         Value::String(text) => text.clone(),
         other => other.to_string(),

@@ -1,4 +1,4 @@
-//! Where files are kept, as the settings say.
+//! The address of the file storage.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,22 +6,22 @@ use std::path::PathBuf;
 use super::Secret;
 
 /// The region of servers that have none.
-const USUAL_REGION: &str = "us-east-1";
+const DEFAULT_REGION: &str = "us-east-1";
 
-/// A folder of this machine, or a bucket of a server that speaks S3.
+/// A folder on this machine, or an S3 bucket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FilesAddress {
     Folder(PathBuf),
     Bucket(BucketAddress),
 }
 
-/// A bucket, a place within it, and the right to use it.
+/// A bucket, a prefix in it, and its keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BucketAddress {
     pub bucket: String,
     /// Without slashes at its ends; empty for the whole bucket.
     pub prefix: String,
-    /// Where the server is; Amazon's unless it is given.
+    /// The server's address; Amazon's by default.
     pub endpoint: Option<String>,
     pub region: String,
     pub access_key: String,
@@ -29,8 +29,8 @@ pub struct BucketAddress {
 }
 
 impl FilesAddress {
-    /// Reads `file:<folder>` or `s3://<bucket>/<prefix>`; `setting` gives the other settings by their names. An error is a
-    /// sentence for each mistake, none of which repeats a value.
+    /// Parses `file:<folder>` or `s3://<bucket>/<prefix>`; `setting` returns other settings by name. The error has a
+    /// sentence for each mistake, and repeats no value.
     pub fn read<'a>(url: &str, setting: impl Fn(&str) -> Option<&'a str>) -> Result<Self, Vec<String>> {
         if let Some(folder) = url.strip_prefix("file:") {
             return Ok(Self::Folder(folder.strip_prefix("//").unwrap_or(folder).into()));
@@ -64,14 +64,14 @@ impl FilesAddress {
             bucket: bucket.to_owned(),
             prefix: prefix.trim_matches('/').to_owned(),
             endpoint: endpoint.map(|url| url.trim_end_matches('/').to_owned()),
-            region: setting("S3_REGION").unwrap_or(USUAL_REGION).to_owned(),
+            region: setting("S3_REGION").unwrap_or(DEFAULT_REGION).to_owned(),
             access_key,
             secret_key,
         }))
     }
 }
 
-/// As an operator knows it, without keys.
+/// For operators, without keys.
 impl fmt::Display for FilesAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_and_buckets_are_told_apart() {
+    fn folders_and_buckets_are_parsed() {
         for url in ["file:/srv/files", "file:///srv/files"] {
             assert_eq!(read(url, &[]), Ok(FilesAddress::Folder("/srv/files".into())));
         }
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn every_mistake_is_told_and_no_key() {
+    fn all_mistakes_are_listed_without_keys() {
         let mistakes = read("s3://me:hunter2@papers", &[("S3_ENDPOINT", "s3:9000")]).unwrap_err();
         assert_eq!(mistakes.len(), 4, "{mistakes:#?}");
         assert!(!mistakes.join(" ").contains("hunter2"));

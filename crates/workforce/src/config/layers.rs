@@ -1,11 +1,11 @@
-//! What is set where.
+//! The sources of settings.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use config::FileFormat;
 
-/// Every setting there is.
+/// All settings.
 pub const NAMES: &[&str] = &[
     "BOT_API_URL",
     "BOT_TOKEN",
@@ -30,24 +30,24 @@ pub const NAMES: &[&str] = &[
     "WEB_LISTEN",
 ];
 
-/// One place in which settings are.
+/// One source of settings.
 #[derive(Clone, Default)]
 pub struct Layer {
-    /// What to call it when something in it is wrong.
+    /// The name of the source in messages.
     pub origin: String,
     pub values: BTreeMap<String, String>,
 }
 
-/// All of them, the strongest first, and what is wrong with the places themselves.
+/// All sources, the strongest first, and mistakes of the sources themselves.
 #[derive(Clone, Default)]
 pub struct Layers {
     layers: Vec<Layer>,
     mistakes: Vec<String>,
 }
 
-/// A setting, and where it is set.
+/// A setting, and its source.
 #[derive(Clone, Copy)]
-pub struct Given<'a> {
+pub struct SettingValue<'a> {
     pub value: &'a str,
     pub origin: &'a str,
 }
@@ -57,33 +57,33 @@ impl Layers {
         Self { layers, mistakes: Vec::new() }
     }
 
-    /// Adds a place, and what is wrong with it.
+    /// Adds a source, and its mistakes.
     pub fn add(&mut self, layer: Layer, mistakes: Vec<String>) {
         self.layers.push(layer);
         self.mistakes.extend(mistakes);
     }
 
-    /// What could not be read, each as a sentence.
+    /// Mistakes of the sources, each as a sentence.
     pub fn mistakes(&self) -> &[String] {
         &self.mistakes
     }
 
-    /// The setting of a name; an empty one counts as none.
-    pub fn get(&self, name: &str) -> Option<Given<'_>> {
+    /// A setting by name; an empty one counts as missing.
+    pub fn get(&self, name: &str) -> Option<SettingValue<'_>> {
         let found = self.layers.iter().filter_map(|layer| Some((layer.values.get(name)?, layer)));
         let mut filled = found.filter(|(value, _)| !value.trim().is_empty());
-        filled.next().map(|(value, layer)| Given { value: value.trim(), origin: &layer.origin })
+        filled.next().map(|(value, layer)| SettingValue { value: value.trim(), origin: &layer.origin })
     }
 }
 
-/// Values may be secret.
+/// Hides the values, which may be secret.
 impl std::fmt::Debug for Layers {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_list().entries(self.layers.iter().map(|layer| &layer.origin)).finish()
     }
 }
 
-impl std::fmt::Debug for Given<'_> {
+impl std::fmt::Debug for SettingValue<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.origin)
     }
@@ -95,13 +95,13 @@ impl std::fmt::Debug for Layer {
     }
 }
 
-/// A file of `name = "value"`, and what is wrong in it; names may be written in small letters.
+/// Reads a file of `name = "value"`; names may be in lower case. Returns its mistakes, too.
 pub fn of_file(path: &Path) -> (Layer, Vec<String>) {
     let name = path.display().to_string();
     let nothing = Layer { origin: name.clone(), values: BTreeMap::new() };
     let source = config::File::from(path).format(FileFormat::Toml);
     let read = config::Config::builder().add_source(source).build();
-    // An error of this reader quotes the line, which may hold a secret.
+    // The reader's error quotes the line, which may hold a secret.
     let entries = read.ok().and_then(|read| read.try_deserialize::<BTreeMap<String, config::Value>>().ok());
     let Some(entries) = entries else { return (nothing, vec![format!("{name} is not TOML")]) };
     let (mut values, mut unknown, mut mistakes) = (BTreeMap::new(), Vec::new(), Vec::new());
@@ -113,12 +113,12 @@ pub fn of_file(path: &Path) -> (Layer, Vec<String>) {
         }
         match value.into_string() {
             Ok(value) => _ = values.insert(setting, value),
-            Err(_) => mistakes.push(format!("{name}: {key} is not a text")),
+            Err(_) => mistakes.push(format!("{name}: {key} is not a string")),
         }
     }
     if !unknown.is_empty() {
         let (unknown, known) = (unknown.join(", "), NAMES.join(", "));
-        mistakes.push(format!("{name} has settings that nobody knows: {unknown}; there are {known}"));
+        mistakes.push(format!("{name} has unknown settings: {unknown}; known settings are {known}"));
     }
     (Layer { values, ..nothing }, mistakes)
 }

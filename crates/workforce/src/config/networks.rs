@@ -3,18 +3,18 @@
 use std::net::IpAddr;
 use std::str::FromStr;
 
-/// Addresses of one's own: `127.0.0.1, 10.0.0.0/8, fd00::/8`.
+/// A list of networks: `127.0.0.1, 10.0.0.0/8, fd00::/8`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Networks(Vec<Network>);
 
-/// The addresses that begin with the same bits.
+/// Addresses with the same first bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Network {
     begins: IpAddr,
     bits: u32,
 }
 
-/// What limits on connections and requests count: an IPv4 address, or the /64 of an IPv6 address, all of which one customer has.
+/// The unit that limits count: an IPv4 address, or the /64 of an IPv6 address, which belongs to one customer.
 pub fn network_of(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => IpAddr::V6((address.to_bits() & !u128::from(u64::MAX)).into()),
@@ -53,9 +53,9 @@ impl FromStr for Network {
             None => (text, None),
         };
         let begins: IpAddr = address.trim().parse().map_err(drop)?;
-        let most = if begins.is_ipv4() { 32 } else { 128 };
-        let bits = bits.unwrap_or(most);
-        if bits > most { Err(()) } else { Ok(Self { begins, bits }) }
+        let max_bits = if begins.is_ipv4() { 32 } else { 128 };
+        let bits = bits.unwrap_or(max_bits);
+        if bits > max_bits { Err(()) } else { Ok(Self { begins, bits }) }
     }
 }
 
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_network_has_the_addresses_that_begin_as_it_does() {
+    fn a_network_contains_addresses_with_its_prefix() {
         let networks: Networks = "127.0.0.1, 10.1.0.0/16 fd00::/8".parse().unwrap();
         for (address, is_in) in [
             ("127.0.0.1", true),

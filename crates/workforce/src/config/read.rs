@@ -1,4 +1,4 @@
-//! The settings, read and checked.
+//! Reads and checks the settings.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -7,52 +7,52 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use opora::bot::SendLimits;
-use opora::store::with_data;
+use opora::store::with_data_folder;
 use reqwest::Url;
 
 use super::FilesAddress;
 use super::layers::Layers;
-use super::{ENVIRONMENT, Networks, places};
+use super::{ENVIRONMENT, Networks, addresses};
 use crate::domain::Address;
 use crate::texts::Language;
 
-/// Everything that a running application needs.
+/// The configuration of a running application.
 #[derive(Clone)]
 pub struct Config {
     pub bot_token: Secret,
     pub bot_api_url: String,
     pub updates: Updates,
-    /// No other instance works with this bot: while the conversations cannot be reached, whoever writes is told to wait.
+    /// No other instance runs this bot. While the conversations are unreachable, people who write are told to wait.
     pub only_instance: bool,
     pub send_limits: SendLimits,
-    /// Where conversations are kept. It may hold a password.
+    /// The address of the conversations. It may hold a password.
     pub state: String,
-    /// Where the tables are.
+    /// The address of the tables.
     pub database: Address,
-    /// Where the cache is; in this process if there is none.
+    /// The address of the cache; without one it is in this process.
     pub cache: Option<Secret>,
     pub files: FilesAddress,
     pub data_dir: PathBuf,
     pub web_listen: SocketAddr,
-    /// How many connections the pages and the webhook may have at once.
+    /// Maximum number of connections of the pages and the webhook.
     pub web_connections: usize,
-    /// Where people reach the pages, without a slash at its end.
+    /// Public address of the pages, without a trailing slash.
     pub public_url: String,
-    /// Who may say on whose behalf a page is asked for.
+    /// Proxies whose `X-Forwarded-For` is trusted.
     pub trusted_proxies: Networks,
-    /// The language of those whose own nobody knows.
+    /// Language of people whose own language is unknown.
     pub language: Language,
 }
 
-/// A word that is in no log.
+/// A string that is never logged.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(pub String);
 
-/// How updates come.
+/// How updates arrive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Updates {
     Polling,
-    /// By calls to an address, whose path is this.
+    /// By calls to this URL, which has this path.
     Webhook {
         url: String,
         path: String,
@@ -60,9 +60,9 @@ pub enum Updates {
     },
 }
 
-/// Everything that is wrong with the settings, each as a sentence.
+/// All mistakes of the settings, each as a sentence.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the configuration is not right:\n  {}", .0.join("\n  "))]
+#[error("the configuration is invalid:\n  {}", .0.join("\n  "))]
 pub struct Mistakes(pub Vec<String>);
 
 impl fmt::Debug for Secret {
@@ -81,34 +81,34 @@ impl fmt::Debug for Config {
 }
 
 impl Config {
-    /// How many connections there are where nothing else is set.
-    pub const USUAL_CONNECTIONS: usize = 4096;
+    /// The default number of connections.
+    pub const DEFAULT_CONNECTIONS: usize = 4096;
 
-    /// Reads the settings; all mistakes are found at once.
+    /// Reads the settings and finds all mistakes at once.
     pub fn read(layers: &Layers) -> Result<Self, Mistakes> {
-        let mut reading = Reading { layers, mistakes: layers.mistakes().to_vec() };
-        let read = reading.everything();
-        // Where a value is missing, a mistake says why.
-        read.filter(|_| reading.mistakes.is_empty()).ok_or(Mistakes(reading.mistakes))
+        let mut reader = SettingsReader { layers, mistakes: layers.mistakes().to_vec() };
+        let read = reader.read_all();
+        // If a value is missing, there is a mistake that says why.
+        read.filter(|_| reader.mistakes.is_empty()).ok_or(Mistakes(reader.mistakes))
     }
 }
 
-struct Reading<'a> {
+struct SettingsReader<'a> {
     layers: &'a Layers,
     mistakes: Vec<String>,
 }
 
 const TOKEN: &str = "@BotFather gives one, of the form 123456789:AA…";
 const WEBHOOK_SECRET: &str = "`openssl rand -hex 32` makes one";
-/// So long that it cannot be guessed, and at most as long as Telegram takes.
+/// Too long to guess, and at most as long as Telegram accepts.
 const WEBHOOK_SECRET_LENGTHS: std::ops::RangeInclusive<usize> = 32..=256;
 const PROXIES: &str = "a list of addresses and networks, such as 127.0.0.1, 10.0.0.0/8";
 const LISTEN: &str = "an address and a port, such as 127.0.0.1:8080";
 const WEB_LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8080);
 
-impl Reading<'_> {
-    /// Every setting is read, whatever the others are.
-    fn everything(&mut self) -> Option<Config> {
+impl SettingsReader<'_> {
+    /// Reads every setting, even after mistakes.
+    fn read_all(&mut self) -> Option<Config> {
         let bot_token = self.token();
         let bot_api_url = self.url("BOT_API_URL").unwrap_or_else(|| opora::telegram::TELEGRAM.to_owned());
         let updates = self.updates();
@@ -116,10 +116,10 @@ impl Reading<'_> {
         let send_limits = self.parsed("SEND_LIMITS", "telegram or off");
         let state = self.state();
         let database = self.database();
-        self.together(&state, database.as_ref());
+        self.check_one_sql_database(&state, database.as_ref());
         self.one_of("CACHE_URL", &["redis://", "rediss://"]);
-        let cache = places::cache(self.layers).map(Secret);
-        let data_dir = places::data_dir(self.layers);
+        let cache = addresses::cache(self.layers).map(Secret);
+        let data_dir = addresses::data_dir(self.layers);
         let files = self.files();
         let web_listen = self.parsed("WEB_LISTEN", LISTEN).unwrap_or(WEB_LISTEN);
         let web_connections: Option<NonZero<usize>> = self.parsed("WEB_CONNECTIONS", "a number of connections");
@@ -132,13 +132,13 @@ impl Reading<'_> {
             updates: updates?,
             only_instance,
             send_limits: send_limits.unwrap_or_default(),
-            state: places::journalled(with_data(&state, data_dir), only_instance),
-            database: database?.with(|url| with_data(&url, data_dir)),
+            state: addresses::with_journal(with_data_folder(&state, data_dir), only_instance),
+            database: database?.with(|url| with_data_folder(&url, data_dir)),
             cache,
             files: files?,
             data_dir: data_dir.into(),
             web_listen,
-            web_connections: web_connections.map_or(Config::USUAL_CONNECTIONS, NonZero::get),
+            web_connections: web_connections.map_or(Config::DEFAULT_CONNECTIONS, NonZero::get),
             public_url: public_url.trim_end_matches('/').to_owned(),
             trusted_proxies,
             language,
@@ -155,7 +155,7 @@ impl Reading<'_> {
             (number.parse::<i64>().is_ok_and(|number| number > 0) && !secret.is_empty()).then_some(())
         };
         if fits(given.value).is_none() {
-            self.mistakes.push(format!("BOT_TOKEN in {} is no token: {TOKEN}", given.origin));
+            self.mistakes.push(format!("BOT_TOKEN in {} is not a token: {TOKEN}", given.origin));
         }
         Some(Secret(given.value.to_owned()))
     }
@@ -166,15 +166,15 @@ impl Reading<'_> {
         let parsed = Url::parse(given.value).ok().filter(|url| ["http", "https"].contains(&url.scheme()));
         let path = parsed.map(|url| url.path().to_owned());
         if path.as_deref().is_none_or(|path| path == "/") {
-            let why = "is not https://<host>/<a path of its own>";
-            self.mistakes.push(format!("WEBHOOK_URL in {} {why}", given.origin));
+            let rule = "is not https://<host>/<a path of its own>";
+            self.mistakes.push(format!("WEBHOOK_URL in {} {rule}", given.origin));
         }
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
         let good = |secret: &str| WEBHOOK_SECRET_LENGTHS.contains(&secret.len()) && secret.bytes().all(plain);
         match secret {
-            None => self
-                .mistakes
-                .push(format!("WEBHOOK_SECRET is missing: with WEBHOOK_URL it keeps strangers out; {WEBHOOK_SECRET}")),
+            None => self.mistakes.push(format!(
+                "WEBHOOK_SECRET is missing: with WEBHOOK_URL it authenticates Telegram's calls; {WEBHOOK_SECRET}"
+            )),
             Some(secret) if !good(secret.value) => self.mistakes.push(format!(
                 "WEBHOOK_SECRET in {} is not 32 to 256 characters of A-Z, a-z, 0-9, _ and -; {WEBHOOK_SECRET}",
                 secret.origin
@@ -186,19 +186,19 @@ impl Reading<'_> {
     }
 
     fn state(&mut self) -> String {
-        let (state, name) = places::state(self.layers);
-        let known = ["sqlite:", "postgres://", "postgresql://", "redis://", "rediss://"];
+        let (state, name) = addresses::state(self.layers);
+        let prefixes = ["sqlite:", "postgres://", "postgresql://", "redis://", "rediss://"];
         if state.starts_with("memory:") {
-            let why = "the application's tables need a database that commits with the conversations";
-            self.mistakes.push(format!("{name}: memory: is for tests; {why}"));
-        } else if name != "DATABASE_URL" && !known.iter().any(|start| state.starts_with(start)) {
+            let reason = "the application's tables need a database that commits with the conversations";
+            self.mistakes.push(format!("{name}: memory: is for tests; {reason}"));
+        } else if name != "DATABASE_URL" && !prefixes.iter().any(|start| state.starts_with(start)) {
             self.mistakes.push(format!("{name} is none of sqlite:<path>, postgres://… and redis://…"));
         }
         state
     }
 
     fn database(&mut self) -> Option<Address> {
-        let database = Address::parse(&places::database(self.layers));
+        let database = Address::parse(&addresses::database(self.layers));
         if database.is_none() {
             self.mistakes.push("DATABASE_URL is neither sqlite:<path> nor postgres://…".to_owned());
         }
@@ -206,11 +206,11 @@ impl Reading<'_> {
     }
 
     fn files(&mut self) -> Option<FilesAddress> {
-        places::files(self.layers).map_err(|mistakes| self.mistakes.extend(mistakes)).ok()
+        addresses::files(self.layers).map_err(|mistakes| self.mistakes.extend(mistakes)).ok()
     }
 
-    /// What a turn writes and where it goes must become durable in one step.
-    fn together(&mut self, state: &str, database: Option<&Address>) {
+    /// State and tables must commit in one step, so two SQL databases are refused.
+    fn check_one_sql_database(&mut self, state: &str, database: Option<&Address>) {
         if let (Some(state), Some(database)) = (Address::parse(state), database)
             && state != *database
         {
@@ -221,7 +221,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Desktops set this variable for themselves, to lists such as `en_GB:en` and to languages that are not spoken here.
+    /// Desktops set this variable to lists such as `en_GB:en`, and to languages that the product does not have.
     fn language(&mut self) -> Option<Language> {
         let given = self.layers.get("LANGUAGE")?;
         let code = given.value.split([':', '_', '-', '.']).next().unwrap_or_default();
@@ -249,7 +249,7 @@ impl Reading<'_> {
         Some(given.value.to_owned())
     }
 
-    /// An address of one of these kinds; it may hold a password and is not repeated.
+    /// An address with one of these prefixes; it may hold a password, so the error does not repeat it.
     fn one_of(&mut self, name: &str, starts: &[&str]) -> Option<String> {
         let given = self.layers.get(name)?;
         if !starts.iter().any(|start| given.value.starts_with(start)) {
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn every_mistake_is_listed_at_once_and_no_secret_is_told() {
+    fn all_mistakes_are_listed_without_secrets() {
         let wrong = [
             ("BOT_TOKEN", "hunter2"),
             ("BOT_API_URL", "telegram"),
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn the_stronger_layer_wins_and_an_empty_value_does_not_count() {
+    fn the_strongest_nonempty_layer_wins() {
         let layers = [
             layer("the command line", &[("LANGUAGE", "en")]),
             layer("the environment", &[("LANGUAGE", "ru"), ("WEB_LISTEN", ""), GOOD]),
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn a_desktops_language_is_taken_as_it_is_meant() {
+    fn desktop_language_lists_are_understood() {
         for (value, meant) in [("en_GB:en", Language::En), ("ru_RU.UTF-8", Language::Ru), ("de", Language::Ru)] {
             let layers = Layers::new(vec![layer(ENVIRONMENT, &[GOOD, ("LANGUAGE", value)])]);
             assert_eq!(Config::read(&layers).unwrap().language, meant, "{value}");
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_is_watched_from_the_data_directory() {
+    fn server_addresses_carry_the_data_directory() {
         let tables = ("DATABASE_URL", "postgres://db/opora");
         let config = read(&[GOOD, tables, ("REDIS_URL", "redis://host"), ("DATA_DIR", "/srv/opora")]).unwrap();
         assert_eq!(config.state, "redis://host/1?data=/srv/opora");
@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn the_configuration_to_begin_with_needs_only_a_token_and_names_every_setting() {
+    fn the_sample_configuration_names_every_setting() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/opora.toml");
         let (file, mistakes) = layers::of_file(&path);
         assert_eq!(mistakes, Vec::<String>::new());
@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_printed_of_it_has_no_secret() {
+    fn debug_output_has_no_secrets() {
         let config = read(&[GOOD, ("STATE_URL", "postgres://me:hunter2@host/opora")]).unwrap();
         let shown = format!("{config:?} {:?}", config.bot_token);
         assert!(!shown.contains("hunter2") && !shown.contains("AAsecret"), "{shown}");

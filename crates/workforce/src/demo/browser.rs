@@ -1,6 +1,6 @@
 //! Opens the demo's chat page in a browser.
 //!
-//! Only for a person at a terminal, on a machine that has a display. A failure is silent: the welcome has the link.
+//! Only at a terminal, on a machine with a display. A failure is silent: the welcome shows the link.
 
 use std::io::IsTerminal;
 use std::process::Stdio;
@@ -9,13 +9,13 @@ use tokio::process::Command;
 
 use crate::config;
 
-/// Opens a page, where there is a browser to open it in.
+/// Opens a page, if there is a browser.
 pub fn open(url: &str) {
     let is_terminal = std::io::stdout().is_terminal();
     let Some(program) = program(is_terminal, config::has_display()) else { return };
     let mut command = Command::new(program);
     command.arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    // In a process group of its own: Ctrl-C in the terminal stops the demo and leaves the browser open.
+    // Its own process group: Ctrl-C in the terminal stops the demo and leaves the browser open.
     let _ = command.process_group(0).spawn();
 }
 
@@ -33,7 +33,7 @@ mod tests {
     use super::program;
 
     #[test]
-    fn a_page_is_opened_for_a_terminal_with_a_display_only() {
+    fn a_browser_needs_a_terminal_and_a_display() {
         assert_eq!(program(true, true), Some("xdg-open"));
         for (is_terminal, has_display) in [(true, false), (false, true), (false, false)] {
             assert_eq!(program(is_terminal, has_display), None);

@@ -1,4 +1,4 @@
-//! The people of the demo: everybody's account is on the chat page, and most of them work here.
+//! The demo's people: all have an account on the chat page, and most are employed.
 
 use opora::clock::Millis;
 use opora::store::WriteError;
@@ -8,16 +8,16 @@ use opora_emulator::world::user::User;
 
 use super::TOKEN;
 use crate::application::App;
-use crate::domain::Writing;
+use crate::domain::Transaction;
 use crate::people::{self, Grant};
 use crate::person::{Role, role_name};
 use crate::settings;
 use crate::texts::Language;
 
-/// The first one's number; the others follow.
-pub const FIRST: i64 = 1001;
+/// The first Telegram id; the others follow.
+pub const FIRST_TELEGRAM_ID: i64 = 1001;
 
-/// A name in both languages, a username, and the roles; who has none comes to apply.
+/// A name in both languages, a username, and roles; a person without roles is an applicant.
 struct Member {
     russian: (&'static str, &'static str),
     english: (&'static str, &'static str),
@@ -54,10 +54,10 @@ impl Member {
     }
 }
 
-/// Makes the accounts, and, on fresh tables, hires whoever has a role. What has been changed since stays.
-pub async fn arrive(emulator: &Emulator, app: &App, language: Language) -> anyhow::Result<()> {
+/// Creates the accounts and, on empty tables, hires people with roles. Later changes stay.
+pub async fn set_up(emulator: &Emulator, app: &App, language: Language) -> anyhow::Result<()> {
     open_accounts(emulator, language);
-    if app.people.by_telegram(FIRST).await?.is_some() {
+    if app.people.by_telegram(FIRST_TELEGRAM_ID).await?.is_some() {
         return Ok(());
     }
     let at = app.clock.now();
@@ -65,24 +65,24 @@ pub async fn arrive(emulator: &Emulator, app: &App, language: Language) -> anyho
     Ok(())
 }
 
-/// Who can sign in to the pages: number, name and roles of each person who has a role.
-pub fn who_sign_in(language: Language) -> Vec<String> {
+/// People who can sign in to the pages: id, name and roles.
+pub fn sign_in_list(language: Language) -> Vec<String> {
     let describe = |(number, member): (i64, &Member)| {
         let (first_name, last_name) = member.name(language);
         let roles: Vec<_> = member.roles.iter().map(|role| role_name(*role, language)).collect();
         format!("{number}  {first_name} {last_name} ({})", roles.join(", "))
     };
-    (FIRST..).zip(&STAFF).filter(|(_, member)| !member.roles.is_empty()).map(describe).collect()
+    (FIRST_TELEGRAM_ID..).zip(&STAFF).filter(|(_, member)| !member.roles.is_empty()).map(describe).collect()
 }
 
-/// The names of those who have no role yet and can register.
+/// The names of people without a role, who can register.
 pub fn newcomers(language: Language) -> String {
     let newcomers = STAFF.iter().filter(|member| member.roles.is_empty()).map(|member| member.name(language));
     newcomers.map(|(first_name, last_name)| format!("{first_name} {last_name}")).collect::<Vec<_>>().join(", ")
 }
 
-async fn hire(db: &Writing<'_, '_>, language: Language, at: Millis) -> Result<(), WriteError> {
-    for (telegram_id, member) in (FIRST..).zip(&STAFF) {
+async fn hire(db: &Transaction<'_, '_>, language: Language, at: Millis) -> Result<(), WriteError> {
+    for (telegram_id, member) in (FIRST_TELEGRAM_ID..).zip(&STAFF) {
         let (first_name, last_name) = member.name(language);
         for role in member.roles {
             let full_name = format!("{first_name} {last_name}");
@@ -102,7 +102,7 @@ fn open_accounts(emulator: &Emulator, language: Language) {
     world.me.first_name = if language == Language::Ru { "Опора" } else { "Opora" }.into();
     world.me.username = Some("opora_demo_bot".into());
     world.me_changed();
-    for (id, member) in (FIRST..).zip(&STAFF) {
+    for (id, member) in (FIRST_TELEGRAM_ID..).zip(&STAFF) {
         let (first_name, last_name) = member.name(language);
         world.put_user(User {
             id,

@@ -1,4 +1,4 @@
-//! What `opora demo` prints: where to click, who can sign in and how, where the data lies, how to stop.
+//! The text that `opora demo` prints: links, who can sign in and how, the data directory, how to stop.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ pub fn chat_page(base: &str) -> String {
     format!("{base}/chat")
 }
 
-/// The whole welcome. `links` are the pages of the product: the keys of their names, and their paths.
+/// The whole text. `links` are the pages of the product: the text keys of their names, and their paths.
 pub fn text(
     language: Language,
     base: &str,
@@ -24,7 +24,7 @@ pub fn text(
     let mut lines = vec![text!(language, "demo-running", version = env!("CARGO_PKG_VERSION")), String::new()];
     lines.extend(pages.iter().map(|(name, address)| format!("  {name:<width$}  {address}")));
     lines.extend([String::new(), text!(language, "demo-write"), text!(language, "demo-sign-in")]);
-    lines.extend(staff::who_sign_in(language).iter().map(|member| format!("  {member}")));
+    lines.extend(staff::sign_in_list(language).iter().map(|member| format!("  {member}")));
     lines.push(text!(language, "demo-newcomers", names = staff::newcomers(language)));
     let folder = data.display().to_string();
     lines.extend([String::new(), text!(language, "demo-data", folder = folder), text!(language, "demo-stop")]);

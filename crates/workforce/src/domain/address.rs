@@ -1,19 +1,17 @@
-//! Where the domain's tables are.
+//! The address of the application's database.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// A database by its address. Its password is not shown.
+/// A database address. Debug and Display hide the password.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Address {
-    /// A file.
     Sqlite(PathBuf),
-    /// A server.
     Postgres(String),
 }
 
 impl Address {
-    /// Reads `sqlite:<path>` or `postgres://…`; `None` if it is neither.
+    /// Parses `sqlite:<path>` or `postgres://…`; `None` if it is neither.
     pub fn parse(address: &str) -> Option<Self> {
         match address.split_once(':')? {
             ("sqlite", path) if !path.is_empty() => Some(Self::Sqlite(path.strip_prefix("//").unwrap_or(path).into())),
@@ -22,7 +20,7 @@ impl Address {
         }
     }
 
-    /// The same server with one more setting; a file has none.
+    /// Changes the URL of a server; a file stays as it is.
     #[must_use]
     pub fn with(self, set: impl FnOnce(String) -> String) -> Self {
         match self {
@@ -31,7 +29,7 @@ impl Address {
         }
     }
 
-    /// The file, if it is one.
+    /// The path of a database file.
     pub fn file(&self) -> Option<&Path> {
         match self {
             Self::Sqlite(path) => Some(path),
@@ -39,7 +37,7 @@ impl Address {
         }
     }
 
-    /// The address as it was given, password and all.
+    /// The address as it was given, with its password.
     pub fn url(&self) -> String {
         match self {
             Self::Sqlite(path) => format!("sqlite:{}", path.display()),
@@ -72,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_a_file_or_a_server_and_shows_no_password() {
+    fn addresses_are_parsed_and_hide_the_password() {
         assert_eq!(Address::parse("sqlite:data/opora.db"), Some(Address::Sqlite("data/opora.db".into())));
         assert_eq!(Address::parse("sqlite:///srv/opora.db"), Some(Address::Sqlite("/srv/opora.db".into())));
         assert_eq!((Address::parse("sqlite:"), Address::parse("redis://host"), Address::parse("")), (None, None, None));

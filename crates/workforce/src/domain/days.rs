@@ -1,21 +1,21 @@
-//! The days that the product keeps.
+//! The days that the product accepts.
 //!
-//! A day outside of these years is a slip or an attack. Nothing is planned, worked, paid or shown there, so that what is
-//! reckoned from a day (a week before it, a month after it) always is a day, too.
+//! A day outside these years is a typing error or an attack. The bounds keep date arithmetic (a week before, a month
+//! after) within the range of `NaiveDate`.
 
 use std::ops::RangeInclusive;
 
 use chrono::{Datelike, NaiveDate};
 
-/// The years in which days may be named.
+/// Years that are accepted.
 pub const YEARS: RangeInclusive<i32> = 2000..=2100;
 
-/// Whether a day may be named.
+/// Whether a day is within the accepted years.
 pub fn is_kept(day: NaiveDate) -> bool {
     YEARS.contains(&day.year())
 }
 
-/// A day as links, forms and tables write it: `2026-01-31`.
+/// Parses a day as links, forms and tables write it: `2026-01-31`.
 pub fn day_of(text: &str) -> Option<NaiveDate> {
     let is_plain = text.len() == 10 && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
     NaiveDate::parse_from_str(text, "%Y-%m-%d").ok().filter(|day| is_plain && is_kept(*day))
@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn days_are_read_within_their_years_only() {
+    fn only_plain_days_within_the_years_are_parsed() {
         for good in ["2000-01-01", "2026-02-28", "2100-12-31"] {
             assert_eq!(day_of(good).map(|day| day.to_string()).as_deref(), Some(good));
         }

@@ -1,7 +1,7 @@
-//! Files in a bucket of a server that speaks S3.
+//! Files in an S3 bucket.
 //!
-//! One goes up under its final name in one request, so it is there whole or not at all; what is not whole lies only on the
-//! local disk, with the downloads. A server that is away is tried again for seconds, not minutes: a person waits.
+//! A file is uploaded under its final name in one request, so it is complete or absent. Incomplete files are only on
+//! the local disk, with the downloads. Retries take seconds, not minutes, because a person waits.
 
 use std::fmt;
 use std::io;
@@ -17,23 +17,23 @@ use object_store::path::Path;
 use object_store::{BackoffConfig, ClientOptions, ObjectStore, ObjectStoreExt, RetryConfig};
 use opora::clock::Millis;
 
-use super::{Accepts, BucketAddress, Found, Kept, MARK, NotKept, Pieces};
+use super::{Accepts, BucketAddress, ByteStream, FileEntry, MARK, StoreFileError, StoredFile};
 use super::{blocking, found, hashed, is_plain, sniff, too_short};
 
-/// How long the server may take to be reached, and to take or give a file.
-const CONNECT_PATIENCE: Duration = Duration::from_secs(5);
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Timeouts of a connection, and of a request.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 const RETRIES: usize = 2;
-const RETRIES_WITHIN: Duration = Duration::from_secs(15);
+const RETRY_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// How much of a file is asked for at once. A request for each piece, and not one for all of them: a client that reads
-/// slowly would keep the server's connection open beyond [`PATIENCE`].
-const PIECE_BYTES: u64 = 256 * 1024;
+/// Bytes per request. Each part is a request of its own: a client that reads slowly would otherwise keep the server's
+/// connection open beyond [`REQUEST_TIMEOUT`].
+const PART_BYTES: u64 = 256 * 1024;
 
 #[derive(Clone)]
 pub(super) struct Bucket {
     address: BucketAddress,
-    /// Made when it is needed first; or why it could not be.
+    /// Created at its first use; or the error.
     client: Arc<OnceLock<Result<AmazonS3, String>>>,
 }
 
@@ -48,7 +48,12 @@ impl Bucket {
         Self { address, client: Arc::default() }
     }
 
-    pub(super) async fn keep(&self, name: &str, source: PathBuf, accepts: Accepts) -> Result<Kept, NotKept> {
+    pub(super) async fn store(
+        &self,
+        name: &str,
+        source: PathBuf,
+        accepts: Accepts,
+    ) -> Result<StoredFile, StoreFileError> {
         match found(tokio::fs::read(source).await)? {
             Some(bytes) => self.put(name, bytes, accepts).await,
             None => {
@@ -58,7 +63,7 @@ impl Bucket {
         }
     }
 
-    pub(super) async fn copy_image(&self, from: &str, to: &str) -> Result<Kept, NotKept> {
+    pub(super) async fn copy_image(&self, from: &str, to: &str) -> Result<StoredFile, StoreFileError> {
         let bytes = self.read(from).await?.ok_or(io::ErrorKind::NotFound).map_err(io::Error::from)?;
         self.put(to, bytes, Accepts::Images).await
     }
@@ -70,14 +75,14 @@ impl Bucket {
         self.get(&self.path(name)).await
     }
 
-    pub(super) async fn pieces(&self, name: String, range: Range<u64>) -> io::Result<Option<Pieces>> {
+    pub(super) async fn stream(&self, name: String, range: Range<u64>) -> io::Result<Option<ByteStream>> {
         if !is_plain(&name) {
             return Ok(None);
         }
         let path = self.path(&name);
-        // The first piece tells whether there is such a file.
+        // The first part tells whether the file exists.
         let first = match range.is_empty() {
-            true => found(self.client()?.head(&path).await.map_err(in_words))?.map(|_| (Bytes::new(), range)),
+            true => found(self.client()?.head(&path).await.map_err(io_error))?.map(|_| (Bytes::new(), range)),
             false => found(self.piece(&path, range).await)?,
         };
         let Some((first, rest)) = first else { return Ok(None) };
@@ -89,10 +94,10 @@ impl Bucket {
         Ok(Some(stream::once(async { Ok(first) }).chain(others).boxed()))
     }
 
-    /// The first bytes of a range, and the range of the others.
+    /// The first bytes of a range, and the rest of the range.
     async fn piece(&self, path: &Path, range: Range<u64>) -> io::Result<(Bytes, Range<u64>)> {
-        let end = range.end.min(range.start + PIECE_BYTES);
-        let bytes = self.client()?.get_range(path, range.start..end).await.map_err(in_words)?;
+        let end = range.end.min(range.start + PART_BYTES);
+        let bytes = self.client()?.get_range(path, range.start..end).await.map_err(io_error)?;
         let wanted = end - range.start;
         match wanted.checked_sub(bytes.len() as u64) {
             Some(0) => Ok((bytes, end..range.end)),
@@ -105,54 +110,54 @@ impl Bucket {
     }
 
     pub(super) async fn set_mark(&self, mark: String) -> io::Result<()> {
-        self.client()?.put(&self.mark_path(), mark.into_bytes().into()).await.map(drop).map_err(in_words)
+        self.client()?.put(&self.mark_path(), mark.into_bytes().into()).await.map(drop).map_err(io_error)
     }
 
     pub(super) async fn remove(&self, names: Vec<String>) -> io::Result<()> {
         let paths: Vec<_> = names.iter().filter(|name| is_plain(name)).map(|name| Ok(self.path(name))).collect();
         let removed = self.client()?.delete_stream(stream::iter(paths).boxed());
-        removed.try_for_each(|_| async { Ok(()) }).await.map_err(in_words)
+        removed.try_for_each(|_| async { Ok(()) }).await.map_err(io_error)
     }
 
-    pub(super) async fn all(&self) -> io::Result<Vec<Found>> {
+    pub(super) async fn all(&self) -> io::Result<Vec<FileEntry>> {
         let prefix = self.prefix();
         let listed = self.client()?.list(Some(&prefix));
-        let metas: Vec<_> = listed.try_collect().await.map_err(in_words)?;
-        let here = metas.iter().filter_map(|meta| {
+        let metas: Vec<_> = listed.try_collect().await.map_err(io_error)?;
+        let entries = metas.iter().filter_map(|meta| {
             let mut parts = meta.location.prefix_match(&prefix)?;
             let name = parts.next()?.as_ref().to_owned();
-            // What lies deeper belongs to somebody else.
+            // Deeper objects are not ours.
             let changed_at = Millis(meta.last_modified.timestamp_millis());
-            parts.next().is_none().then_some(Found { name, changed_at })
+            parts.next().is_none().then_some(FileEntry { name, changed_at })
         });
-        let mut files: Vec<_> = here.collect();
+        let mut files: Vec<_> = entries.collect();
         files.sort_by(|one, other| one.name.cmp(&other.name));
         Ok(files)
     }
 
-    pub(super) async fn try_out(&self) -> io::Result<()> {
+    pub(super) async fn check_writable(&self) -> io::Result<()> {
         let (client, path) = (self.client()?, self.path(&format!("opora-doctor-{}", std::process::id())));
-        client.put(&path, "may be removed\n".into()).await.map_err(in_words)?;
-        client.delete(&path).await.map_err(in_words)
+        client.put(&path, "may be removed\n".into()).await.map_err(io_error)?;
+        client.delete(&path).await.map_err(io_error)
     }
 
-    async fn put(&self, name: &str, bytes: Vec<u8>, accepts: Accepts) -> Result<Kept, NotKept> {
+    async fn put(&self, name: &str, bytes: Vec<u8>, accepts: Accepts) -> Result<StoredFile, StoreFileError> {
         if !is_plain(name) {
             return Err(io::Error::from(io::ErrorKind::InvalidInput).into());
         }
-        // Megabytes take a while.
-        let (kept, bytes) = blocking(move || (describe(&bytes, accepts), bytes)).await?;
-        let kept = kept?;
-        self.client()?.put(&self.path(name), bytes.into()).await.map_err(in_words)?;
-        Ok(kept)
+        // Hashing megabytes takes a while.
+        let (described, bytes) = blocking(move || (describe(&bytes, accepts), bytes)).await?;
+        let stored = described?;
+        self.client()?.put(&self.path(name), bytes.into()).await.map_err(io_error)?;
+        Ok(stored)
     }
 
     async fn get(&self, path: &Path) -> io::Result<Option<Vec<u8>>> {
-        let asked = async {
-            let answer = self.client()?.get(path).await.map_err(in_words)?;
-            answer.bytes().await.map_err(in_words)
+        let get = async {
+            let answer = self.client()?.get(path).await.map_err(io_error)?;
+            answer.bytes().await.map_err(io_error)
         };
-        Ok(found(asked.await)?.map(Vec::from))
+        Ok(found(get.await)?.map(Vec::from))
     }
 
     fn mark_path(&self) -> Path {
@@ -168,13 +173,13 @@ impl Bucket {
     }
 
     fn client(&self) -> io::Result<&AmazonS3> {
-        let made = self.client.get_or_init(|| make(&self.address).map_err(|error| error.to_string()));
-        made.as_ref().map_err(|error| io::Error::other(error.clone()))
+        let client = self.client.get_or_init(|| make(&self.address).map_err(|error| error.to_string()));
+        client.as_ref().map_err(|error| io::Error::other(error.clone()))
     }
 }
 
 fn make(address: &BucketAddress) -> object_store::Result<AmazonS3> {
-    // Another client may have chosen a provider already; either one serves.
+    // Another client may have installed a provider already; either one works.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let backoff = BackoffConfig { init_backoff: Duration::from_millis(200), ..BackoffConfig::default() };
     let mut builder = AmazonS3Builder::new()
@@ -182,26 +187,26 @@ fn make(address: &BucketAddress) -> object_store::Result<AmazonS3> {
         .with_region(&address.region)
         .with_access_key_id(&address.access_key)
         .with_secret_access_key(&address.secret_key.0)
-        .with_client_options(ClientOptions::new().with_timeout(PATIENCE).with_connect_timeout(CONNECT_PATIENCE))
-        .with_retry(RetryConfig { backoff, max_retries: RETRIES, retry_timeout: RETRIES_WITHIN });
+        .with_client_options(ClientOptions::new().with_timeout(REQUEST_TIMEOUT).with_connect_timeout(CONNECT_TIMEOUT))
+        .with_retry(RetryConfig { backoff, max_retries: RETRIES, retry_timeout: RETRY_TIMEOUT });
     if let Some(endpoint) = &address.endpoint {
         builder = builder.with_endpoint(endpoint).with_allow_http(endpoint.starts_with("http://"));
     }
     builder.build()
 }
 
-fn describe(bytes: &[u8], accepts: Accepts) -> Result<Kept, NotKept> {
+fn describe(bytes: &[u8], accepts: Accepts) -> Result<StoredFile, StoreFileError> {
     let media_type = accepts.check(sniff(bytes))?;
-    Ok(Kept { media_type, size_bytes: bytes.len() as u64, sha256: hashed(bytes) })
+    Ok(StoredFile { media_type, size_bytes: bytes.len() as u64, sha256: hashed(bytes) })
 }
 
-/// What an operator can do something with: the server's own code where it gave one.
-fn in_words(error: object_store::Error) -> io::Error {
+/// An error for an operator, with the server's own code if it gave one.
+fn io_error(error: object_store::Error) -> io::Error {
     use object_store::Error;
-    let told = error.to_string();
-    let code = told.split_once("<Code>").and_then(|(_, rest)| rest.split_once("</Code>")).map(|(code, _)| code);
+    let message = error.to_string();
+    let code = message.split_once("<Code>").and_then(|(_, rest)| rest.split_once("</Code>")).map(|(code, _)| code);
     match (&error, code) {
-        // Files come and go; a bucket that is not there is another matter.
+        // Files come and go; a missing bucket is another matter.
         (_, Some("NoSuchBucket")) => io::Error::other("there is no such bucket (NoSuchBucket)"),
         (Error::NotFound { .. }, _) => io::ErrorKind::NotFound.into(),
         (Error::PermissionDenied { .. } | Error::Unauthenticated { .. }, code) => {
@@ -209,6 +214,6 @@ fn in_words(error: object_store::Error) -> io::Error {
             io::Error::new(io::ErrorKind::PermissionDenied, format!("the storage refuses these keys ({code})"))
         }
         (_, Some(code)) => io::Error::other(format!("the storage refuses ({code})")),
-        _ => io::Error::other(format!("the storage does not answer: {told}")),
+        _ => io::Error::other(format!("the storage does not answer: {message}")),
     }
 }

@@ -1,9 +1,9 @@
-//! What a file really is, by its first bytes: what its sender calls it is not asked.
+//! Detects the type of a file by its first bytes. The sender's name and type are ignored.
 
-/// How much of a file is looked at.
+/// Bytes that are examined.
 pub(super) const HEAD_BYTES: usize = 32;
 
-/// What is told apart. Everything else is kept and given out as bytes that no browser opens.
+/// Known types. Everything else is stored, and served as bytes that no browser opens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MediaType {
     Jpeg,
@@ -16,7 +16,7 @@ pub enum MediaType {
     Other,
 }
 
-/// Brands of HEIF pictures; other files of the same family are films.
+/// Brands of HEIF pictures; other files of the same family are videos.
 const HEIC_BRANDS: [&[u8]; 6] = [b"heic", b"heix", b"heim", b"heis", b"mif1", b"msf1"];
 const MP4_BRANDS: [&[u8]; 9] = [b"isom", b"iso2", b"iso4", b"iso5", b"iso6", b"mp41", b"mp42", b"avc1", b"M4V "];
 
@@ -24,7 +24,7 @@ impl MediaType {
     const ALL: [Self; 8] =
         [Self::Jpeg, Self::Png, Self::Webp, Self::Heic, Self::Mp4, Self::Webm, Self::Pdf, Self::Other];
 
-    /// Its name on the web and in the database.
+    /// The MIME type, also stored in the database.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Jpeg => "image/jpeg",
@@ -38,7 +38,7 @@ impl MediaType {
         }
     }
 
-    /// What has this name; a name that nobody knows is none of these.
+    /// The type with this name; [`Self::Other`] for unknown names.
     pub fn of_name(name: &str) -> Self {
         Self::ALL.into_iter().find(|one| one.name() == name).unwrap_or(Self::Other)
     }
@@ -51,13 +51,13 @@ impl MediaType {
         matches!(self, Self::Mp4 | Self::Webm)
     }
 
-    /// Browsers show it within a page.
+    /// Whether browsers show it within a page.
     pub const fn is_shown(self) -> bool {
         self.is_video() || (self.is_image() && !matches!(self, Self::Heic))
     }
 }
 
-/// What begins so.
+/// The type of a file that begins like this.
 pub fn sniff(head: &[u8]) -> MediaType {
     let brand = |range: std::ops::Range<usize>| head.get(range).unwrap_or_default();
     if head.starts_with(&[0xff, 0xd8, 0xff]) {
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn images_are_told_from_what_only_looks_like_them() {
+    fn types_are_detected_by_content() {
         for (head, meant) in [
             (&b"\xff\xd8\xff\xe0\0\x10JFIF"[..], MediaType::Jpeg),
             (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", MediaType::Png),

@@ -1,4 +1,4 @@
-//! What an amount is for.
+//! Kinds of adjustments.
 
 use std::str::FromStr;
 
@@ -14,17 +14,17 @@ pub enum Kind {
     ShiftBase,
     LateStart,
     TaskBonus,
-    /// A penalty was avoided, or a duty done: worth nothing, and worth knowing.
+    /// Worth nothing, but recorded: a penalty was avoided, or a mandatory task done.
     TaskCompleted,
     TaskPenalty,
     OrderShare,
-    /// A plan was cancelled with short notice.
+    /// A plan was cancelled at short notice.
     CancelledLate,
-    /// A plan was cancelled for a reason that does not count.
+    /// A plan was cancelled without an accepted reason.
     CancelledInvalid,
     ManualBonus,
     ManualDeduction,
-    /// What a closed period should have had more or less.
+    /// A correction of a closed month.
     Correction,
 }
 
@@ -60,7 +60,7 @@ impl Kind {
         }
     }
 
-    /// The key of what people call it.
+    /// The text key of its caption.
     pub const fn caption(self) -> &'static str {
         match self {
             Self::ShiftBase => key!("payroll-kind-shift-base"),
@@ -77,7 +77,7 @@ impl Kind {
         }
     }
 
-    /// Whether it may have this sign; the database holds to the same.
+    /// Whether the amount has an allowed sign. The database checks the same.
     pub const fn fits(self, amount: Money) -> bool {
         match self {
             Self::ShiftBase | Self::TaskBonus | Self::OrderShare | Self::ManualBonus => !amount.is_negative(),
@@ -88,19 +88,19 @@ impl Kind {
         }
     }
 
-    /// Earned by work, and neither a bonus nor a deduction.
+    /// Earned by work; neither a bonus nor a deduction.
     pub const fn is_earned(self) -> bool {
         matches!(self, Self::ShiftBase | Self::OrderShare)
     }
 
-    /// Somebody wrote it, and may change it.
+    /// Entered by hand; owners may change it.
     pub const fn is_manual(self) -> bool {
         matches!(self, Self::ManualBonus | Self::ManualDeduction)
     }
 }
 
-/// The names of what is earned by work, as SQL lists them.
-pub fn earned_names() -> String {
+/// The kinds that are earned by work, as a list for SQL.
+pub fn earned_kinds_sql() -> String {
     let earned = Kind::ALL.iter().filter(|kind| kind.is_earned());
     earned.map(|kind| format!("'{}'", kind.name())).collect::<Vec<_>>().join(", ")
 }

@@ -1,14 +1,14 @@
-//! An amount of money, to the kopeck and never in floating point.
+//! An amount in kopecks, without floating point.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Kopecks; written in roubles, as `50` or `50.05`.
+/// Kopecks, written in roubles: `50` or `50.05`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Kopecks(pub i64);
 
-/// Nothing that is set costs more; sums of many stay far from what a number holds.
-const MOST_ROUBLES: i64 = 1_000_000_000;
+/// The highest amount, far from the limits of the integer.
+const MAX_ROUBLES: i64 = 1_000_000_000;
 
 impl FromStr for Kopecks {
     type Err = ();
@@ -20,7 +20,7 @@ impl FromStr for Kopecks {
             return Err(());
         }
         let kopecks: i64 = format!("{rest:0<2}").parse().map_err(drop)?;
-        let roubles: i64 = roubles.parse().ok().filter(|roubles| *roubles <= MOST_ROUBLES).ok_or(())?;
+        let roubles: i64 = roubles.parse().ok().filter(|roubles| *roubles <= MAX_ROUBLES).ok_or(())?;
         let sum = roubles.checked_mul(100).and_then(|whole| whole.checked_add(kopecks));
         sum.map(Self).ok_or(())
     }
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn amounts_are_read_to_the_kopeck_and_written_back() {
+    fn amounts_are_parsed_to_the_kopeck() {
         for (text, kopecks, written) in
             [("50", 5000, "50.00"), ("50.05", 5005, "50.05"), ("0,5", 50, "0.50"), ("007.10", 710, "7.10")]
         {

@@ -1,4 +1,4 @@
-//! A month of pay.
+//! The payroll month.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,19 +13,19 @@ use crate::texts::Language;
 /// A calendar month: `2026-01`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Period {
+pub struct PayrollMonth {
     year: i32,
     month: u32,
 }
 
-/// What was named is no month.
+/// The text is not a month.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a month such as 2026-01")]
-pub struct NotAPeriod;
+pub struct InvalidMonth;
 
-impl Period {
-    /// The month that a day lies in.
-    pub fn of(day: NaiveDate) -> Self {
+impl PayrollMonth {
+    /// The month of a day.
+    pub fn containing(day: NaiveDate) -> Self {
         Self { year: day.year(), month: day.month() }
     }
 
@@ -37,17 +37,17 @@ impl Period {
         if self.month == 1 { Self { year: self.year - 1, month: 12 } } else { Self { month: self.month - 1, ..self } }
     }
 
-    /// The last month that somebody is paid in while this one is the current: an advance goes no farther ahead.
+    /// The last month in which payments can be marked while this one is current.
     pub fn last_payable(self) -> Self {
         self.next()
     }
 
-    /// The same month of the next year: the last one that amounts are planned for.
+    /// The same month of the next year, the last one for manual adjustments.
     pub fn year_ahead(self) -> Self {
         Self { year: self.year + 1, ..self }
     }
 
-    /// Whether there is a month before it that may be named.
+    /// Whether the month before it lies in the supported years.
     pub fn has_previous(self) -> bool {
         days::is_kept(self.previous().first_day())
     }
@@ -60,7 +60,7 @@ impl Period {
         self.next().first_day().pred_opt().unwrap_or_default()
     }
 
-    /// As people call it: `January 2026`.
+    /// As people read it: `January 2026`.
     pub fn shown(self, language: Language) -> String {
         const MONTHS: [&str; 12] = [
             key!("payroll-month-1"),
@@ -81,39 +81,39 @@ impl Period {
     }
 }
 
-impl fmt::Display for Period {
+impl fmt::Display for PayrollMonth {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:04}-{:02}", self.year, self.month)
     }
 }
 
-impl From<Period> for String {
-    fn from(period: Period) -> Self {
+impl From<PayrollMonth> for String {
+    fn from(period: PayrollMonth) -> Self {
         period.to_string()
     }
 }
 
-impl TryFrom<String> for Period {
-    type Error = NotAPeriod;
+impl TryFrom<String> for PayrollMonth {
+    type Error = InvalidMonth;
 
-    fn try_from(text: String) -> Result<Self, NotAPeriod> {
+    fn try_from(text: String) -> Result<Self, InvalidMonth> {
         text.parse()
     }
 }
 
-impl FromStr for Period {
-    type Err = NotAPeriod;
+impl FromStr for PayrollMonth {
+    type Err = InvalidMonth;
 
-    /// A month of the years that are kept.
-    fn from_str(text: &str) -> Result<Self, NotAPeriod> {
-        // Four digits and two, so that months compare as texts do.
+    /// Parses a month within the supported years.
+    fn from_str(text: &str) -> Result<Self, InvalidMonth> {
+        // Fixed width, so months sort as text.
         let is_plain = text.len() == 7 && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
         let day = NaiveDate::parse_from_str(&format!("{text}-01"), "%Y-%m-%d").ok().filter(|_| is_plain);
-        day.filter(|day| days::is_kept(*day)).map(Self::of).ok_or(NotAPeriod)
+        day.filter(|day| days::is_kept(*day)).map(Self::containing).ok_or(InvalidMonth)
     }
 }
 
-/// A day as the tables have it: `2026-01-31`.
+/// Parses a stored day: `2026-01-31`.
 pub fn day_of(text: &str) -> Option<NaiveDate> {
     NaiveDate::parse_from_str(text, "%Y-%m-%d").ok().filter(|_| text.len() == 10)
 }
@@ -123,17 +123,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn months_follow_one_another_over_the_year() {
-        let december: Period = "2025-12".parse().unwrap();
+    fn months_continue_over_the_year() {
+        let december: PayrollMonth = "2025-12".parse().unwrap();
         assert_eq!(december.next().to_string(), "2026-01");
         assert_eq!(december.next().previous(), december);
-        assert_eq!("2024-02".parse::<Period>().unwrap().last_day().to_string(), "2024-02-29");
+        assert_eq!("2024-02".parse::<PayrollMonth>().unwrap().last_day().to_string(), "2024-02-29");
         assert_eq!(december.shown(Language::En), "December 2025");
         assert_eq!(december.shown(Language::Ru), "Декабрь 2025");
     }
 
     #[test]
-    fn nothing_else_is_a_month_or_a_day() {
+    fn other_texts_are_no_month_and_no_day() {
         for text in [
             "",
             "2026",
@@ -147,9 +147,9 @@ mod tests {
             "2101-01",
             "9999-12",
         ] {
-            assert_eq!(text.parse::<Period>(), Err(NotAPeriod), "{text}");
+            assert_eq!(text.parse::<PayrollMonth>(), Err(InvalidMonth), "{text}");
         }
-        assert_eq!(day_of("2026-01-31").map(Period::of), "2026-01".parse().ok());
+        assert_eq!(day_of("2026-01-31").map(PayrollMonth::containing), "2026-01".parse().ok());
         assert_eq!((day_of("2026-02-30"), day_of("31.01.2026")), (None, None));
     }
 }

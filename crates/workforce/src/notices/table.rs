@@ -1,4 +1,4 @@
-//! The table of notices, for this room alone.
+//! The table of this room.
 
 use sea_orm::entity::prelude::*;
 

@@ -1,4 +1,4 @@
-//! `opora onboarding`: what an owner needs to edit the questionnaire.
+//! `opora onboarding`: tools for editing the questionnaire.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ pub struct Arguments {
 enum Command {
     /// Check a questionnaire and list every mistake
     Check { file: PathBuf },
-    /// Print the questionnaire that is asked without a file of one's own, to begin with
+    /// Print the built-in questionnaire, to start from
     Example,
 }
 
@@ -36,7 +36,7 @@ async fn check(path: PathBuf) -> anyhow::Result<()> {
     let name = path.display();
     let text = tokio::fs::read_to_string(&path).await.with_context(|| format!("cannot read {name}"))?;
     match file::read(&text) {
-        Ok(questionnaire) => println!("{name} is well: {} questions", questionnaire.questions.len()),
+        Ok(questionnaire) => println!("{name} is valid: {} questions", questionnaire.questions.len()),
         Err(mistakes) => {
             for mistake in &mistakes.0 {
                 eprintln!("- {mistake}");

@@ -1,24 +1,24 @@
 //! The questionnaire as a dialogue: consent, then one question after another, with skip, back and pause.
 //!
-//! The state only says where the person is: answers go to the database with the turn that took them. The database is
-//! asked for a session where somebody begins or comes back, never by a message that a state waits for.
+//! The state only says which question is open; answers are committed to the database with their turns. Sessions are
+//! read when a person begins or returns, never for an input that a state waits for.
 
 use std::time::Duration;
 
 use opora::prelude::*;
 
-use super::questionnaire::{Given, Questionnaire};
+use super::questionnaire::{GivenAnswer, Questionnaire};
 use super::records::{self, Status};
-use super::{BEGIN, asking, begin_button, tell_pages};
+use super::{BEGIN, begin_button, messages, tell_pages};
 use crate::application::App;
-use crate::domain::InTurn;
+use crate::domain::WriteInTurn;
 use crate::front::{self, menu_button};
 use crate::people::WriteAs;
 use crate::person::{Person, QUESTIONED};
 use crate::text;
 
-/// For how long a question waits.
-pub const LIFE: Duration = Duration::from_secs(24 * 60 * 60);
+/// Expiry of a question.
+pub const EXPIRY: Duration = Duration::from_secs(24 * 60 * 60);
 
 pub(super) const AGREE: &str = "consent:yes";
 pub(super) const DECLINE: &str = "consent:no";
@@ -28,39 +28,39 @@ pub(super) const BACK: &str = "back";
 pub(super) const KEEP: &str = "keep";
 pub(super) const PAUSE: &str = "pause";
 
-/// Its names are those of the bots that it takes over from.
+/// The names are those of the bots that it replaces.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
 #[states(dialogue = "OnboardingStates")]
 #[serde(tag = "at", rename_all = "snake_case")]
 pub enum OnboardingStates {
     Consent,
-    /// The state was gone or came from elsewhere: whatever the person does next leads to the question that is open.
+    /// The state was lost or imported: the next input leads to the open question.
     Returning,
-    Question(Place),
+    Question(QuestionPosition),
 }
 
-/// Which question is asked.
+/// The question that is open.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Place {
+pub struct QuestionPosition {
     pub questionnaire: i64,
     pub question: String,
-    /// The question from which the person went back; there it goes on.
+    /// The question from which the person went back, and to which the next answer returns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
 }
 
-impl Place {
+impl QuestionPosition {
     fn at(questionnaire: i64, question: &str) -> Self {
         Self { questionnaire, question: question.to_owned(), until: None }
     }
 
-    /// Where it goes on after an answer; none if it was the last.
+    /// The question after an answer; none after the last.
     fn after(&self, all: &Questionnaire) -> Option<Self> {
         let next = self.until.as_deref().or_else(|| all.after(&self.question).map(|next| next.id.as_str()))?;
         Some(Self::at(self.questionnaire, next))
     }
 
-    /// The question before.
+    /// The previous question.
     fn before(&self, all: &Questionnaire) -> Option<Self> {
         let until = Some(self.until.clone().unwrap_or_else(|| self.question.clone()));
         let before = all.before(&self.question)?;
@@ -75,34 +75,34 @@ pub fn dialogue() -> Dialogue<OnboardingStates> {
         .on(OnboardingStates::CONSENT, button(AGREE), agree)
         .on(OnboardingStates::CONSENT, button(DECLINE), decline)
         .on(OnboardingStates::CONSENT, button(BEGIN), already_asked)
-        .on(OnboardingStates::RETURNING, any(), come_back)
-        .ask(OnboardingStates::QUESTION, asking::ask)
-        .on(OnboardingStates::QUESTION, text(), typed)
-        .on(OnboardingStates::QUESTION, button(ANSWER), pressed)
+        .on(OnboardingStates::RETURNING, any(), return_to_question)
+        .ask(OnboardingStates::QUESTION, messages::ask)
+        .on(OnboardingStates::QUESTION, text(), text_answer)
+        .on(OnboardingStates::QUESTION, button(ANSWER), button_answer)
         .on(OnboardingStates::QUESTION, button(SKIP), skip)
         .on(OnboardingStates::QUESTION, button(BACK), back)
         .on(OnboardingStates::QUESTION, button(KEEP), keep)
         .on(OnboardingStates::QUESTION, button(PAUSE), pause)
         .on(OnboardingStates::QUESTION, button(BEGIN), already_begun)
         .on(OnboardingStates::QUESTION, command("cancel"), cancel)
-        .life(LIFE)
-        .timeout(timed_out)
-        .restore(look_up)
+        .expires_after(EXPIRY)
+        .on_expiry(timed_out)
+        .restore(restore_session)
 }
 
-/// Who answers here, in a chat of their own.
-async fn answering(turn: &mut Turn) -> Result<Option<Person>, BoxError> {
-    front::allowed(turn, QUESTIONED).await
+/// The person, if they answer the questionnaire and the chat is private.
+async fn allowed_person(turn: &mut Turn) -> Result<Option<Person>, BoxError> {
+    front::allowed_person(turn, QUESTIONED).await
 }
 
 async fn begin(turn: &mut Turn, _: Press) -> Step<OnboardingStates> {
-    let Some(person) = answering(turn).await? else { return Ok(Next::Stay) };
+    let Some(person) = allowed_person(turn).await? else { return Ok(Next::Stay) };
     let app = turn.context::<App>();
     let last = records::last_session(app.domain.read(), person.id).await?;
     match last.map(|session| session.status.parse()).transpose()? {
-        Some(Status::Active | Status::Paused) => go_on(turn, &person).await,
+        Some(Status::Active | Status::Paused) => resume(turn, &person).await,
         Some(Status::Completed) => {
-            turn.say(asking::done(person.language));
+            turn.say(messages::done(person.language));
             Ok(Next::Stay)
         }
         Some(Status::Declined) | None => Ok(Next::Go(OnboardingStates::Consent)),
@@ -115,122 +115,122 @@ async fn already_asked(turn: &mut Turn, _: Press) -> Step<OnboardingStates> {
     turn.refuse(text!(language, "onboarding-waiting-toast"))
 }
 
-async fn already_begun(turn: &mut Turn, _: Place, press: Press) -> Step<OnboardingStates> {
+async fn already_begun(turn: &mut Turn, _: QuestionPosition, press: Press) -> Step<OnboardingStates> {
     already_asked(turn, press).await
 }
 
 async fn ask_consent(turn: &mut Turn) -> Result<(), BoxError> {
     let app = turn.context::<App>();
     let language = app.speaker(turn).await?.language;
-    let (_, all) = app.onboarding.in_force().await?;
-    turn.say(asking::consent(&all, language));
+    let (_, all) = app.onboarding.current().await?;
+    turn.say(messages::consent(&all, language));
     Ok(())
 }
 
 async fn agree(turn: &mut Turn, _: Press) -> Step<OnboardingStates> {
-    let Some(person) = answering(turn).await? else { return Ok(Next::Stay) };
-    if turn.refused().is_some() {
-        return go_on(turn, &person).await;
+    let Some(person) = allowed_person(turn).await? else { return Ok(Next::Stay) };
+    if turn.refusal().is_some() {
+        return resume(turn, &person).await;
     }
-    let (id, all) = turn.context::<App>().onboarding.in_force().await?;
+    let (id, all) = turn.context::<App>().onboarding.current().await?;
     let Some(first) = all.questions.first() else { return Ok(Next::End) };
     let at = turn.now();
     let user_id = person.id;
     turn.write_as(&person, move |db| Box::pin(records::begin(db, user_id, id, at)));
-    Ok(Next::Go(OnboardingStates::Question(Place::at(id, &first.id))))
+    Ok(Next::Go(OnboardingStates::Question(QuestionPosition::at(id, &first.id))))
 }
 
 async fn decline(turn: &mut Turn, _: Press) -> Step<OnboardingStates> {
-    let Some(person) = answering(turn).await? else { return Ok(Next::Stay) };
-    let (id, _) = turn.context::<App>().onboarding.in_force().await?;
+    let Some(person) = allowed_person(turn).await? else { return Ok(Next::Stay) };
+    let (id, _) = turn.context::<App>().onboarding.current().await?;
     let (user_id, at) = (person.id, turn.now());
     turn.write_as(&person, move |db| Box::pin(records::decline(db, user_id, id, at)));
     tell_pages(turn, person.id);
-    let words = text!(person.language, "onboarding-declined");
-    turn.say(Say::text(words).buttons([[begin_button(person.language)], [menu_button(person.language)]]));
+    let text = text!(person.language, "onboarding-declined");
+    turn.say(Say::text(text).buttons([[begin_button(person.language)], [menu_button(person.language)]]));
     Ok(Next::End)
 }
 
-/// Takes a session up at the first question without an answer.
-async fn go_on(turn: &mut Turn, person: &Person) -> Step<OnboardingStates> {
+/// Resumes a session at the first question without an answer.
+async fn resume(turn: &mut Turn, person: &Person) -> Step<OnboardingStates> {
     let app = turn.context::<App>();
     let user_id = person.id;
     let session = records::last_session(app.domain.read(), user_id).await?;
     let session = session.filter(|session| session.ended_at.is_none());
-    let Some(session) = session else { return over(turn, person) };
+    let Some(session) = session else { return say_session_is_gone(turn, person) };
     let all = app.onboarding.questionnaire(session.questionnaire_id).await?;
     let answers = records::answers(app.domain.read(), [session.id].into_iter()).await?;
     let is_answered = |id: &str| answers.iter().any(|answer| answer.question == id);
     let Some(open) = all.first_open(is_answered) else {
         let at = turn.now();
         turn.write_as(person, move |db| Box::pin(records::complete(db, user_id, at)));
-        asking::sum_up(turn, &asking::told(&all, &answers, person.language), person.language);
+        messages::say_summary(turn, &messages::answers_in_words(&all, &answers, person.language), person.language);
         return Ok(Next::End);
     };
     turn.write_as(person, move |db| Box::pin(records::set_status(db, user_id, Status::Active)));
     turn.say(text!(person.language, "onboarding-go-on"));
-    Ok(Next::Go(OnboardingStates::Question(Place::at(session.questionnaire_id, &open.id))))
+    Ok(Next::Go(OnboardingStates::Question(QuestionPosition::at(session.questionnaire_id, &open.id))))
 }
 
-/// There is no session any more.
-fn over(turn: &mut Turn, person: &Person) -> Step<OnboardingStates> {
-    let words = text!(person.language, "onboarding-over");
-    turn.say(Say::text(words).buttons([[begin_button(person.language)], [menu_button(person.language)]]));
+/// Says that there is no session any more.
+fn say_session_is_gone(turn: &mut Turn, person: &Person) -> Step<OnboardingStates> {
+    let text = text!(person.language, "onboarding-over");
+    turn.say(Say::text(text).buttons([[begin_button(person.language)], [menu_button(person.language)]]));
     Ok(Next::End)
 }
 
-async fn typed(turn: &mut Turn, place: Place, text: String) -> Step<OnboardingStates> {
-    answered(turn, place, Given::Typed(&text)).await
+async fn text_answer(turn: &mut Turn, position: QuestionPosition, text: String) -> Step<OnboardingStates> {
+    handle_answer(turn, position, GivenAnswer::Typed(&text)).await
 }
 
-async fn pressed(turn: &mut Turn, place: Place, press: Press) -> Step<OnboardingStates> {
-    answered(turn, place, Given::Pressed(&press.rest)).await
+async fn button_answer(turn: &mut Turn, position: QuestionPosition, press: Press) -> Step<OnboardingStates> {
+    handle_answer(turn, position, GivenAnswer::Pressed(&press.rest)).await
 }
 
-async fn answered(turn: &mut Turn, place: Place, given: Given<'_>) -> Step<OnboardingStates> {
-    let Some(person) = answering(turn).await? else { return Ok(Next::Stay) };
-    let all = turn.context::<App>().onboarding.questionnaire(place.questionnaire).await?;
-    let question = all.question(&place.question).ok_or("the question is not in its questionnaire")?;
+async fn handle_answer(turn: &mut Turn, position: QuestionPosition, given: GivenAnswer<'_>) -> Step<OnboardingStates> {
+    let Some(person) = allowed_person(turn).await? else { return Ok(Next::Stay) };
+    let all = turn.context::<App>().onboarding.questionnaire(position.questionnaire).await?;
+    let question = all.question(&position.question).ok_or("the question is not in its questionnaire")?;
     let Some(answer) = question.read(given) else {
-        turn.say(asking::hint(question, person.language));
-        return Ok(Next::Again);
+        turn.say(messages::hint(question, person.language));
+        return Ok(Next::AskAgain);
     };
-    take(turn, &person, &all, place, Some(answer)).await
+    store_answer(turn, &person, &all, position, Some(answer)).await
 }
 
-async fn skip(turn: &mut Turn, place: Place, _: Press) -> Step<OnboardingStates> {
-    let Some(person) = answering(turn).await? else { return Ok(Next::Stay) };
-    let all = turn.context::<App>().onboarding.questionnaire(place.questionnaire).await?;
-    if !all.question(&place.question).is_some_and(|question| question.is_skippable) {
-        return Ok(Next::Again);
+async fn skip(turn: &mut Turn, position: QuestionPosition, _: Press) -> Step<OnboardingStates> {
+    let Some(person) = allowed_person(turn).await? else { return Ok(Next::Stay) };
+    let all = turn.context::<App>().onboarding.questionnaire(position.questionnaire).await?;
+    if !all.question(&position.question).is_some_and(|question| question.is_skippable) {
+        return Ok(Next::AskAgain);
     }
-    take(turn, &person, &all, place, None).await
+    store_answer(turn, &person, &all, position, None).await
 }
 
 /// Commits an answer and goes on.
-async fn take(
+async fn store_answer(
     turn: &mut Turn,
     person: &Person,
     all: &Questionnaire,
-    place: Place,
+    position: QuestionPosition,
     answer: Option<String>,
 ) -> Step<OnboardingStates> {
-    if turn.refused().is_some() {
-        return over(turn, person);
+    if turn.refusal().is_some() {
+        return say_session_is_gone(turn, person);
     }
-    let (user_id, at, next) = (person.id, turn.now(), place.after(all));
+    let (user_id, at, next) = (person.id, turn.now(), position.after(all));
     if next.is_none() {
-        let told = with_last(turn, person, all, &place.question, answer.as_deref()).await?;
-        asking::sum_up(turn, &told, person.language);
+        let answers = with_last(turn, person, all, &position.question, answer.as_deref()).await?;
+        messages::say_summary(turn, &answers, person.language);
         tell_pages(turn, user_id);
     }
     let is_last = next.is_none();
-    let question = place.question;
+    let question = position.question;
     turn.write_as(person, move |db| Box::pin(records::answer(db, user_id, question, answer, is_last, at)));
     Ok(next.map_or(Next::End, |next| Next::Go(OnboardingStates::Question(next))))
 }
 
-/// All answers, with one that is about to be written.
+/// All answers, with the one that is about to be written.
 async fn with_last(
     turn: &mut Turn,
     person: &Person,
@@ -248,51 +248,51 @@ async fn with_last(
         answer: answer.map(ToOwned::to_owned),
         answered_at: at.0,
     });
-    Ok(asking::told(all, &answers, person.language))
+    Ok(messages::answers_in_words(all, &answers, person.language))
 }
 
-async fn back(turn: &mut Turn, place: Place, _: Press) -> Step<OnboardingStates> {
-    let all = turn.context::<App>().onboarding.questionnaire(place.questionnaire).await?;
-    Ok(place.before(&all).map_or(Next::Again, |before| Next::Go(OnboardingStates::Question(before))))
+async fn back(turn: &mut Turn, position: QuestionPosition, _: Press) -> Step<OnboardingStates> {
+    let all = turn.context::<App>().onboarding.questionnaire(position.questionnaire).await?;
+    Ok(position.before(&all).map_or(Next::AskAgain, |before| Next::Go(OnboardingStates::Question(before))))
 }
 
-/// Back to where the person was, and the answer stays as it is.
-async fn keep(_: &mut Turn, place: Place, _: Press) -> Step<OnboardingStates> {
-    let Some(until) = &place.until else { return Ok(Next::Again) };
-    Ok(Next::Go(OnboardingStates::Question(Place::at(place.questionnaire, until))))
+/// Returns to the later question, and keeps the answer.
+async fn keep(_: &mut Turn, position: QuestionPosition, _: Press) -> Step<OnboardingStates> {
+    let Some(until) = &position.until else { return Ok(Next::AskAgain) };
+    Ok(Next::Go(OnboardingStates::Question(QuestionPosition::at(position.questionnaire, until))))
 }
 
-async fn pause(turn: &mut Turn, _: Place, _: Press) -> Step<OnboardingStates> {
-    put_aside(turn).await
+async fn pause(turn: &mut Turn, _: QuestionPosition, _: Press) -> Step<OnboardingStates> {
+    pause_session(turn).await
 }
 
-async fn cancel(turn: &mut Turn, _: Place, _: Command) -> Step<OnboardingStates> {
-    put_aside(turn).await
+async fn cancel(turn: &mut Turn, _: QuestionPosition, _: Command) -> Step<OnboardingStates> {
+    pause_session(turn).await
 }
 
-async fn put_aside(turn: &mut Turn) -> Step<OnboardingStates> {
+async fn pause_session(turn: &mut Turn) -> Step<OnboardingStates> {
     let speaker = turn.context::<App>().speaker(turn).await?;
     if let Some(person) = speaker.person {
         turn.write(move |db| Box::pin(records::set_status(db, person.id, Status::Paused)));
     }
-    let words = text!(speaker.language, "onboarding-paused");
-    turn.say(Say::text(words).buttons([[begin_button(speaker.language)], [menu_button(speaker.language)]]));
+    let text = text!(speaker.language, "onboarding-paused");
+    turn.say(Say::text(text).buttons([[begin_button(speaker.language)], [menu_button(speaker.language)]]));
     Ok(Next::End)
 }
 
-/// The session stays active: whatever the person says next brings the question back.
+/// The session stays active: the next input brings the question back.
 async fn timed_out(turn: &mut Turn, state: OnboardingStates) -> Step<OnboardingStates> {
     let language = turn.context::<App>().speaker(turn).await?.language;
-    let words = match state {
+    let text = match state {
         OnboardingStates::Consent => text!(language, "onboarding-undecided"),
         OnboardingStates::Returning | OnboardingStates::Question(_) => text!(language, "onboarding-timed-out"),
     };
-    turn.say(Say::text(words).buttons([[begin_button(language)]]));
+    turn.say(Say::text(text).buttons([[begin_button(language)]]));
     Ok(Next::End)
 }
 
-/// Nothing is open, and nobody understood: perhaps the person was in the middle of the questions.
-async fn look_up(turn: &mut Turn, _: Input) -> Step<OnboardingStates> {
+/// Restores a lost state: the input is unhandled, and the person may be in the middle of the questionnaire.
+async fn restore_session(turn: &mut Turn, _: Input) -> Step<OnboardingStates> {
     if turn.key().chat != turn.key().user {
         return Ok(Next::Stay);
     }
@@ -304,12 +304,12 @@ async fn look_up(turn: &mut Turn, _: Input) -> Step<OnboardingStates> {
     if last.is_none_or(|session| session.status != Status::Active.name()) {
         return Ok(Next::Stay);
     }
-    tracing::info!(user = person.id, "the state was gone; the session is restored from the database");
+    tracing::info!(user = person.id, "the state was lost; the session is restored from the database");
     Ok(Next::Go(OnboardingStates::Returning))
 }
 
-/// What was said is not taken for an answer: the person may not have had the question in mind.
-async fn come_back(turn: &mut Turn, _: Input) -> Step<OnboardingStates> {
-    let Some(person) = answering(turn).await? else { return Ok(Next::End) };
-    go_on(turn, &person).await
+/// The input is not taken as an answer: the person may not have had the question in mind.
+async fn return_to_question(turn: &mut Turn, _: Input) -> Step<OnboardingStates> {
+    let Some(person) = allowed_person(turn).await? else { return Ok(Next::End) };
+    resume(turn, &person).await
 }

@@ -1,6 +1,6 @@
-//! The questionnaire as an owner writes it, in TOML.
+//! The questionnaire file of an owner, in TOML.
 //!
-//! A file is checked whole: every mistake is listed, each with the question that it is in. What has a mistake is not used.
+//! A file is checked completely: every mistake is listed with its question. A file with mistakes is not used.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -10,27 +10,27 @@ use toml::{Table, Value};
 
 use super::questionnaire::{Choice, Kind, Question, Questionnaire, Wording};
 
-/// What the product brings along; also an example to begin with.
+/// The built-in questionnaire, also an example.
 pub const BUILT_IN: &str = include_str!("default.toml");
 
-/// More than anybody would edit by hand.
+/// More than a person would edit by hand.
 const FILE_MAX_BYTES: usize = 256 * 1024;
 const QUESTIONS_MAX: usize = 50;
 const OPTIONS: std::ops::RangeInclusive<usize> = 2..=20;
-/// Ids travel in the data of buttons, which is short.
+/// Ids are part of the data of buttons, which is short.
 const ID_MAX_BYTES: usize = 32;
 /// In characters; a question is sent with a hint and its number.
 const QUESTION_MAX: usize = 1000;
-/// What a button shows without cutting it off.
+/// The length that a button shows.
 const OPTION_MAX: usize = 60;
-/// Bounds that nobody has named.
+/// Default bounds of a number.
 const NUMBER: std::ops::RangeInclusive<i64> = -1_000_000_000..=1_000_000_000;
 
-/// Everything that is wrong with a file.
+/// All mistakes of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistakes(pub Vec<String>);
 
-/// A table of the file, what to call it, and what was wrong so far.
+/// A table of the file, its name in messages, and the mistakes so far.
 struct Entry<'a> {
     table: &'a Table,
     name: String,
@@ -45,15 +45,15 @@ impl fmt::Display for Mistakes {
 
 impl std::error::Error for Mistakes {}
 
-/// Reads a questionnaire, or lists what is wrong with it.
+/// Parses a questionnaire, or lists its mistakes.
 pub fn read(text: &str) -> Result<Questionnaire, Mistakes> {
     if text.len() > FILE_MAX_BYTES {
         return Err(Mistakes(vec![format!("it has {} bytes; {FILE_MAX_BYTES} are the most", text.len())]));
     }
     let (_, errors) = DeTable::parse_recoverable(text);
     if !errors.is_empty() {
-        let told = errors.iter().map(|error| format!("line {}: {}", line_of(text, error.span()), error.message()));
-        return Err(Mistakes(told.collect()));
+        let mistakes = errors.iter().map(|error| format!("line {}: {}", line_of(text, error.span()), error.message()));
+        return Err(Mistakes(mistakes.collect()));
     }
     let table: Table = text.parse().map_err(|error: toml::de::Error| Mistakes(vec![error.message().to_owned()]))?;
     let mut mistakes = Vec::new();
@@ -68,10 +68,10 @@ fn line_of(text: &str, span: Option<std::ops::Range<usize>>) -> usize {
 
 fn questions(table: &Table, mistakes: &mut Vec<String>) -> Vec<Question> {
     let mut whole = Entry { table, name: "the file".into(), mistakes };
-    whole.knows(&["questions"]);
+    whole.allow_keys(&["questions"]);
     let listed = whole.tables("questions").unwrap_or_default();
     if listed.is_empty() || listed.len() > QUESTIONS_MAX {
-        whole.wrong(format!("has {} questions; 1 to {QUESTIONS_MAX} fit", listed.len()));
+        whole.add_mistake(format!("has {} questions; 1 to {QUESTIONS_MAX} fit", listed.len()));
     }
     let mut seen = BTreeSet::new();
     let read = listed.iter().enumerate().filter_map(|(index, table)| {
@@ -83,14 +83,14 @@ fn questions(table: &Table, mistakes: &mut Vec<String>) -> Vec<Question> {
 }
 
 fn question(mut entry: Entry<'_>, seen: &mut BTreeSet<String>) -> Option<Question> {
-    entry.knows(&["id", "kind", "ru", "en", "skippable", "options", "min", "max"]);
+    entry.allow_keys(&["id", "kind", "ru", "en", "skippable", "options", "min", "max"]);
     let id = entry.id(seen);
     let text = entry.wording(QUESTION_MAX);
     let is_skippable = match entry.table.get("skippable") {
         None => false,
         Some(Value::Boolean(is_skippable)) => *is_skippable,
         Some(_) => {
-            entry.wrong("skippable is neither true nor false");
+            entry.add_mistake("skippable is neither true nor false");
             false
         }
     };
@@ -99,14 +99,14 @@ fn question(mut entry: Entry<'_>, seen: &mut BTreeSet<String>) -> Option<Questio
 }
 
 impl Entry<'_> {
-    fn wrong(&mut self, what: impl fmt::Display) {
-        self.mistakes.push(format!("{}: {what}", self.name));
+    fn add_mistake(&mut self, text: impl fmt::Display) {
+        self.mistakes.push(format!("{}: {text}", self.name));
     }
 
-    fn knows(&mut self, names: &[&str]) {
+    fn allow_keys(&mut self, names: &[&str]) {
         let strange: Vec<_> = self.table.keys().filter(|key| !names.contains(&key.as_str())).cloned().collect();
         for name in strange {
-            self.wrong(format!("nobody knows `{name}`; there are {}", names.join(", ")));
+            self.add_mistake(format!("unknown key `{name}`; known keys are {}", names.join(", ")));
         }
     }
 
@@ -115,32 +115,32 @@ impl Entry<'_> {
         let listed = self.table.get(name)?.as_array();
         let tables = listed.and_then(|list| list.iter().map(|one| one.as_table().cloned()).collect());
         if tables.is_none() {
-            self.wrong(format!("`{name}` is not a list of tables"));
+            self.add_mistake(format!("`{name}` is not a list of tables"));
         }
         tables
     }
 
-    /// An id that nobody else has.
+    /// An id that is unique in the file.
     fn id(&mut self, seen: &mut BTreeSet<String>) -> Option<String> {
         let Some(id) = self.table.get("id").and_then(Value::as_str) else {
-            self.wrong("it needs an id");
+            self.add_mistake("it needs an id");
             return None;
         };
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
         if id.is_empty() || id.len() > ID_MAX_BYTES || !id.bytes().all(is_plain) {
-            self.wrong(format!("its id may have 1 to {ID_MAX_BYTES} Latin letters, digits, _ and -"));
+            self.add_mistake(format!("its id may have 1 to {ID_MAX_BYTES} Latin letters, digits, _ and -"));
         } else if !seen.insert(id.to_owned()) {
-            self.wrong("its id is taken already");
+            self.add_mistake("its id is taken already");
         }
         Some(id.to_owned())
     }
 
-    fn wording(&mut self, most: usize) -> Option<Wording> {
+    fn wording(&mut self, max_chars: usize) -> Option<Wording> {
         let [ru, en] = ["ru", "en"].map(|language| {
             let text = self.table.get(language).and_then(Value::as_str).map(str::trim).unwrap_or_default();
             let long = text.chars().count();
-            if long == 0 || long > most {
-                self.wrong(format!("its text in `{language}` has {long} characters; 1 to {most} fit"));
+            if long == 0 || long > max_chars {
+                self.add_mistake(format!("its text in `{language}` has {long} characters; 1 to {max_chars} fit"));
                 return None;
             }
             Some(text.to_owned())
@@ -157,7 +157,7 @@ impl Entry<'_> {
         };
         let misplaced = ["options", "min", "max"].into_iter().filter(|name| !own.contains(name));
         for name in misplaced.filter(|name| self.table.contains_key(*name)).collect::<Vec<_>>() {
-            self.wrong(format!("`{name}` does not belong to a question of kind `{kind}`"));
+            self.add_mistake(format!("`{name}` does not belong to a question of kind `{kind}`"));
         }
         match kind.as_str() {
             "text" => Some(Kind::Text),
@@ -165,7 +165,7 @@ impl Entry<'_> {
             "number" => self.number(),
             "choice" => self.choice(),
             _ => {
-                self.wrong("its kind is none of text, choice, number, scale");
+                self.add_mistake("its kind is none of text, choice, number, scale");
                 None
             }
         }
@@ -176,14 +176,18 @@ impl Entry<'_> {
             None => Some(default),
             Some(Value::Integer(bound)) if NUMBER.contains(bound) => Some(*bound),
             Some(_) => {
-                self.wrong(format!("`{name}` is not a whole number between {} and {}", NUMBER.start(), NUMBER.end()));
+                self.add_mistake(format!(
+                    "`{name}` is not a whole number between {} and {}",
+                    NUMBER.start(),
+                    NUMBER.end()
+                ));
                 None
             }
         };
         let (min, max) = (bound("min", *NUMBER.start()), bound("max", *NUMBER.end()));
         let (min, max) = (min?, max?);
         if min > max {
-            self.wrong(format!("its least number {min} is above its greatest {max}"));
+            self.add_mistake(format!("its least number {min} is above its greatest {max}"));
         }
         Some(Kind::Number { min, max })
     }
@@ -191,14 +195,14 @@ impl Entry<'_> {
     fn choice(&mut self) -> Option<Kind> {
         let listed = self.tables("options").unwrap_or_default();
         if !OPTIONS.contains(&listed.len()) {
-            self.wrong(format!("has {} options; {} to {} fit", listed.len(), OPTIONS.start(), OPTIONS.end()));
+            self.add_mistake(format!("has {} options; {} to {} fit", listed.len(), OPTIONS.start(), OPTIONS.end()));
         }
         let mut seen = BTreeSet::new();
         let mut options = Vec::new();
         for (index, table) in listed.iter().enumerate() {
             let name = format!("{}, option {}", self.name, index + 1);
             let mut option = Entry { table, name, mistakes: self.mistakes };
-            option.knows(&["id", "ru", "en"]);
+            option.allow_keys(&["id", "ru", "en"]);
             let (id, text) = (option.id(&mut seen), option.wording(OPTION_MAX));
             options.extend(id.zip(text).map(|(id, text)| Choice { id, text }));
         }
@@ -211,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_questionnaire_that_is_brought_along_has_every_kind_and_no_mistake() {
+    fn the_built_in_questionnaire_is_valid() {
         let built_in = read(BUILT_IN).unwrap();
         let has = |wanted: fn(&Kind) -> bool| built_in.questions.iter().any(|question| wanted(&question.kind));
         assert!(has(|kind| *kind == Kind::Text) && has(|kind| *kind == Kind::Scale));
@@ -244,8 +248,8 @@ mod tests {
             options = [{ id = "a b", ru = "А", en = "A", colour = "red" }]
         "#;
         let mistakes = read(text).unwrap_err();
-        for told in [
-            "the file: nobody knows `title`",
+        for expected in [
+            "the file: unknown key `title`",
             "question 1 (age): its least number 9 is above its greatest 3",
             "question 2 (age): its id is taken already",
             "question 2 (age): its text in `ru` has 0 characters",
@@ -254,16 +258,16 @@ mod tests {
             "question 3 (without an id): it needs an id",
             "question 3 (without an id): `min` does not belong",
             "question 3 (without an id): has 1 options",
-            "question 3 (without an id), option 1: nobody knows `colour`",
+            "question 3 (without an id), option 1: unknown key `colour`",
             "question 3 (without an id), option 1: its id may have",
         ] {
-            assert!(mistakes.0.iter().any(|mistake| mistake.starts_with(told)), "no {told:?} in {mistakes:#?}");
+            assert!(mistakes.0.iter().any(|mistake| mistake.starts_with(expected)), "no {expected:?} in {mistakes:#?}");
         }
         assert_eq!(mistakes.0.len(), 11, "{mistakes:#?}");
     }
 
     #[test]
-    fn what_is_not_toml_is_told_with_its_lines() {
+    fn toml_errors_have_line_numbers() {
         let mistakes = read("[[questions]]\nid = \nkind = text\n").unwrap_err();
         assert!(mistakes.0.iter().any(|mistake| mistake.starts_with("line 2: ")), "{mistakes:?}");
         assert!(mistakes.0.iter().any(|mistake| mistake.starts_with("line 3: ")), "{mistakes:?}");

@@ -1,4 +1,4 @@
-//! What an owner sees of a person's questionnaires: the answers, with the questions as they were asked.
+//! A person's questionnaires on the owner's page: the answers, with the questions as they were asked.
 
 use maud::{Markup, html};
 
@@ -7,10 +7,10 @@ use crate::application::App;
 use crate::person::{OWNERS, Person, QUESTIONED};
 use crate::text;
 use crate::texts::Language;
-use crate::web::{Oops, Section, moment};
+use crate::web::{PageError, Section, moment};
 
-/// The part of a person's page; none for those who are not asked anything.
-pub async fn section(app: &App, viewer: &Person, person: &Person) -> Result<Vec<Section>, Oops> {
+/// The section of a person's page; none for people who are not asked.
+pub async fn section(app: &App, viewer: &Person, person: &Person) -> Result<Vec<Section>, PageError> {
     if !viewer.may(OWNERS) {
         return Ok(Vec::new());
     }
@@ -19,11 +19,11 @@ pub async fn section(app: &App, viewer: &Person, person: &Person) -> Result<Vec<
         return Ok(Vec::new());
     }
     let title = text!(viewer.language, "onboarding-section");
-    Ok(vec![Section { title, body: drawn(&sessions, viewer.language) }])
+    Ok(vec![Section { title, body: view(&sessions, viewer.language) }])
 }
 
-/// The newest is open; earlier ones are there for whoever wants to compare.
-fn drawn(sessions: &[Session], language: Language) -> Markup {
+/// The newest session is open; earlier ones are folded.
+fn view(sessions: &[Session], language: Language) -> Markup {
     let Some((newest, earlier)) = sessions.split_first() else {
         return html! { p.quiet { (text!(language, "onboarding-not-begun")) } };
     };
@@ -67,11 +67,11 @@ fn pair(Answer { question, answer, .. }: &Answer, language: Language) -> Markup 
 }
 
 fn status_label(status: Status, language: Language) -> Markup {
-    let (class, words) = match status {
+    let (class, text) = match status {
         Status::Active => ("badge pending", text!(language, "onboarding-status-active")),
         Status::Paused => ("badge pending", text!(language, "onboarding-status-paused")),
         Status::Completed => ("badge verified", text!(language, "onboarding-status-completed")),
         Status::Declined => ("badge", text!(language, "onboarding-status-declined")),
     };
-    html! { span class=(class) { (words) } }
+    html! { span class=(class) { (text) } }
 }

@@ -1,20 +1,20 @@
-//! A questionnaire: what people are asked, and what counts as an answer.
+//! A questionnaire: its questions, and what counts as an answer.
 //!
-//! Nothing here reads a file or a database. What is written here as JSON is kept with the sessions that began with it, so
-//! every shape that was ever stored must still load.
+//! Nothing here reads a file or a database. Its JSON is stored with the sessions that began with it, so every shape
+//! that was ever stored must still load.
 
 use serde::{Deserialize, Serialize};
 
 use super::file;
-use crate::domain::typed;
+use crate::domain::user_text;
 use crate::texts::Language;
 
-/// The longest answer in words, in characters.
+/// Maximum length of a text answer, in characters.
 pub const ANSWER_MAX: usize = 2000;
-/// The ends of every scale.
+/// The range of a scale.
 pub const SCALE: std::ops::RangeInclusive<i64> = 1..=10;
 
-/// Questions in their order.
+/// Questions, in order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Questionnaire {
     pub questions: Vec<Question>,
@@ -31,7 +31,7 @@ pub struct Question {
     pub is_skippable: bool,
 }
 
-/// What a question wants.
+/// The kind of answer that a question expects.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Kind {
@@ -47,29 +47,29 @@ pub enum Kind {
     Scale,
 }
 
-/// One of several answers.
+/// An option of a choice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Choice {
     pub id: String,
     pub text: Wording,
 }
 
-/// The same in both languages.
+/// A text in both languages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wording {
     pub ru: String,
     pub en: String,
 }
 
-/// How somebody answers.
+/// An answer, as it was given.
 #[derive(Clone, Copy, Debug)]
-pub enum Given<'a> {
+pub enum GivenAnswer<'a> {
     Typed(&'a str),
     Pressed(&'a str),
 }
 
 impl Wording {
-    pub fn within(&self, language: Language) -> &str {
+    pub fn in_language(&self, language: Language) -> &str {
         match language {
             Language::Ru => &self.ru,
             Language::En => &self.en,
@@ -82,19 +82,19 @@ impl Wording {
 }
 
 impl Questionnaire {
-    /// The one that the product brings along.
+    /// The built-in questionnaire.
     pub fn built_in() -> Self {
         let read = file::read(file::BUILT_IN);
-        // It is compiled in, and a test reads it.
+        // A test reads the very same text.
         #[allow(clippy::expect_used, reason = "a test reads the very same text")]
-        read.expect("the questionnaire that is compiled in has no mistakes")
+        read.expect("the built-in questionnaire is valid")
     }
 
     pub fn question(&self, id: &str) -> Option<&Question> {
         self.questions.iter().find(|question| question.id == id)
     }
 
-    /// Where a question stands, from 0.
+    /// The position of a question, from 0.
     pub fn index(&self, id: &str) -> Option<usize> {
         self.questions.iter().position(|question| question.id == id)
     }
@@ -107,37 +107,37 @@ impl Questionnaire {
         self.questions.get(self.index(id)?.checked_sub(1)?)
     }
 
-    /// The first one that `is_answered` does not know.
+    /// The first question without an answer.
     pub fn first_open(&self, is_answered: impl Fn(&str) -> bool) -> Option<&Question> {
         self.questions.iter().find(|question| !is_answered(&question.id))
     }
 }
 
 impl Question {
-    /// The answer as it is kept, if it is one.
-    pub fn read(&self, given: Given<'_>) -> Option<String> {
+    /// The answer in its stored form, if it is valid.
+    pub fn read(&self, given: GivenAnswer<'_>) -> Option<String> {
         match (&self.kind, given) {
-            (Kind::Text, Given::Typed(text)) => {
-                let text = typed::lines(text);
+            (Kind::Text, GivenAnswer::Typed(text)) => {
+                let text = user_text::lines(text);
                 (!text.is_empty() && text.chars().count() <= ANSWER_MAX).then_some(text)
             }
-            (Kind::Number { min, max }, Given::Typed(text)) => whole(text, &(*min..=*max)),
-            (Kind::Scale, Given::Typed(text) | Given::Pressed(text)) => whole(text, &SCALE),
-            (Kind::Choice { options }, Given::Pressed(id)) => {
+            (Kind::Number { min, max }, GivenAnswer::Typed(text)) => whole(text, &(*min..=*max)),
+            (Kind::Scale, GivenAnswer::Typed(text) | GivenAnswer::Pressed(text)) => whole(text, &SCALE),
+            (Kind::Choice { options }, GivenAnswer::Pressed(id)) => {
                 options.iter().find(|option| option.id == id).map(|option| option.id.clone())
             }
-            (Kind::Choice { options }, Given::Typed(text)) => {
+            (Kind::Choice { options }, GivenAnswer::Typed(text)) => {
                 options.iter().find(|option| option.text.is(text.trim())).map(|option| option.id.clone())
             }
-            (Kind::Text | Kind::Number { .. }, Given::Pressed(_)) => None,
+            (Kind::Text | Kind::Number { .. }, GivenAnswer::Pressed(_)) => None,
         }
     }
 
-    /// A kept answer as people read it.
+    /// A stored answer as people read it.
     pub fn shown(&self, answer: &str, language: Language) -> String {
         let Kind::Choice { options } = &self.kind else { return answer.to_owned() };
         let chosen = options.iter().find(|option| option.id == answer);
-        chosen.map_or(answer, |option| option.text.within(language)).to_owned()
+        chosen.map_or(answer, |option| option.text.in_language(language)).to_owned()
     }
 }
 
@@ -156,16 +156,16 @@ mod tests {
     }
 
     fn typed(question: &Question, text: &str) -> Option<String> {
-        question.read(Given::Typed(text))
+        question.read(GivenAnswer::Typed(text))
     }
 
     #[test]
-    fn a_text_is_something_and_not_a_novel() {
+    fn a_text_answer_is_neither_empty_nor_too_long() {
         let text = question(Kind::Text);
         assert_eq!(typed(&text, "  with a drill\0 "), Some("with a drill".into()));
         assert_eq!((typed(&text, " \n "), typed(&text, &"я".repeat(ANSWER_MAX + 1))), (None, None));
         assert_eq!(typed(&text, &"я".repeat(ANSWER_MAX)).map(|text| text.chars().count()), Some(ANSWER_MAX));
-        assert_eq!(text.read(Given::Pressed("x")), None);
+        assert_eq!(text.read(GivenAnswer::Pressed("x")), None);
     }
 
     #[test]
@@ -178,14 +178,14 @@ mod tests {
     }
 
     #[test]
-    fn a_scale_and_a_choice_are_pressed_or_typed() {
+    fn scales_and_choices_are_pressed_or_typed() {
         let scale = question(Kind::Scale);
-        assert_eq!((typed(&scale, "7"), scale.read(Given::Pressed("10"))), (Some("7".into()), Some("10".into())));
-        assert_eq!((typed(&scale, "0"), scale.read(Given::Pressed("11"))), (None, None));
+        assert_eq!((typed(&scale, "7"), scale.read(GivenAnswer::Pressed("10"))), (Some("7".into()), Some("10".into())));
+        assert_eq!((typed(&scale, "0"), scale.read(GivenAnswer::Pressed("11"))), (None, None));
         let car = Choice { id: "car".into(), text: Wording { ru: "На машине".into(), en: "By car".into() } };
         let choice = question(Kind::Choice { options: vec![car] });
         assert_eq!(
-            (choice.read(Given::Pressed("car")), choice.read(Given::Pressed("bus"))),
+            (choice.read(GivenAnswer::Pressed("car")), choice.read(GivenAnswer::Pressed("bus"))),
             (Some("car".into()), None)
         );
         assert_eq!((typed(&choice, "на Машине "), typed(&choice, "car")), (Some("car".into()), None));
@@ -194,10 +194,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_read_back() {
+    fn stored_questionnaires_are_read_back() {
         let built_in = Questionnaire::built_in();
-        let kept = serde_json::to_string(&built_in).unwrap();
-        assert_eq!(serde_json::from_str::<Questionnaire>(&kept).unwrap(), built_in);
+        let serialized = serde_json::to_string(&built_in).unwrap();
+        assert_eq!(serde_json::from_str::<Questionnaire>(&serialized).unwrap(), built_in);
         let old = r#"{"questions":[{"id":"age","kind":"number","min":0,"max":9,"text":{"ru":"а","en":"b"}}]}"#;
         let read: Questionnaire = serde_json::from_str(old).unwrap();
         assert_eq!(read.questions[0].kind, Kind::Number { min: 0, max: 9 });

@@ -1,6 +1,6 @@
 //! Sessions and answers in the database.
 //!
-//! What a dialogue wants is refused where the session is not as it believes: its handler is asked again and looks.
+//! A write is refused if the session is not in the expected state; then the handler runs again and reads the session.
 
 use std::str::FromStr;
 
@@ -10,13 +10,13 @@ use sea_orm::sea_query::OnConflict;
 use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, Set};
 
 use super::tables::{answer, questionnaire, session};
-use crate::domain::Writing;
+use crate::domain::Transaction;
 
-/// Where a session stands.
+/// The status of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     Active,
-    /// The person has put it aside.
+    /// Paused by the person.
     Paused,
     Completed,
     /// The person did not consent.
@@ -26,7 +26,7 @@ pub enum Status {
 impl Status {
     const ALL: [Self; 4] = [Self::Active, Self::Paused, Self::Completed, Self::Declined];
 
-    /// Its name in the database.
+    /// The status's name in the database.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Active => "active",
@@ -54,8 +54,8 @@ pub async fn questionnaires(db: &impl ConnectionTrait, ids: Vec<i64>) -> Result<
     questionnaire::Entity::find().filter(questionnaire::Column::Id.is_in(ids)).all(db).await
 }
 
-/// Notes a questionnaire as the newest, unless it is that already.
-pub async fn note_questionnaire(db: &Writing<'_, '_>, body: String, at: Millis) -> Result<(), WriteError> {
+/// Stores a questionnaire as the newest one, unless it is that already.
+pub async fn store_questionnaire(db: &Transaction<'_, '_>, body: String, at: Millis) -> Result<(), WriteError> {
     if last_questionnaire(db).await?.is_some_and(|last| last.body == body) {
         return Ok(());
     }
@@ -83,22 +83,32 @@ pub async fn answers(
     answer::Entity::find().filter(answer::Column::SessionId.is_in(sessions)).all(db).await
 }
 
-/// The person consents, and the questions begin.
-pub async fn begin(db: &Writing<'_, '_>, user_id: i64, questionnaire_id: i64, at: Millis) -> Result<(), WriteError> {
-    if under_way(db, user_id).await?.is_some() {
-        return Err(Refusal::because("a session is under way"));
+/// Begins a session after the person's consent.
+pub async fn begin(
+    db: &Transaction<'_, '_>,
+    user_id: i64,
+    questionnaire_id: i64,
+    at: Millis,
+) -> Result<(), WriteError> {
+    if open_session(db, user_id).await?.is_some() {
+        return Err(Refusal::because("there is an open session"));
     }
     insert(db, user_id, questionnaire_id, Status::Active, at).await
 }
 
-/// The person does not consent.
-pub async fn decline(db: &Writing<'_, '_>, user_id: i64, questionnaire_id: i64, at: Millis) -> Result<(), WriteError> {
+/// Records that the person did not consent.
+pub async fn decline(
+    db: &Transaction<'_, '_>,
+    user_id: i64,
+    questionnaire_id: i64,
+    at: Millis,
+) -> Result<(), WriteError> {
     insert(db, user_id, questionnaire_id, Status::Declined, at).await
 }
 
-/// Keeps an answer, in place of an earlier one; none is a skipped question. The last one completes the session.
+/// Stores an answer, in place of an earlier one; none means skipped. The last answer completes the session.
 pub async fn answer(
-    db: &Writing<'_, '_>,
+    db: &Transaction<'_, '_>,
     user_id: i64,
     question: String,
     given: Option<String>,
@@ -112,27 +122,27 @@ pub async fn answer(
         answer: Set(given),
         answered_at: Set(at.0),
     };
-    let again = OnConflict::columns([answer::Column::SessionId, answer::Column::Question])
+    let on_conflict = OnConflict::columns([answer::Column::SessionId, answer::Column::Question])
         .update_columns([answer::Column::Answer, answer::Column::AnsweredAt])
         .to_owned();
-    answer::Entity::insert(row).on_conflict(again).exec_without_returning(db).await?;
+    answer::Entity::insert(row).on_conflict(on_conflict).exec_without_returning(db).await?;
     if is_last {
         end(db, session, at).await?;
     }
     Ok(())
 }
 
-/// All questions have answers.
-pub async fn complete(db: &Writing<'_, '_>, user_id: i64, at: Millis) -> Result<(), WriteError> {
-    match under_way(db, user_id).await? {
+/// Completes the session: all questions have answers.
+pub async fn complete(db: &Transaction<'_, '_>, user_id: i64, at: Millis) -> Result<(), WriteError> {
+    match open_session(db, user_id).await? {
         Some(session) => end(db, session, at).await,
         None => Ok(()),
     }
 }
 
-/// Puts the session aside, or takes it up again.
-pub async fn set_status(db: &Writing<'_, '_>, user_id: i64, status: Status) -> Result<(), WriteError> {
-    if let Some(session) = under_way(db, user_id).await?
+/// Pauses or resumes the session.
+pub async fn set_status(db: &Transaction<'_, '_>, user_id: i64, status: Status) -> Result<(), WriteError> {
+    if let Some(session) = open_session(db, user_id).await?
         && session.status != status.name()
     {
         let mut session: session::ActiveModel = session.into();
@@ -142,19 +152,19 @@ pub async fn set_status(db: &Writing<'_, '_>, user_id: i64, status: Status) -> R
     Ok(())
 }
 
-async fn active(db: &Writing<'_, '_>, user_id: i64) -> Result<session::Model, WriteError> {
-    let found = under_way(db, user_id).await?.filter(|session| session.status == Status::Active.name());
+async fn active(db: &Transaction<'_, '_>, user_id: i64) -> Result<session::Model, WriteError> {
+    let found = open_session(db, user_id).await?.filter(|session| session.status == Status::Active.name());
     found.ok_or_else(|| Refusal::because("no session is active"))
 }
 
-async fn under_way(db: &Writing<'_, '_>, user_id: i64) -> Result<Option<session::Model>, DbErr> {
+async fn open_session(db: &Transaction<'_, '_>, user_id: i64) -> Result<Option<session::Model>, DbErr> {
     let names = [Status::Active, Status::Paused].map(Status::name);
     let of_it = session::Entity::find().filter(session::Column::UserId.eq(user_id));
     of_it.filter(session::Column::Status.is_in(names)).one(db).await
 }
 
 async fn insert(
-    db: &Writing<'_, '_>,
+    db: &Transaction<'_, '_>,
     user_id: i64,
     questionnaire_id: i64,
     status: Status,
@@ -172,7 +182,7 @@ async fn insert(
     Ok(())
 }
 
-async fn end(db: &Writing<'_, '_>, session: session::Model, at: Millis) -> Result<(), WriteError> {
+async fn end(db: &Transaction<'_, '_>, session: session::Model, at: Millis) -> Result<(), WriteError> {
     let mut session: session::ActiveModel = session.into();
     session.status = Set(Status::Completed.name().to_owned());
     session.ended_at = Set(Some(at.0));

@@ -1,7 +1,7 @@
-//! The calendar: slots and who has planned to come, by week or month, for all sites or one.
+//! The calendar: slots and their people by week or month, for one site or all.
 //!
-//! Everything works by forms; where a browser runs the page's script, a slot can also be dragged to another day, and a
-//! click into a day fills it into the form.
+//! Everything works with forms. With the page's script, a slot can also be dragged to another day, and a click on a day
+//! fills the form.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -17,9 +17,9 @@ use crate::person::Permission;
 use crate::settings::TIME_ZONE;
 use crate::shifts::{Plan, Shifts};
 use crate::sites::pages::{Access, read_hours, tasks};
-use crate::sites::{AboutSlot, Hours, NotDone, Period, Site, Sites, Slot, local, monday_of};
-use crate::web::form::{Attempt, Fields, Reader, carry_out, fields, money_field, seen, time_of, version_of};
-use crate::web::{AskedDay, Oops, SignedIn, Visitor};
+use crate::sites::{AboutSlot, ActionError, Hours, Period, Site, Sites, Slot, local, monday_of};
+use crate::web::form::{Fields, FormAttempt, Reader, fields, money_field, submit, time_of, version_of, version_only};
+use crate::web::{DayParam, PageError, SignedIn, Visitor};
 
 mod days;
 mod expected;
@@ -29,50 +29,50 @@ mod view;
 mod warnings;
 
 use self::days::{Day, Limits};
-use self::slot::{OfAnother, answer as slot_answer, page as slot_page, path as slot_path};
-pub use self::slot::{cancel, put, show as show_slot};
+use self::slot::{OtherPersonRefusal, answer as slot_answer, page as slot_page, path as slot_path};
+pub use self::slot::{add_person, cancel, show as show_slot};
 use self::warnings::Warning;
 
-/// A month is shown by whole weeks.
+/// A month is shown as whole weeks.
 const WEEKS_OF_MONTH: u64 = 6;
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct Wanted {
+pub struct CalendarQuery {
     site: String,
     /// `week` or `month`.
     view: String,
-    day: AskedDay,
-    /// Whether the form of a new slot is open; any text.
+    day: DayParam,
+    /// Any text opens the form for a new slot.
     new: String,
-    /// How many slots have just been made at once.
+    /// How many slots were just created.
     made: String,
 }
 
-/// What is shown.
-struct Shown {
+/// The data of the calendar.
+struct CalendarPage {
     access: Access,
     sites: Vec<Site>,
     site: Option<i64>,
     is_month: bool,
-    /// The day that was asked for.
+    /// The requested day.
     day: NaiveDate,
     today: NaiveDate,
     first: NaiveDate,
     last: NaiveDate,
-    /// The slots of days, or their sums; of a day without any there is nothing.
+    /// Days with slots: the slots themselves, or their totals.
     by_day: HashMap<NaiveDate, Day>,
-    /// Who comes to the slots that are drawn.
+    /// The people who planned the shown slots.
     coming: HashMap<i64, Vec<i64>>,
     names: HashMap<i64, String>,
     warnings: HashMap<i64, Vec<Warning>>,
-    /// Slots of the chosen site that can be brought back.
+    /// Deleted slots of the selected site.
     deleted: Vec<Slot>,
     is_new: bool,
     made: Option<u64>,
 }
 
-impl Shown {
+impl CalendarPage {
     fn has_sums(&self) -> bool {
         self.by_day.values().any(|day| matches!(day, Day::Sums { .. }))
     }
@@ -82,9 +82,9 @@ impl Shown {
 pub async fn show(
     State(app): State<App>,
     SignedIn(visitor): SignedIn,
-    Query(wanted): Query<Wanted>,
-) -> Result<Response, Oops> {
-    page(&app, &visitor, &wanted, Attempt::default()).await
+    Query(query): Query<CalendarQuery>,
+) -> Result<Response, PageError> {
+    page(&app, &visitor, &query, FormAttempt::default()).await
 }
 
 /// `POST /calendar/slots`.
@@ -92,11 +92,11 @@ pub async fn create(
     State(app): State<App>,
     SignedIn(visitor): SignedIn,
     Form(typed): Form<Fields>,
-) -> Result<Response, Oops> {
-    let (site, wanted) = (number(&typed, "site")?, at(&typed, "day"));
-    let doors = Sites::of_app(&app);
-    let act = async |about| doors.create_slot(&visitor.person, site, about).await.map(|_| None);
-    answer(&app, &visitor, &wanted, carry_out(&visitor, typed, read_slot, act).await?).await
+) -> Result<Response, PageError> {
+    let (site, query) = (number(&typed, "site")?, at(&typed, "day"));
+    let api = Sites::of_app(&app);
+    let act = async |about| api.create_slot(&visitor.person, site, about).await.map(|_| None);
+    answer(&app, &visitor, &query, submit(&visitor, typed, read_slot, act).await?).await
 }
 
 /// `POST /calendar/slots/<id>`.
@@ -105,41 +105,41 @@ pub async fn edit(
     SignedIn(visitor): SignedIn,
     Path(id): Path<i64>,
     Form(typed): Form<Fields>,
-) -> Result<Response, Oops> {
-    let (doors, version) = (Sites::of_app(&app), version_of(&typed));
-    let act = async |about| told_of_others(doors.edit_slot(&visitor.person, id, version, about).await);
-    slot_answer(&app, &visitor, id, carry_out(&visitor, typed, read_slot, act).await?).await
+) -> Result<Response, PageError> {
+    let (api, version) = (Sites::of_app(&app), version_of(&typed));
+    let act = async |about| as_other_person(api.edit_slot(&visitor.person, id, version, about).await);
+    slot_answer(&app, &visitor, id, submit(&visitor, typed, read_slot, act).await?).await
 }
 
-/// `POST /calendar/slots/<id>/move`: to another day.
-pub async fn shift_day(
+/// `POST /calendar/slots/<id>/move`: moves a slot to another day.
+pub async fn move_to_day(
     State(app): State<App>,
     SignedIn(visitor): SignedIn,
     Path(id): Path<i64>,
     Form(typed): Form<Fields>,
-) -> Result<Response, Oops> {
-    let doors = Sites::of_app(&app);
-    let slot = doors.slot(id).await?.ok_or(Oops::NotFound)?;
-    let (day, version) = (AskedDay::of(&typed, "day").day()?, version_of(&typed));
+) -> Result<Response, PageError> {
+    let api = Sites::of_app(&app);
+    let slot = api.slot(id).await?.ok_or(PageError::NotFound)?;
+    let (day, version) = (DayParam::from_field(&typed, "day").day()?, version_of(&typed));
     let about = AboutSlot { day, ..slot.about };
     let whole = write_slot(&about);
-    let act = async |_| told_of_others(doors.edit_slot(&visitor.person, id, version, about).await);
-    match carry_out(&visitor, typed, seen, act).await? {
+    let act = async |_| as_other_person(api.edit_slot(&visitor.person, id, version, about).await);
+    match submit(&visitor, typed, version_only, act).await? {
         Ok(()) => Ok(back(slot.site_id, day)),
         Err(attempt) => slot_page(&app, &visitor, id, attempt.at(slot_path(id), whole)).await,
     }
 }
 
-/// `POST /calendar/slots/<id>/tasks`: a task of this slot alone.
+/// `POST /calendar/slots/<id>/tasks`: creates a task of this slot.
 pub async fn create_task(
     State(app): State<App>,
     SignedIn(visitor): SignedIn,
     Path(id): Path<i64>,
     Form(typed): Form<Fields>,
-) -> Result<Response, Oops> {
-    let slot = Sites::of_app(&app).slot(id).await?.ok_or(Oops::NotFound)?;
-    let went = tasks::create(&app, &visitor, slot.site_id, Some(id), typed).await?;
-    slot_answer(&app, &visitor, id, went).await
+) -> Result<Response, PageError> {
+    let slot = Sites::of_app(&app).slot(id).await?.ok_or(PageError::NotFound)?;
+    let result = tasks::create(&app, &visitor, slot.site_id, Some(id), typed).await?;
+    slot_answer(&app, &visitor, id, result).await
 }
 
 /// `POST /calendar/slots/<id>/tasks/<task>`.
@@ -148,7 +148,7 @@ pub async fn edit_task(
     SignedIn(visitor): SignedIn,
     Path((id, task)): Path<(i64, i64)>,
     Form(typed): Form<Fields>,
-) -> Result<Response, Oops> {
+) -> Result<Response, PageError> {
     slot_answer(&app, &visitor, id, tasks::edit(&app, &visitor, task, typed).await?).await
 }
 
@@ -158,7 +158,7 @@ pub async fn delete_task(
     SignedIn(visitor): SignedIn,
     Path((id, task)): Path<(i64, i64)>,
     Form(typed): Form<Fields>,
-) -> Result<Response, Oops> {
+) -> Result<Response, PageError> {
     slot_answer(&app, &visitor, id, tasks::delete(&app, &visitor, task, typed).await?).await
 }
 
@@ -167,7 +167,7 @@ pub async fn restore_task(
     State(app): State<App>,
     SignedIn(visitor): SignedIn,
     Path((id, task)): Path<(i64, i64)>,
-) -> Result<Response, Oops> {
+) -> Result<Response, PageError> {
     slot_answer(&app, &visitor, id, tasks::restore(&app, &visitor, task).await?).await
 }
 
@@ -177,10 +177,10 @@ pub async fn delete(
     SignedIn(visitor): SignedIn,
     Path(id): Path<i64>,
     Form(typed): Form<Fields>,
-) -> Result<Response, Oops> {
-    let doors = Sites::of_app(&app);
-    let act = async |version| doors.delete_slot(&visitor.person, id, version).await;
-    slot_answer(&app, &visitor, id, carry_out(&visitor, typed, seen, act).await?).await
+) -> Result<Response, PageError> {
+    let api = Sites::of_app(&app);
+    let act = async |version| api.delete_slot(&visitor.person, id, version).await;
+    slot_answer(&app, &visitor, id, submit(&visitor, typed, version_only, act).await?).await
 }
 
 /// `POST /calendar/slots/<id>/restore`.
@@ -188,10 +188,10 @@ pub async fn restore(
     State(app): State<App>,
     SignedIn(visitor): SignedIn,
     Path(id): Path<i64>,
-) -> Result<Response, Oops> {
-    let doors = Sites::of_app(&app);
-    let act = async |_| doors.restore_slot(&visitor.person, id).await;
-    slot_answer(&app, &visitor, id, carry_out(&visitor, Fields::new(), seen, act).await?).await
+) -> Result<Response, PageError> {
+    let api = Sites::of_app(&app);
+    let act = async |_| api.restore_slot(&visitor.person, id).await;
+    slot_answer(&app, &visitor, id, submit(&visitor, Fields::new(), version_only, act).await?).await
 }
 
 /// `POST /calendar/copy-week`.
@@ -199,49 +199,48 @@ pub async fn copy_week(
     State(app): State<App>,
     SignedIn(visitor): SignedIn,
     Form(typed): Form<Fields>,
-) -> Result<Response, Oops> {
-    let (site, wanted) = (number(&typed, "site")?, at(&typed, "to"));
-    let doors = Sites::of_app(&app);
-    let act = async |(from, to)| doors.copy_week(&visitor.person, site, monday_of(from), monday_of(to)).await.map(Some);
-    answer(&app, &visitor, &wanted, carry_out(&visitor, typed, read_days, act).await?).await
+) -> Result<Response, PageError> {
+    let (site, query) = (number(&typed, "site")?, at(&typed, "to"));
+    let api = Sites::of_app(&app);
+    let act = async |(from, to)| api.copy_week(&visitor.person, site, monday_of(from), monday_of(to)).await.map(Some);
+    answer(&app, &visitor, &query, submit(&visitor, typed, read_days, act).await?).await
 }
 
-/// `POST /calendar/fill`: a slot on every working day.
+/// `POST /calendar/fill`: creates a slot on every working day.
 pub async fn fill(
     State(app): State<App>,
     SignedIn(visitor): SignedIn,
     Form(typed): Form<Fields>,
-) -> Result<Response, Oops> {
-    let (site, wanted) = (number(&typed, "site")?, at(&typed, "from"));
-    let doors = Sites::of_app(&app);
+) -> Result<Response, PageError> {
+    let (site, query) = (number(&typed, "site")?, at(&typed, "from"));
+    let api = Sites::of_app(&app);
     let read = |typed: &Fields| {
         let days = read_days(typed)?;
         let like = typed.clone().into_iter().chain([("day".to_owned(), days.0.to_string())]).collect();
         Ok((days, read_slot(&like)?))
     };
-    let act = async |(days, like)| doors.fill(&visitor.person, site, days, like).await.map(Some);
-    answer(&app, &visitor, &wanted, carry_out(&visitor, typed, read, act).await?).await
+    let act = async |(days, like)| api.fill(&visitor.person, site, days, like).await.map(Some);
+    answer(&app, &visitor, &query, submit(&visitor, typed, read, act).await?).await
 }
 
-/// What is in the way of a slot that is moved is in the way of those who come to it.
-fn told_of_others(went: Result<(), NotDone>) -> Result<(), domain::NotDone<OfAnother>> {
-    went.map_err(|error| error.told_as(OfAnother))
+/// A refusal to move a slot concerns the people who planned it.
+fn as_other_person(result: Result<(), ActionError>) -> Result<(), domain::ActionError<OtherPersonRefusal>> {
+    result.map_err(|error| error.map_refusal(OtherPersonRefusal))
 }
 
-/// Back to the calendar, with how many slots were made where it was more than one wish; or the same again with what did
-/// not go.
+/// Redirects to the calendar, with the number of created slots if there is one; or shows the refused form again.
 async fn answer(
     app: &App,
     visitor: &Visitor,
-    wanted: &Wanted,
-    went: Result<Option<u64>, Attempt>,
-) -> Result<Response, Oops> {
-    match went {
+    query: &CalendarQuery,
+    result: Result<Option<u64>, FormAttempt>,
+) -> Result<Response, PageError> {
+    match result {
         Ok(made) => {
-            let made = made.map(|made| format!("&made={made}")).unwrap_or_default();
-            Ok(Redirect::to(&format!("/calendar?site={}&day={}{made}", wanted.site, wanted.day)).into_response())
+            let parameter = made.map(|count| format!("&made={count}")).unwrap_or_default();
+            Ok(Redirect::to(&format!("/calendar?site={}&day={}{parameter}", query.site, query.day)).into_response())
         }
-        Err(attempt) => page(app, visitor, wanted, attempt).await,
+        Err(attempt) => page(app, visitor, query, attempt).await,
     }
 }
 
@@ -249,50 +248,55 @@ fn back(site: i64, day: NaiveDate) -> Response {
     Redirect::to(&format!("/calendar?site={site}&day={day}")).into_response()
 }
 
-/// The part of the calendar that a form is about. A day that is none is marked in the form, and today is shown.
-fn at(typed: &Fields, name: &str) -> Wanted {
-    let day = AskedDay::of(typed, name).if_good();
-    Wanted { site: typed.get("site").cloned().unwrap_or_default(), day, ..Wanted::default() }
+/// The query for the calendar after a form. An invalid day is marked in the form, and today is shown.
+fn at(typed: &Fields, name: &str) -> CalendarQuery {
+    let day = DayParam::from_field(typed, name).or_empty();
+    CalendarQuery { site: typed.get("site").cloned().unwrap_or_default(), day, ..CalendarQuery::default() }
 }
 
-async fn page(app: &App, visitor: &Visitor, wanted: &Wanted, attempt: Attempt) -> Result<Response, Oops> {
-    let shown = shown(app, visitor, wanted).await?;
+async fn page(
+    app: &App,
+    visitor: &Visitor,
+    query: &CalendarQuery,
+    attempt: FormAttempt,
+) -> Result<Response, PageError> {
+    let shown = shown(app, visitor, query).await?;
     Ok((attempt.status(), view::calendar(visitor, &shown, &attempt)).into_response())
 }
 
-async fn shown(app: &App, visitor: &Visitor, wanted: &Wanted) -> Result<Shown, Oops> {
-    let access = Access::of(app, &visitor.person).await?;
+async fn shown(app: &App, visitor: &Visitor, query: &CalendarQuery) -> Result<CalendarPage, PageError> {
+    let access = Access::for_person(app, &visitor.person).await?;
     if !access.may_somewhere(Permission::View) {
-        return Err(Oops::Forbidden);
+        return Err(PageError::Forbidden);
     }
     let (sites, zone) = (access.sites(app).await?, app.settings.get(&TIME_ZONE).await?);
     let today = local(app.clock.now(), zone).date();
-    let day = wanted.day.or(today)?;
-    let is_month = wanted.view == "month";
+    let day = query.day.day_or(today)?;
+    let is_month = query.view == "month";
     let first = if is_month { monday_of(day.with_day(1).unwrap_or(day)) } else { monday_of(day) };
     let days = if is_month { WEEKS_OF_MONTH * 7 } else { 7 };
-    let site = wanted.site.parse().ok().filter(|id| sites.iter().any(|site| site.id == *id));
+    let site = query.site.parse().ok().filter(|id| sites.iter().any(|site| site.id == *id));
     let ids: Vec<i64> = sites.iter().map(|one| one.id).filter(|id| site.is_none_or(|site| site == *id)).collect();
-    // A day more at either end: places have clocks of their own.
+    // One more day at either end, because sites have their own time zones.
     let before = first.checked_sub_days(Days::new(1)).unwrap_or(first);
-    let period = Period::of_days(before, days + 2, zone).ok_or(Oops::NotFound)?;
-    let (doors, limits) = (Sites::of_app(app), Limits::of(is_month, site.is_some()));
-    let counted = doors.days(&ids, period).await?;
-    let slots = doors.slots_on(&ids, period, &limits.read(&counted)).await?;
+    let period = Period::of_days(before, days + 2, zone).ok_or(PageError::NotFound)?;
+    let (api, limits) = (Sites::of_app(app), Limits::new(is_month, site.is_some()));
+    let counted = api.days(&ids, period).await?;
+    let slots = api.slots_on(&ids, period, &limits.read(&counted)).await?;
     let plans = Shifts::of_app(app).plans_around(&ids, &slots).await?;
-    let (mut warnings, now) = (warnings::about_each(&slots, &sites, &plans), app.clock.now());
-    let work = doors.where_they_work(&expected::people(&plans, now)).await?;
-    expected::look(&plans, &work, now, &mut warnings);
+    let (mut warnings, now) = (warnings::warnings_by_slot(&slots, &sites, &plans), app.clock.now());
+    let work = api.workplaces(&expected::people(&plans, now)).await?;
+    expected::warn_without_contract(&plans, &work, now, &mut warnings);
     let last = first.checked_add_days(Days::new(days.saturating_sub(1))).unwrap_or(first);
     let by_day = limits.arrange(counted, &(first..=last), slots, &warnings);
     let coming = coming(&by_day, &plans);
     let names = app.people.names(coming.values().flatten().copied().collect::<BTreeSet<_>>()).await?;
     let deleted = match site.filter(|site| access.may(Permission::Schedule, *site)) {
-        Some(site) => doors.deleted_slots(site).await?,
+        Some(site) => api.deleted_slots(site).await?,
         None => Vec::new(),
     };
-    let (is_new, made) = (!wanted.new.is_empty(), wanted.made.parse().ok());
-    Ok(Shown {
+    let (is_new, made) = (!query.new.is_empty(), query.made.parse().ok());
+    Ok(CalendarPage {
         access,
         sites,
         site,
@@ -311,7 +315,7 @@ async fn shown(app: &App, visitor: &Visitor, wanted: &Wanted) -> Result<Shown, O
     })
 }
 
-/// Who comes to the slots that are drawn.
+/// The people who planned the shown slots, by slot.
 fn coming(by_day: &HashMap<NaiveDate, Day>, plans: &[Plan]) -> HashMap<i64, Vec<i64>> {
     let drawn = by_day.values().filter_map(|day| match day {
         Day::Slots(slots) => Some(slots),
@@ -325,7 +329,7 @@ fn coming(by_day: &HashMap<NaiveDate, Day>, plans: &[Plan]) -> HashMap<i64, Vec<
     coming
 }
 
-/// A slot as its form shows it.
+/// The form fields of a slot.
 fn write_slot(about: &AboutSlot) -> Fields {
     let mut typed = fields([
         ("title", about.title.clone()),
@@ -345,16 +349,16 @@ fn write_slot(about: &AboutSlot) -> Fields {
 fn read_slot(typed: &Fields) -> Result<AboutSlot, Vec<&'static str>> {
     let mut reader = Reader::new(typed);
     let about = AboutSlot {
-        title: reader.words("title"),
+        title: reader.clean_text("title"),
         day: reader.day("day"),
         hours: read_hours(&mut reader, "starts", "ends"),
-        rate_kopecks: reader.money_if_any("rate"),
+        rate_kopecks: reader.optional_money("rate"),
         capacity: reader.number("capacity"),
         penalises_lateness: reader.tick("penalises_lateness"),
         ignores_site_tasks: reader.tick("ignores_site_tasks"),
     };
     let mut bad = reader.bad;
-    for name in about.mistakes() {
+    for name in about.invalid_fields() {
         if !bad.contains(&name) {
             bad.push(name);
         }
@@ -362,16 +366,16 @@ fn read_slot(typed: &Fields) -> Result<AboutSlot, Vec<&'static str>> {
     if bad.is_empty() { Ok(about) } else { Err(bad) }
 }
 
-/// A slot that a form begins with.
+/// The default values of a new slot.
 fn usual(site: Option<&Site>, day: NaiveDate) -> AboutSlot {
     AboutSlot::usual(day, site.map_or(Hours::new(9 * 60, 18 * 60), |site| site.about.hours))
 }
 
-fn number(typed: &Fields, name: &str) -> Result<i64, Oops> {
-    typed.get(name).and_then(|text| text.parse().ok()).ok_or(Oops::BadRequest)
+fn number(typed: &Fields, name: &str) -> Result<i64, PageError> {
+    typed.get(name).and_then(|text| text.parse().ok()).ok_or(PageError::BadRequest)
 }
 
-/// From one day to another.
+/// Reads the first and the last day.
 fn read_days(typed: &Fields) -> Result<(NaiveDate, NaiveDate), Vec<&'static str>> {
     let mut reader = Reader::new(typed);
     let days = (reader.day("from"), reader.day("to"));
@@ -383,7 +387,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slot_comes_back_from_its_form_as_it_was() {
+    fn a_slot_survives_its_form() {
         let mut about = usual(None, NaiveDate::from_ymd_opt(2026, 1, 31).unwrap());
         assert_eq!(read_slot(&write_slot(&about)), Ok(about.clone()));
         about.rate_kopecks = Some(30_050);

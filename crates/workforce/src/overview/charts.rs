@@ -1,4 +1,4 @@
-//! Charts of a month: hours, cost and lateness by day, as pictures that the server draws, with the same values as a table.
+//! Charts of a month: hours, cost and late starts by day, as SVG with the same values in a table.
 
 use std::collections::BTreeMap;
 
@@ -9,25 +9,23 @@ use serde::Deserialize;
 
 use self::picture::{Bar, Scale};
 use crate::application::App;
-use crate::money::{Hours, Money, Period};
-use crate::payroll::{DayOfMonth, months};
+use crate::money::{Money, PaidHours, PayrollMonth};
+use crate::payroll::{DayPay, months};
 use crate::shifts::Shifts;
 use crate::text;
 use crate::texts::Language;
-use crate::web::{Oops, Owner};
+use crate::web::{Owner, PageError};
 
 mod picture;
 
-/// An hour and a rouble have so many.
 const HUNDREDTHS: i64 = 100;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct Wanted {
+pub struct MonthQuery {
     period: String,
 }
 
-/// What a chart shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Chart {
     Hours,
@@ -35,17 +33,22 @@ enum Chart {
     Late,
 }
 
-/// What a month was like, day by day.
+/// The values of a month by day.
 struct Month {
-    period: Period,
-    days: Vec<DayOfMonth>,
+    period: PayrollMonth,
+    days: Vec<DayPay>,
     late: BTreeMap<NaiveDate, i64>,
 }
 
 /// `GET /charts`.
-pub async fn show(State(app): State<App>, Owner(visitor): Owner, Query(wanted): Query<Wanted>) -> Result<Markup, Oops> {
-    let current = Period::of(app.payroll.today().await?);
-    let period = if wanted.period.is_empty() { current } else { wanted.period.parse().map_err(|_| Oops::NotFound)? };
+pub async fn show(
+    State(app): State<App>,
+    Owner(visitor): Owner,
+    Query(query): Query<MonthQuery>,
+) -> Result<Markup, PageError> {
+    let current = PayrollMonth::containing(app.payroll.today().await?);
+    let period =
+        if query.period.is_empty() { current } else { query.period.parse().map_err(|_| PageError::NotFound)? };
     let (first, last, shifts) = (period.first_day(), period.last_day(), Shifts::of_app(&app));
     let (days, late) = tokio::try_join!(app.payroll.by_day(first, last), shifts.late_starts(first, last))?;
     let (month, last_month) = (Month { period, days, late }, app.payroll.last_month(period, current, None).await?);
@@ -59,7 +62,7 @@ pub async fn show(State(app): State<App>, Owner(visitor): Owner, Query(wanted): 
 }
 
 impl Month {
-    /// What a day was like, 1 to 31.
+    /// The value of a day, 1 to 31.
     fn value(&self, chart: Chart, day: u32) -> i64 {
         let pay = || self.days.iter().find(|one| one.day_of_month() == Some(day));
         match chart {
@@ -89,7 +92,7 @@ impl Chart {
         }
     }
 
-    /// The smallest step of the scale: whole hours, roubles, starts.
+    /// The smallest step of the scale: one hour, one rouble, one start.
     const fn unit(self) -> i64 {
         match self {
             Self::Hours | Self::Cost => HUNDREDTHS,
@@ -98,22 +101,24 @@ impl Chart {
     }
 
     /// A value with its unit.
-    fn words(self, value: i64, language: Language) -> String {
+    fn text(self, value: i64, language: Language) -> String {
         match self {
-            Self::Hours => text!(language, "cabinet-in-hours", hours = Hours::from_hundredths(value).shown(language)),
+            Self::Hours => {
+                text!(language, "cabinet-in-hours", hours = PaidHours::from_hundredths(value).shown(language))
+            }
             Self::Cost => Money::from_kopecks(value).shown(language),
             Self::Late => text!(language, "cabinet-in-starts", count = value),
         }
     }
 
-    /// A round value, as it stands at the scale: without what is zero anyway.
+    /// A round value at the scale, without decimals.
     fn mark(self, value: i64, language: Language) -> String {
         let nothing = match language {
             Language::Ru => ",00",
             Language::En => ".00",
         };
         match self {
-            Self::Hours | Self::Cost => self.words(value, language).replacen(nothing, "", 1),
+            Self::Hours | Self::Cost => self.text(value, language).replacen(nothing, "", 1),
             Self::Late => value.to_string(),
         }
     }
@@ -122,15 +127,15 @@ impl Chart {
         let period = month.period;
         let bars = (1..=period.last_day().day()).map(|day| {
             let value = month.value(self, day);
-            Bar { day, value, words: self.words(value, language) }
+            Bar { day, value, words: self.text(value, language) }
         });
         let bars: Vec<Bar> = bars.collect();
         let (label, sum) = (self.label(language), bars.iter().map(|bar| bar.value).sum());
-        let scale = Scale::of(bars.iter().map(|bar| bar.value), self.unit());
+        let scale = Scale::new(bars.iter().map(|bar| bar.value), self.unit());
         let marks: Vec<(i64, String)> = scale.marks().map(|value| (value, self.mark(value, language))).collect();
         html! {
             section.card.chart data-testid={ "chart-" (self.name()) } {
-                h2 { (label) ": " @if self == Self::Late { (sum) } @else { (self.words(sum, language)) } }
+                h2 { (label) ": " @if self == Self::Late { (sum) } @else { (self.text(sum, language)) } }
                 @if bars.iter().all(|bar| bar.value == 0) { p.quiet { (text!(language, "cabinet-nothing-to-chart")) } }
                 @else {
                     div.scroll tabindex="0" role="group" aria-label=(label) {
@@ -143,7 +148,7 @@ impl Chart {
     }
 }
 
-/// The same for those who do not see pictures, or want the numbers.
+/// The values as a table.
 fn table(label: &str, bars: &[Bar], language: Language) -> Markup {
     html! {
         details {
@@ -166,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn thousands_stay_thousands_at_the_scale() {
+    fn scale_marks_keep_thousands_separators() {
         assert_eq!(Chart::Cost.mark(300_000, Language::En), "3,000\u{a0}₽");
         assert_eq!(Chart::Cost.mark(300_000, Language::Ru), "3\u{a0}000\u{a0}₽");
         assert_eq!(Chart::Hours.mark(10_000_000, Language::En), "100,000 h");

@@ -1,4 +1,4 @@
-//! The owner in the bot: today, the sites, their slots, a new slot in one line; and reasons that wait to be judged.
+//! The owner's menu in the bot: today, sites, their slots, a new slot in one line, and cancellations to judge.
 
 use std::time::Duration;
 
@@ -7,18 +7,20 @@ use opora::clock::Millis;
 use opora::prelude::*;
 
 use crate::application::App;
-use crate::domain::{InTurn, Rule};
-use crate::front::fitting::fit;
-use crate::front::{self, menu_button, ways};
+use crate::domain::{RefusalReason, WriteInTurn};
+use crate::front::text_limits::fit;
+use crate::front::{self, menu_button, navigation};
 use crate::money::Money;
 use crate::notices;
-use crate::person::{KEEPERS, Permission, Person};
+use crate::person::{Permission, Person, SITE_STAFF};
 use crate::shifts::paging::{Page, offset, turn_page};
 use crate::shifts::{
-    self, Cancellation, Happened, MediumKind, Overview, Plan, PlanStatus, ShiftStatus, Shifts, Update, caption,
-    minutes_late, when,
+    self, Cancellation, Dashboard, MediumKind, Plan, PlanStatus, ShiftEvent, ShiftEventKind, ShiftStatus, Shifts,
+    caption, minutes_late, when,
 };
-use crate::sites::{self, AboutSlot, By, Hours, Period, Rights, Site, Sites, Why, local, rescheduled};
+use crate::sites::{
+    self, AboutSlot, ChangedBy, Hours, Period, Rights, Site, SiteRefusal, Sites, local, schedule_changed,
+};
 use crate::texts::Language;
 use crate::{key, text};
 
@@ -29,11 +31,11 @@ const NEW_SLOT: &str = "owner:slot:";
 const JUDGE_YES: &str = "judge:yes:";
 const JUDGE_NO: &str = "judge:no:";
 
-const LIFE: Duration = Duration::from_secs(15 * 60);
+const EXPIRY: Duration = Duration::from_secs(15 * 60);
 const WEEK_DAYS: u64 = 7;
-const SHOWN_MOST: usize = 20;
+const MAX_SHOWN: usize = 20;
 
-/// Making a slot takes a second step.
+/// The state of the dialogue.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
 #[states(dialogue = "owner_sites")]
 #[serde(tag = "at", rename_all = "snake_case")]
@@ -52,27 +54,27 @@ pub fn dialogue() -> Dialogue<OwnerSites> {
         .start(button(JUDGE_NO), reject)
         .ask(OwnerSites::NEW_SLOT, ask_slot)
         .on(OwnerSites::NEW_SLOT, text(), slot)
-        .on(OwnerSites::NEW_SLOT, button(ways::BACK), back_to_site)
-        .life(LIFE)
-        .timeout(timed_out)
+        .on(OwnerSites::NEW_SLOT, button(navigation::BACK), back_to_site)
+        .expires_after(EXPIRY)
+        .on_expiry(timed_out)
 }
 
-/// Who works where, who is late, who has not come, which sites are open, which reasons wait.
+/// Who works, is late or missing; which sites are open; which cancellations wait.
 async fn today(turn: &mut Turn, _: Press) -> Step<OwnerSites> {
-    let Some(person) = front::allowed(turn, KEEPERS).await? else { return Ok(Next::Stay) };
+    let Some(person) = front::allowed_person(turn, SITE_STAFF).await? else { return Ok(Next::Stay) };
     let (app, now, language) = (turn.context::<App>(), turn.now(), person.language);
-    let doors = Sites::of_app(&app);
-    let sites = doors.where_may(&person, Permission::View).await?;
+    let api = Sites::of_app(&app);
+    let sites = api.permitted_sites(&person, Permission::View).await?;
     let lines = overview(&app, &sites, now, language).await?;
     turn.say(Say::text(fit(lines.join("\n"))).buttons([[menu_button(language)]]));
-    // Why somebody does not come is for those who judge it, and not for all who see the site.
-    let judged = doors.where_ever_may(&person, Permission::Employees).await?;
+    // Cancellations are shown only to people who may judge them.
+    let judged = api.permitted_sites_with_deleted(&person, Permission::Employees).await?;
     let ids: Vec<_> = judged.iter().map(|site| site.id).collect();
     let waiting = Shifts::of_app(&app).cancellations(&ids).await?;
     let people = app.people.with_ids(&waiting.iter().map(|(one, _)| one.user_id).collect::<Vec<_>>()).await?;
-    // One's own is judged by owners, on whom it waits.
-    let others = waiting.iter().filter(|(one, _)| Sites::not_on_oneself(&person, one.user_id).is_ok());
-    for (one, plan) in others.take(SHOWN_MOST) {
+    // Managers cannot judge their own cancellation; it waits for an owner.
+    let others = waiting.iter().filter(|(one, _)| Sites::refuse_own_case(&person, one.user_id).is_ok());
+    for (one, plan) in others.take(MAX_SHOWN) {
         let site = judged.iter().find(|site| site.id == plan.site_id);
         let (Some(site), Some(who)) = (site, people.iter().find(|who| who.id == one.user_id)) else { continue };
         turn.say(to_judge(one, plan, site, who, language));
@@ -80,20 +82,20 @@ async fn today(turn: &mut Turn, _: Press) -> Step<OwnerSites> {
     Ok(Next::Stay)
 }
 
-/// A reason with what proves it, and the two answers.
+/// A cancellation with its evidence and two buttons.
 fn to_judge(one: &Cancellation, plan: &Plan, site: &Site, who: &Person, language: Language) -> Say {
-    let reason = [Some(one.reason.words(language)), one.words.clone(), one.document.clone()];
+    let reason = [Some(one.reason.text(language)), one.words.clone(), one.document.clone()];
     let reason = reason.into_iter().flatten().collect::<Vec<_>>().join(", ");
     let (name, site_name, when) = (who.full_name.as_str(), site.about.name.as_str(), when(plan.period, site));
-    let words = text!(language, "sites-cancellation", name = name, site = site_name, when = when, reason = reason);
+    let text = text!(language, "sites-cancellation", name = name, site = site_name, when = when, reason = reason);
     let yes = Button::raw(text!(language, "sites-accept-button"), format!("{JUDGE_YES}{}", one.id));
     let no = Button::raw(text!(language, "sites-reject-button"), format!("{JUDGE_NO}{}", one.id));
-    let said = match (one.photo_file.clone().map(FileRef::id), one.photo_kind) {
-        (None, _) => Say::text(words),
-        (Some(file), Some(MediumKind::Document)) => Say::document(file).caption(words),
-        (Some(file), _) => Say::photo(file).caption(words),
+    let message = match (one.photo_file.clone().map(FileRef::id), one.photo_kind) {
+        (None, _) => Say::text(text),
+        (Some(file), Some(MediumKind::Document)) => Say::document(file).caption(text),
+        (Some(file), _) => Say::photo(file).caption(text),
     };
-    said.buttons([vec![yes, no], vec![menu_button(language)]])
+    message.buttons([vec![yes, no], vec![menu_button(language)]])
 }
 
 async fn overview(app: &App, sites: &[Site], now: Millis, language: Language) -> Result<Vec<String>, BoxError> {
@@ -102,21 +104,21 @@ async fn overview(app: &App, sites: &[Site], now: Millis, language: Language) ->
         lines.push(text!(language, "sites-none"));
     }
     let ids: Vec<_> = sites.iter().map(|site| site.id).collect();
-    let all = Shifts::of_app(app).today(&ids, Period::around(now)).await?;
+    let all = Shifts::of_app(app).dashboard(&ids, Period::around(now)).await?;
     let users = all.plans.iter().map(|plan| plan.user_id).chain(all.shifts.iter().map(|shift| shift.user_id));
     let people = app.people.with_ids(&users.collect::<Vec<_>>()).await?;
     for site in sites {
         let of_site = site_lines(site, &all, &people, now, language);
-        // Of many sites only those are told of where something happens.
-        if sites.len() <= SHOWN_MOST || of_site.len() > 1 {
+        // With many sites, only those with activity are listed.
+        if sites.len() <= MAX_SHOWN || of_site.len() > 1 {
             lines.extend(of_site);
         }
     }
     Ok(lines)
 }
 
-/// A site's heading, and a line for everybody who is expected there today, works there or did.
-fn site_lines(site: &Site, all: &Overview, people: &[Person], now: Millis, language: Language) -> Vec<String> {
+/// A heading for the site, and a line for each person who is expected, works or has worked there today.
+fn site_lines(site: &Site, all: &Dashboard, people: &[Person], now: Millis, language: Language) -> Vec<String> {
     let clock = |at: Millis| local(at, site.about.time_zone);
     let is_today = |at: Millis| clock(at).date() == clock(now).date();
     let name = |id: i64| people.iter().find(|one| one.id == id).map_or("–", |one| one.full_name.as_str()).to_owned();
@@ -135,7 +137,7 @@ fn site_lines(site: &Site, all: &Overview, people: &[Person], now: Millis, langu
         }
     }
     let planned = all.plans.iter().filter(|plan| plan.site_id == site.id && plan.status == PlanStatus::Planned);
-    // A night that began yesterday goes on still.
+    // A night shift that started yesterday may still be on.
     for plan in planned.filter(|plan| is_today(plan.period.from) || plan.period.is_on(now)) {
         let (name, when) = (name(plan.user_id), when(plan.period, site));
         lines.push(if plan.expected_at() < now {
@@ -148,21 +150,21 @@ fn site_lines(site: &Site, all: &Overview, people: &[Person], now: Millis, langu
 }
 
 async fn list(turn: &mut Turn, press: Press) -> Step<OwnerSites> {
-    let Some(person) = front::allowed(turn, KEEPERS).await? else { return Ok(Next::Stay) };
+    let Some(person) = front::allowed_person(turn, SITE_STAFF).await? else { return Ok(Next::Stay) };
     let language = person.language;
-    let sites = Sites::of_app(&turn.context::<App>()).where_may(&person, Permission::View).await?;
-    let words = if sites.is_empty() { text!(language, "sites-none") } else { text!(language, "sites-list") };
-    let page = Page::of(&sites, offset(&press));
+    let sites = Sites::of_app(&turn.context::<App>()).permitted_sites(&person, Permission::View).await?;
+    let text = if sites.is_empty() { text!(language, "sites-none") } else { text!(language, "sites-list") };
+    let page = Page::new(&sites, offset(&press));
     let site = |site: &Site| vec![Button::raw(caption(&site.about.name), format!("{SITE}{}", site.id))];
     let mut rows: Vec<_> = page.items.iter().map(site).collect();
-    rows.extend(page.turns(&format!("{SITES}:"), language));
+    rows.extend(page.page_buttons(&format!("{SITES}:"), language));
     rows.push(vec![menu_button(language)]);
-    // From the menu it is a new list, from a page of it another page.
+    // From the menu a new list is sent; a page button replaces the shown page.
     if press.rest.is_empty() {
-        turn.say(Say::text(words).buttons(rows));
+        turn.say(Say::text(text).buttons(rows));
         return Ok(Next::Stay);
     }
-    turn_page(turn, &press, Some((words, rows)))
+    turn_page(turn, &press, Some((text, rows)))
 }
 
 /// A site with its tasks and the slots of a week.
@@ -171,10 +173,10 @@ async fn show(turn: &mut Turn, press: Press) -> Step<OwnerSites> {
 }
 
 async fn card(turn: &mut Turn, site: &str) -> Step<OwnerSites> {
-    let Some(person) = front::allowed(turn, KEEPERS).await? else { return Ok(Next::Stay) };
+    let Some(person) = front::allowed_person(turn, SITE_STAFF).await? else { return Ok(Next::Stay) };
     let (app, now, language) = (turn.context::<App>(), turn.now(), person.language);
     let Some(site) = permitted(&app, &person, Permission::View, site).await? else {
-        return turn.refuse(Why::NotAllowed.words(language));
+        return turn.refuse(SiteRefusal::NotAllowed.text(language));
     };
     let sites = Sites::of_app(&app);
     let rate = Money::from_kopecks(site.about.rate_kopecks).shown(language);
@@ -198,33 +200,33 @@ async fn card(turn: &mut Turn, site: &str) -> Step<OwnerSites> {
 }
 
 async fn new_slot(turn: &mut Turn, press: Press) -> Step<OwnerSites> {
-    let Some(person) = front::allowed(turn, KEEPERS).await? else { return Ok(Next::Stay) };
+    let Some(person) = front::allowed_person(turn, SITE_STAFF).await? else { return Ok(Next::Stay) };
     match permitted(&turn.context::<App>(), &person, Permission::Schedule, &press.rest).await? {
         Some(site) => Ok(Next::Go(OwnerSites::NewSlot { site_id: site.id })),
-        None => turn.refuse(Why::NotAllowed.words(person.language)),
+        None => turn.refuse(SiteRefusal::NotAllowed.text(person.language)),
     }
 }
 
 async fn ask_slot(turn: &mut Turn, _: i64) -> Result<(), BoxError> {
     let language = turn.context::<App>().speaker(turn).await?.language;
-    turn.say(Say::text(text!(language, "sites-new-slot")).buttons([ways::way_out(language)]));
+    turn.say(Say::text(text!(language, "sites-new-slot")).buttons([navigation::navigation_row(language)]));
     Ok(())
 }
 
-/// To the site for which a slot was to be made.
+/// Returns to the site.
 async fn back_to_site(turn: &mut Turn, site_id: i64, _: Press) -> Step<OwnerSites> {
     card(turn, &site_id.to_string()).await?;
     Ok(Next::End)
 }
 
 async fn slot(turn: &mut Turn, site_id: i64, line: String) -> Step<OwnerSites> {
-    let Some(person) = front::allowed(turn, KEEPERS).await? else { return Ok(Next::End) };
+    let Some(person) = front::allowed_person(turn, SITE_STAFF).await? else { return Ok(Next::End) };
     let (app, now, language) = (turn.context::<App>(), turn.now(), person.language);
     let Some(site) = permitted(&app, &person, Permission::Schedule, &site_id.to_string()).await? else {
-        return turn.refuse(Why::NotAllowed.words(language));
+        return turn.refuse(SiteRefusal::NotAllowed.text(language));
     };
-    if let Some(why) = turn.refused().and_then(|refusal| Why::of(&refusal.0)) {
-        return turn.refuse(why.words(language));
+    if let Some(why) = turn.refusal().and_then(|refusal| SiteRefusal::parse(&refusal.0)) {
+        return turn.refuse(why.text(language));
     }
     let today = local(now, site.about.time_zone).date();
     let about = read_slot(&line, today);
@@ -233,25 +235,25 @@ async fn slot(turn: &mut Turn, site_id: i64, line: String) -> Step<OwnerSites> {
     else {
         return turn.refuse(text!(language, "sites-slot-not-understood"));
     };
-    let by = By { person: Some(person.id), at: now };
-    rescheduled(person.id, site_id).iter().for_each(|event| event.after(turn));
-    let again = Button::raw(text!(language, "sites-new-slot-button"), format!("{NEW_SLOT}{site_id}"));
+    let by = ChangedBy { person: Some(person.id), at: now };
+    schedule_changed(person.id, site_id).iter().for_each(|event| event.publish_after(turn));
+    let new_slot = Button::raw(text!(language, "sites-new-slot-button"), format!("{NEW_SLOT}{site_id}"));
     let (name, when) = (site.about.name.as_str(), when(period, &site));
-    let words = text!(language, "sites-slot-made", site = name, when = when);
+    let text = text!(language, "sites-slot-made", site = name, when = when);
     let rights = Rights::at(Permission::Schedule, &[site_id]);
     turn.write(move |db| {
         Box::pin(async move {
-            rights.hold(db, &person).await?;
+            rights.check(db, &person).await?;
             sites::create_slot(db, site_id, about, by).await.map(drop)
         })
     });
-    turn.say(Say::text(words).buttons([[again], [menu_button(language)]]));
+    turn.say(Say::text(text).buttons([[new_slot], [menu_button(language)]]));
     Ok(Next::End)
 }
 
 async fn timed_out(turn: &mut Turn, state: OwnerSites) -> Step<OwnerSites> {
     let OwnerSites::NewSlot { site_id } = state;
-    ways::timed_out(turn, key!("sites-new-slot-button"), format!("{NEW_SLOT}{site_id}")).await
+    navigation::timed_out(turn, key!("sites-new-slot-button"), format!("{NEW_SLOT}{site_id}")).await
 }
 
 async fn accept(turn: &mut Turn, press: Press) -> Step<OwnerSites> {
@@ -263,36 +265,36 @@ async fn reject(turn: &mut Turn, press: Press) -> Step<OwnerSites> {
 }
 
 async fn judge(turn: &mut Turn, press: &Press, is_accepted: bool) -> Step<OwnerSites> {
-    let Some(person) = front::allowed(turn, KEEPERS).await? else { return Ok(Next::Stay) };
+    let Some(person) = front::allowed_person(turn, SITE_STAFF).await? else { return Ok(Next::Stay) };
     let (app, at, language) = (turn.context::<App>(), turn.now(), person.language);
-    if let Some(why) = turn.refused().and_then(|refusal| Why::of(&refusal.0)) {
-        return turn.refuse(why.words(language));
+    if let Some(why) = turn.refusal().and_then(|refusal| SiteRefusal::parse(&refusal.0)) {
+        return turn.refuse(why.text(language));
     }
     let shifts = Shifts::of_app(&app);
     let Ok(id) = press.rest.parse::<i64>() else { return Ok(Next::Stay) };
-    // What does not exist and what is for others is answered alike: nobody learns which numbers there are.
+    // An unknown id and a forbidden one get the same answer, so ids cannot be probed.
     let Some(plan) = cancelled_plan(&app, &person, id).await? else {
-        return turn.refuse(Why::NotAllowed.words(language));
+        return turn.refuse(SiteRefusal::NotAllowed.text(language));
     };
-    if let Err(why) = Sites::not_on_oneself(&person, plan.user_id) {
-        return turn.refuse(why.words(language));
+    if let Err(why) = Sites::refuse_own_case(&person, plan.user_id) {
+        return turn.refuse(why.text(language));
     }
-    let (fines, by) = (shifts.fines().await?, By { person: Some(person.id), at });
+    let (fines, by) = (shifts.fines().await?, ChangedBy { person: Some(person.id), at });
     let rights = Rights::at(Permission::Employees, &[plan.site_id]);
     turn.write(move |db| {
         Box::pin(async move {
-            rights.hold(db, &person).await?;
+            rights.check(db, &person).await?;
             shifts::judge(db, id, is_accepted, fines, by).await
         })
     });
-    notices::after(turn);
-    Update::new(Happened::CancellationJudged, plan.user_id).at(plan.site_id).after(turn);
-    let words = if is_accepted { text!(language, "sites-accepted") } else { text!(language, "sites-rejected") };
-    turn.say(Say::text(words).buttons([[menu_button(language)]]));
+    notices::send_after(turn);
+    ShiftEvent::new(ShiftEventKind::CancellationJudged, plan.user_id).at(plan.site_id).after(turn);
+    let text = if is_accepted { text!(language, "sites-accepted") } else { text!(language, "sites-rejected") };
+    turn.say(Say::text(text).buttons([[menu_button(language)]]));
     Ok(Next::Stay)
 }
 
-/// The plan of a cancellation that a button names, if the person may judge at its site.
+/// The plan of the cancellation in a button, if the person may judge it.
 async fn cancelled_plan(app: &App, person: &Person, id: i64) -> Result<Option<Plan>, BoxError> {
     let shifts = Shifts::of_app(app);
     let Some(cancelled) = shifts.cancellation(id).await? else { return Ok(None) };
@@ -301,24 +303,24 @@ async fn cancelled_plan(app: &App, person: &Person, id: i64) -> Result<Option<Pl
     Ok(may.then_some(plan))
 }
 
-/// The site that a button names, if the person may do this there.
+/// The site in a button, if the person has the permission there.
 async fn permitted(app: &App, person: &Person, what: Permission, id: &str) -> Result<Option<Site>, BoxError> {
     let Ok(id) = id.parse::<i64>() else { return Ok(None) };
-    Ok(Sites::of_app(app).where_may(person, what).await?.into_iter().find(|site| site.id == id))
+    Ok(Sites::of_app(app).permitted_sites(person, what).await?.into_iter().find(|site| site.id == id))
 }
 
-/// A line such as `31.12 09:00-18:00 2`: a day, hours, and places if there is more than one. A day that was is next year's.
+/// Parses a line such as `31.12 09:00-18:00 2`: day, hours, and places if more than one. A past day means next year.
 fn read_slot(line: &str, today: NaiveDate) -> Option<AboutSlot> {
-    let mut words = line.split_whitespace();
-    let (day, month) = words.next()?.split_once('.')?;
+    let mut fields = line.split_whitespace();
+    let (day, month) = fields.next()?.split_once('.')?;
     let (day, month) = (day.parse().ok()?, month.trim_end_matches('.').parse().ok()?);
     let this_year = NaiveDate::from_ymd_opt(today.year(), month, day)?;
     let day = if this_year < today { NaiveDate::from_ymd_opt(today.year() + 1, month, day)? } else { this_year };
-    let (from, to) = words.next()?.split_once(['-', '–'])?;
+    let (from, to) = fields.next()?.split_once(['-', '–'])?;
     let hours = Hours::new(minute(from)?, minute(to)?);
-    let capacity = words.next().map_or(Some(1), |places| places.parse().ok())?;
+    let capacity = fields.next().map_or(Some(1), |places| places.parse().ok())?;
     let about = AboutSlot { capacity, ..AboutSlot::usual(day, hours) };
-    (about.mistakes().is_empty() && words.next().is_none()).then_some(about)
+    (about.invalid_fields().is_empty() && fields.next().is_none()).then_some(about)
 }
 
 fn minute(text: &str) -> Option<i64> {
@@ -332,7 +334,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slot_is_read_from_one_line() {
+    fn a_slot_is_parsed_from_one_line() {
         let today: NaiveDate = "2026-06-10".parse().unwrap();
         let read = |line: &str| read_slot(line, today).map(|slot| (slot.day.to_string(), slot.hours, slot.capacity));
         assert_eq!(read("31.12 09:00-18:30 2"), Some(("2026-12-31".into(), Hours::new(540, 1110), 2)));

@@ -1,4 +1,4 @@
-//! Everybody's own schedule: what one has planned, and free places to take, with a warning where a day gets long.
+//! The visitor's own schedule: plans, and free slots to take, with a warning about long days.
 
 use axum::extract::{Path, Query, State};
 use axum::response::{IntoResponse, Redirect, Response};
@@ -12,31 +12,30 @@ use crate::sites::pages::{day_name, pager};
 use crate::sites::{Period, Site, Sites, Slot, local};
 use crate::text;
 use crate::texts::Language;
-use crate::web::form::{Attempt, Fields, carry_out, seen};
-use crate::web::{Oops, PageNumber, Section, SignedIn, Visit, Visitor};
+use crate::web::form::{Fields, FormAttempt, submit, version_only};
+use crate::web::{PageError, PageNumber, Section, SignedIn, Visit, Visitor};
 
-/// How many places a page has.
-const PAGE: usize = 60;
+const PAGE_SIZE: usize = 60;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct Wanted {
+pub struct ListQuery {
     page: PageNumber,
 }
 
-/// What somebody has before them.
+/// The data of the schedule.
 struct Schedule {
-    /// Where somebody works by a contract, and where there still is a plan though the contract has ended or rests.
+    /// The sites of active contracts, and those of remaining plans whose contract has ended or is suspended.
     sites: Vec<Site>,
     plans: Vec<Plan>,
-    /// The hours of these plans, and of what was worked lately.
+    /// The hours of these plans and of recent shifts.
     hours: Vec<Period>,
-    /// Those that are free, by their beginning.
+    /// The free slots, by start.
     places: Vec<Slot>,
 }
 
-/// A few words on the front page, for whoever works by a contract.
-pub async fn sections(app: &App, viewer: &Person) -> Result<Vec<Section>, Oops> {
+/// A summary for the home page of workers.
+pub async fn sections(app: &App, viewer: &Person) -> Result<Vec<Section>, PageError> {
     if !viewer.may(WORKERS) {
         return Ok(Vec::new());
     }
@@ -61,33 +60,37 @@ pub async fn sections(app: &App, viewer: &Person) -> Result<Vec<Section>, Oops> 
 pub async fn show(
     State(app): State<App>,
     SignedIn(visitor): SignedIn,
-    Query(wanted): Query<Wanted>,
-) -> Result<Response, Oops> {
-    page(&app, &visitor, wanted.page, &Attempt::default()).await
+    Query(query): Query<ListQuery>,
+) -> Result<Response, PageError> {
+    page(&app, &visitor, query.page, &FormAttempt::default()).await
 }
 
 /// `POST /schedule/slots/<id>/take`.
-pub async fn take(State(app): State<App>, SignedIn(visitor): SignedIn, Path(id): Path<i64>) -> Result<Response, Oops> {
+pub async fn take(
+    State(app): State<App>,
+    SignedIn(visitor): SignedIn,
+    Path(id): Path<i64>,
+) -> Result<Response, PageError> {
     worker(&visitor)?;
-    let (doors, own) = (Shifts::of_app(&app), visitor.person.id);
-    let act = async |_| doors.plan(&visitor.person, own, id).await.map(drop);
-    match carry_out(&visitor, Fields::new(), seen, act).await? {
+    let (api, own) = (Shifts::of_app(&app), visitor.person.id);
+    let act = async |_| api.plan(&visitor.person, own, id).await.map(drop);
+    match submit(&visitor, Fields::new(), version_only, act).await? {
         Ok(()) => Ok(Redirect::to("/schedule").into_response()),
         Err(attempt) => page(&app, &visitor, PageNumber::FIRST, &attempt).await,
     }
 }
 
-fn worker(visitor: &Visitor) -> Result<(), Oops> {
-    if visitor.person.may(WORKERS) { Ok(()) } else { Err(Oops::Forbidden) }
+fn worker(visitor: &Visitor) -> Result<(), PageError> {
+    if visitor.person.may(WORKERS) { Ok(()) } else { Err(PageError::Forbidden) }
 }
 
-async fn page(app: &App, visitor: &Visitor, number: PageNumber, attempt: &Attempt) -> Result<Response, Oops> {
+async fn page(app: &App, visitor: &Visitor, number: PageNumber, attempt: &FormAttempt) -> Result<Response, PageError> {
     worker(visitor)?;
     let (schedule, language) = (schedule(app, &visitor.person).await?, visitor.language());
-    // A list that has become shorter is shown from its last page on.
-    let pages = schedule.places.len().div_ceil(PAGE).max(1);
+    // If the list has become shorter, its last page is shown.
+    let pages = schedule.places.len().div_ceil(PAGE_SIZE).max(1);
     let number = number.within(pages);
-    let shown = schedule.places.iter().skip((number - 1) * PAGE).take(PAGE);
+    let shown = schedule.places.iter().skip((number - 1) * PAGE_SIZE).take(PAGE_SIZE);
     let title = text!(language, "cabinet-nav-schedule");
     let body = html! {
         h1 { (title) }
@@ -109,16 +112,16 @@ async fn page(app: &App, visitor: &Visitor, number: PageNumber, attempt: &Attemp
     Ok((attempt.status(), visitor.page(&title, &body)).into_response())
 }
 
-async fn schedule(app: &App, person: &Person) -> Result<Schedule, Oops> {
-    let (doors, now) = (Sites::of_app(app), app.clock.now());
-    let mut sites = doors.of_worker(person.id).await?;
+async fn schedule(app: &App, person: &Person) -> Result<Schedule, PageError> {
+    let (api, now) = (Sites::of_app(app), app.clock.now());
+    let mut sites = api.sites_of_worker(person.id).await?;
     let ids: Vec<i64> = sites.iter().map(|site| site.id).collect();
     let own = Shifts::of_app(app);
-    let (mut places, plans) = tokio::try_join!(doors.slots(&ids, plannable(now)), own.plans_of(person.id, now))?;
+    let (mut places, plans) = tokio::try_join!(api.slots(&ids, plannable(now)), own.plans_of(person.id, now))?;
     let hours = own.hours_of(person.id, &plans, now).await?;
     let elsewhere: Vec<i64> = plans.iter().map(|plan| plan.site_id).filter(|id| !ids.contains(id)).collect();
     if !elsewhere.is_empty() {
-        sites.extend(doors.with_ids(&elsewhere).await?);
+        sites.extend(api.with_ids(&elsewhere).await?);
     }
     let is_free = |slot: &Slot| slot.places_left() > 0 && slot.period.to > now;
     places.retain(|slot| is_free(slot) && plans.iter().all(|plan| plan.slot_id != slot.id));
@@ -136,7 +139,7 @@ fn plans(schedule: &Schedule, language: Language) -> Markup {
     }
 }
 
-/// A reason is given and judged in the bot, so a plan is cancelled there.
+/// A plan is cancelled in the bot, because it needs a reason.
 fn way_to_cancel(app: &App, language: Language) -> Markup {
     let button = text!(language, "shifts-mine-button");
     html! {
@@ -175,7 +178,7 @@ fn name(schedule: &Schedule, site_id: i64) -> &str {
     schedule.sites.iter().find(|site| site.id == site_id).map_or("–", |site| site.about.name.as_str())
 }
 
-/// A day and its hours, by the clock of the site.
+/// A day with its hours, by the site's clock.
 fn when(schedule: &Schedule, site_id: i64, period: Period, language: Language) -> String {
     use chrono::Datelike;
     let Some(site) = schedule.sites.iter().find(|site| site.id == site_id) else { return String::new() };

@@ -1,8 +1,8 @@
-//! Today, on the front page: who works where, who is late, who has not come, and which sites are open.
+//! Today on the home page: who works, is late or missing, and which sites are open.
 //!
-//! A day is that of each site, by its own clock; what goes on over midnight is shown until it is over.
+//! The day is that of each site by its own clock. Shifts that continue after midnight are shown until they end.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
 use chrono::NaiveDate;
 use chrono_tz::Tz;
@@ -12,53 +12,53 @@ use opora::clock::Millis;
 use crate::application::App;
 use crate::person::{Permission, Person};
 use crate::shifts::pages::state;
-use crate::shifts::{Overview, Plan, PlanStatus, Shift, Shifts, minutes_late};
+use crate::shifts::{Dashboard, Plan, PlanStatus, Shift, Shifts, minutes_late};
 use crate::sites::pages::{Access, open_label};
 use crate::sites::{Period, Site, Sites, Slot, local};
 use crate::text;
 use crate::texts::Language;
-use crate::web::{Oops, Section};
+use crate::web::{PageError, Section};
 
-/// What the page is drawn from.
+/// The data of the section.
 struct Today<'a> {
     sites: &'a [Site],
-    overview: &'a Overview,
+    overview: &'a Dashboard,
     slots: &'a [Slot],
     names: &'a HashMap<i64, String>,
     now: Millis,
     language: Language,
 }
 
-/// The day at each site, by its own clock.
+/// The current day of each site.
 struct Clocks {
     today: HashMap<i64, (Tz, NaiveDate)>,
 }
 
-/// For whoever runs something: the sites of today. Others get nothing here.
-pub async fn sections(app: &App, viewer: &Person) -> Result<Vec<Section>, Oops> {
-    let access = Access::of(app, viewer).await?;
+/// The section for people who may view a site.
+pub async fn sections(app: &App, viewer: &Person) -> Result<Vec<Section>, PageError> {
+    let access = Access::for_person(app, viewer).await?;
     if !access.may_somewhere(Permission::View) {
         return Ok(Vec::new());
     }
     let (sites, now) = (access.sites(app).await?, app.clock.now());
     let ids: Vec<i64> = sites.iter().map(|site| site.id).collect();
     let around = Period::around(now);
-    let mut overview = Shifts::of_app(app).today(&ids, around).await?;
+    let mut overview = Shifts::of_app(app).dashboard(&ids, around).await?;
     let mut slots = Sites::of_app(app).slots(&ids, around).await?;
-    let clock = Clocks::of(&sites, now);
-    // What began yesterday may go on still.
+    let clock = Clocks::new(&sites, now);
+    // A shift that started yesterday may still be on.
     overview.plans.retain(|plan| clock.is_today(plan.site_id, plan.period.from) || plan.period.is_on(now));
     overview.shifts.retain(|shift| shift.ended_at.is_none() || clock.is_today(shift.site_id, shift.started_at));
     slots.retain(|slot| clock.is_today(slot.site_id, slot.period.from));
     let people = overview.plans.iter().map(|plan| plan.user_id).chain(overview.shifts.iter().map(|one| one.user_id));
-    let names = app.people.names(people.collect::<std::collections::BTreeSet<_>>()).await?;
+    let names = app.people.names(people.collect::<BTreeSet<_>>()).await?;
     let language = viewer.language;
     let today = Today { sites: &sites, overview: &overview, slots: &slots, names: &names, now, language };
     Ok(vec![Section { title: text!(language, "cabinet-today"), body: today.draw() }])
 }
 
 impl Clocks {
-    fn of(sites: &[Site], now: Millis) -> Self {
+    fn new(sites: &[Site], now: Millis) -> Self {
         let today = sites.iter().map(|site| {
             let zone = site.about.time_zone;
             (site.id, (zone, local(now, zone).date()))
@@ -96,21 +96,18 @@ impl Today<'_> {
                 @if self.sites.is_empty() {
                     p.quiet { (text!(language, "cabinet-no-sites")) " " a href="/sites" { (text!(language, "cabinet-new-site")) } }
                 }
-                div.columns.today { @for (site, is_quiet) in self.busy_first() { @if !is_quiet { (self.site(site)) } } }
+                div.columns.today { @for site in self.busy_sites() { (self.site(site)) } }
             }
         }
     }
 
-    /// Sites where something is on today, and whether there is nothing.
-    fn busy_first(&self) -> Vec<(&Site, bool)> {
-        let mut busy: BTreeMap<i64, bool> = BTreeMap::new();
+    /// The sites with activity today.
+    fn busy_sites(&self) -> impl Iterator<Item = &Site> {
         let all = self.overview.plans.iter().map(|plan| plan.site_id);
         let all = all.chain(self.overview.shifts.iter().map(|shift| shift.site_id));
         let all = all.chain(self.overview.openings.iter().map(|one| one.site_id));
-        for id in all.chain(self.slots.iter().map(|slot| slot.site_id)) {
-            busy.insert(id, true);
-        }
-        self.sites.iter().map(|site| (site, !busy.contains_key(&site.id))).collect()
+        let busy: BTreeSet<i64> = all.chain(self.slots.iter().map(|slot| slot.site_id)).collect();
+        self.sites.iter().filter(move |site| busy.contains(&site.id))
     }
 
     fn site(&self, site: &Site) -> Markup {
@@ -154,7 +151,7 @@ impl Today<'_> {
 
     fn plan(&self, site: &Site, plan: &Plan) -> Markup {
         let language = self.language;
-        let (class, words) = if self.is_missing(plan) {
+        let (class, text) = if self.is_missing(plan) {
             ("badge rejected", text!(language, "cabinet-not-come-yet"))
         } else {
             ("badge", text!(language, "cabinet-expected"))
@@ -165,12 +162,12 @@ impl Today<'_> {
                     span { (self.name(plan.user_id)) }
                     p.quiet { (clock(plan.period.from, site)) " – " (clock(plan.period.to, site)) }
                 }
-                span class=(class) { (words) }
+                span class=(class) { (text) }
             }
         }
     }
 
-    /// The start is over, and nobody came.
+    /// The person should have started and has not come.
     fn is_missing(&self, plan: &Plan) -> bool {
         plan.status == PlanStatus::Planned && plan.expected_at() < self.now
     }

@@ -1,17 +1,17 @@
-//! How each amount came about, in words.
+//! Explanations of adjustments as text.
 
-use super::{Basis, Hours, Kind, Line, Money};
+use super::{Adjustment, Basis, Kind, Money, PaidHours};
 use crate::text;
 use crate::texts::Language;
 
-impl Line {
-    /// What it is for.
+impl Adjustment {
+    /// What the amount is for.
     pub fn caption(&self, language: Language) -> String {
         language.text(self.kind.caption())
     }
 
-    /// How it came about.
-    pub fn words(&self, language: Language) -> String {
+    /// How the amount was calculated.
+    pub fn text(&self, language: Language) -> String {
         match &self.basis {
             Basis::Hours { seconds, hours, rate } => worked(*seconds, *hours, *rate, language),
             Basis::Lateness { minutes, threshold_minutes, penalty_per_minute } => text!(
@@ -19,7 +19,7 @@ impl Line {
                 "payroll-by-lateness",
                 minutes = *minutes,
                 threshold = *threshold_minutes,
-                price = (-penalty_per_minute.taken_away()).shown(language)
+                price = (-penalty_per_minute.as_deduction()).shown(language)
             ),
             Basis::Task { text, price, is_done } => task(self.kind, text, *price, *is_done, language),
             Basis::Order { total, materials, percent } => text!(
@@ -36,23 +36,23 @@ impl Line {
     }
 }
 
-fn worked(seconds: i64, hours: Hours, rate: Money, language: Language) -> String {
+fn worked(seconds: i64, hours: PaidHours, rate: Money, language: Language) -> String {
     let clock = format!("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
     text!(language, "payroll-by-hours", clock = clock, hours = hours.shown(language), rate = rate.shown(language))
 }
 
-fn task(kind: Kind, words: &str, price: Money, is_done: bool, language: Language) -> String {
-    let price_words = price.shown(language);
+fn task(kind: Kind, text: &str, price: Money, is_done: bool, language: Language) -> String {
+    let price_text = price.shown(language);
     match kind {
         Kind::TaskCompleted if price.is_negative() => {
-            text!(language, "payroll-by-task-avoided", task = words, price = price_words)
+            text!(language, "payroll-by-task-avoided", task = text, price = price_text)
         }
-        _ if is_done => text!(language, "payroll-by-task-done", task = words),
-        _ => text!(language, "payroll-by-task-not-done", task = words),
+        _ if is_done => text!(language, "payroll-by-task-done", task = text),
+        _ => text!(language, "payroll-by-task-not-done", task = text),
     }
 }
 
-/// How long before the start a plan was cancelled, and how long it should have been.
+/// How long before the start a plan was cancelled, and the required notice.
 fn notice(limit: i64, minutes: i64, language: Language) -> String {
     let (is_before, length) = (minutes >= 0, minutes.abs());
     let (hours, minutes) = (length / 60, length % 60);
@@ -68,9 +68,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_notice_is_told_as_it_was() {
-        let told = |minutes| notice(24, minutes, Language::En);
-        assert_eq!(told(119), "Cancelled 1 h 59 min before the start; less than 24 h is short notice");
-        assert_eq!(told(-61), "Cancelled 1 h 1 min after the start; less than 24 h before it is short notice");
+    fn short_notice_is_explained() {
+        let explanation = |minutes| notice(24, minutes, Language::En);
+        assert_eq!(explanation(119), "Cancelled 1 h 59 min before the start; less than 24 h is short notice");
+        assert_eq!(explanation(-61), "Cancelled 1 h 1 min after the start; less than 24 h before it is short notice");
     }
 }

@@ -1,40 +1,40 @@
 //! A month as a file: CSV and XLSX, one row for each person.
 //!
-//! What people typed can never become a formula: in CSV it is put behind an apostrophe where a spreadsheet would take it
-//! for one, and in XLSX it is a text cell, which no program evaluates.
+//! Texts of people never become formulas: CSV puts an apostrophe before them if a spreadsheet would evaluate them, XLSX
+//! stores them as text cells.
 
 use rust_xlsxwriter::{Format, Workbook, XlsxError};
 
-use super::{Entry, Money, Sheet};
+use super::{Entry, Money, PayrollSheet};
 use crate::text;
 use crate::texts::Language;
 
 pub const CSV_TYPE: &str = "text/csv; charset=utf-8";
 pub const XLSX_TYPE: &str = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
 
-/// Spreadsheets read CSV as UTF-8 only with it.
-const MARK: &str = "\u{feff}";
+/// Without it spreadsheets do not read CSV as UTF-8.
+const BYTE_ORDER_MARK: &str = "\u{feff}";
 const NAME_WIDTH: f64 = 32.0;
 const AMOUNT_WIDTH: f64 = 15.0;
 
-/// What a spreadsheet takes for the beginning of a formula, also behind spaces.
-const FORMULA: [char; 8] = ['=', '+', '-', '@', '\t', '\r', '\n', '|'];
+/// The characters with which a formula starts, also after spaces.
+const FORMULA_STARTS: [char; 8] = ['=', '+', '-', '@', '\t', '\r', '\n', '|'];
 
-/// The month as CSV. Russian spreadsheets want semicolons and decimal commas.
-pub fn csv(sheet: &Sheet, language: Language) -> String {
+/// The month as CSV. Russian spreadsheets expect semicolons and decimal commas.
+pub fn csv(sheet: &PayrollSheet, language: Language) -> String {
     let (separator, point) = match language {
         Language::Ru => (";", ","),
         Language::En => (",", "."),
     };
     let number = |amount: String| amount.replace('.', point);
-    let mut text = String::from(MARK);
+    let mut text = String::from(BYTE_ORDER_MARK);
     let mut push = |cells: Vec<String>| {
         text.push_str(&cells.join(separator));
         text.push_str("\r\n");
     };
     push(headers(language).iter().map(|header| quoted(header)).collect());
     for entry in &sheet.entries {
-        let mut cells = vec![quoted(&harmless(name(sheet, entry))), number(entry.hours.to_string())];
+        let mut cells = vec![quoted(&without_formula(name(sheet, entry))), number(entry.hours.to_string())];
         cells.extend(amounts(entry).map(|amount| number(amount.to_string())));
         push(
             cells
@@ -51,8 +51,8 @@ pub fn csv(sheet: &Sheet, language: Language) -> String {
     text
 }
 
-/// The month as a workbook: amounts are numbers, and there is not one formula.
-pub fn xlsx(sheet: &Sheet, language: Language) -> Result<Vec<u8>, XlsxError> {
+/// The month as a workbook with numbers and without formulas.
+pub fn xlsx(sheet: &PayrollSheet, language: Language) -> Result<Vec<u8>, XlsxError> {
     let mut workbook = Workbook::new();
     let bold = Format::new().set_bold();
     let amount = Format::new().set_num_format("#,##0.00");
@@ -99,21 +99,25 @@ fn amounts(entry: &Entry) -> [Money; 6] {
     [entry.earned, entry.bonus, entry.deduction, entry.total, entry.paid, entry.due()]
 }
 
-/// As a spreadsheet keeps numbers: two places are exact far beyond any pay.
+/// The amounts as spreadsheet numbers. Two decimals are exact far beyond any pay.
 fn numbers(entry: &Entry) -> impl Iterator<Item = f64> {
     let hours = entry.hours.hundredths();
     let all = std::iter::once(hours).chain(amounts(entry).map(Money::kopecks));
     all.map(|hundredths| hundredths as f64 / 100.0)
 }
 
-fn name<'a>(sheet: &'a Sheet, entry: &Entry) -> &'a str {
+fn name<'a>(sheet: &'a PayrollSheet, entry: &Entry) -> &'a str {
     sheet.names.get(&entry.user_id).map_or("–", String::as_str)
 }
 
-/// A text that no spreadsheet takes for a formula.
-fn harmless(text: &str) -> String {
+/// The text, with an apostrophe if a spreadsheet would evaluate it.
+fn without_formula(text: &str) -> String {
     let begins = text.trim_start_matches([' ', '\u{a0}']);
-    if begins.starts_with(FORMULA) || text.starts_with(FORMULA) { format!("'{text}") } else { text.to_owned() }
+    if begins.starts_with(FORMULA_STARTS) || text.starts_with(FORMULA_STARTS) {
+        format!("'{text}")
+    } else {
+        text.to_owned()
+    }
 }
 
 fn quoted(text: &str) -> String {
@@ -124,14 +128,14 @@ fn quoted(text: &str) -> String {
 mod tests {
     use std::collections::HashMap;
 
-    use super::super::{Hours, Month};
+    use super::super::{MonthStatus, PaidHours};
     use super::*;
 
-    fn sheet(name: &str) -> Sheet {
+    fn sheet(name: &str) -> PayrollSheet {
         let money = Money::from_kopecks;
         let entry = Entry {
             user_id: 7,
-            hours: Hours::from_hundredths(750),
+            hours: PaidHours::from_hundredths(750),
             earned: money(123_450),
             bonus: money(100),
             deduction: money(-3300),
@@ -140,13 +144,13 @@ mod tests {
             credit: money(0),
             version: 1,
         };
-        let month = Month { period: "2026-01".parse().unwrap(), closed: None };
+        let month = MonthStatus { period: "2026-01".parse().unwrap(), closed: None };
         let names = HashMap::from([(7, name.to_owned())]);
-        Sheet { month, entries: vec![entry.clone()], people: 1, sum: entry, names }
+        PayrollSheet { month, entries: vec![entry.clone()], people: 1, sum: entry, names }
     }
 
     #[test]
-    fn what_a_person_is_called_never_becomes_a_formula() {
+    fn a_name_never_becomes_a_formula() {
         for name in ["=1+1", "+7", "-2", "@SUM(A1)", "\tx", "  =HYPERLINK(\"a\")", "|calc"] {
             let written = csv(&sheet(name), Language::En);
             let row = written.lines().nth(1).unwrap();
@@ -166,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_workbook_opens_and_has_texts_and_numbers_but_no_formula_of_anybodys() {
+    fn a_workbook_has_texts_and_numbers_but_no_formulas() {
         let bytes = xlsx(&sheet("=1+1"), Language::Ru).unwrap();
         let mut workbook = zip::ZipArchive::new(std::io::Cursor::new(bytes)).unwrap();
         let mut read = |name: &str| {

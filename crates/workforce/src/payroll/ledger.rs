@@ -1,15 +1,15 @@
-//! Reading pay: what there is to read. Months of everybody, a person's pay, and sums over days are each read by a part.
+//! Queries for pay: months of all people, one person's pay, and sums over days.
 
 use std::collections::HashMap;
 
 use opora::clock::Millis;
 use sea_orm::sea_query::Expr;
 
-pub use self::days::{DayOfMonth, Reported};
-pub use self::lines::{LineMark, page as page_of_lines};
+pub use self::days::{DayPay, PersonTotals};
+pub use self::lines::{AdjustmentCursor, page as page_of_lines};
 pub use self::persons::{credit_before, export, line};
 use super::tables::{change, entry, payment};
-use super::{Basis, Hours, Kind, Money, Period};
+use super::{Basis, Kind, Money, PaidHours, PayrollMonth};
 
 mod days;
 mod lines;
@@ -17,56 +17,56 @@ mod months;
 mod persons;
 
 /// How many people a page of a month has.
-pub const PAGE: u64 = 50;
+pub const PAGE_SIZE: u64 = 50;
 
-/// A person's sums of a month.
+/// The sums of a person in a month.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     pub user_id: i64,
-    pub hours: Hours,
+    pub hours: PaidHours,
     pub earned: Money,
     pub bonus: Money,
     pub deduction: Money,
     pub total: Money,
     pub paid: Money,
-    /// What was paid beyond what was due in all months before, together; it counts as paid here.
+    /// What was overpaid in all earlier months together; it counts as paid.
     pub credit: Money,
-    /// Raised by every change; of a sum, those of all its entries together.
+    /// Raised by every change. For a total: the sum of all versions.
     pub version: i64,
 }
 
-/// A month.
+/// A month, and whether it is closed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Month {
-    pub period: Period,
+pub struct MonthStatus {
+    pub period: PayrollMonth,
     /// When it was closed, and by whom.
     pub closed: Option<(Millis, i64)>,
 }
 
-/// A month with a page of its people, those with the most first.
+/// A month with a page of its people, highest total first.
 #[derive(Clone, Debug)]
-pub struct Sheet {
-    pub month: Month,
+pub struct PayrollSheet {
+    pub month: MonthStatus,
     pub entries: Vec<Entry>,
-    /// How many people there are on all pages.
+    /// The number of people on all pages.
     pub people: u64,
-    /// Their sums.
+    /// The total of all people.
     pub sum: Entry,
-    /// By id; of those on this page.
+    /// The names of the people on this page, by id.
     pub names: HashMap<i64, String>,
 }
 
-/// What somebody has seen of a month who closes it.
+/// What an owner saw of a month in order to close it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seen {
+pub struct SeenMonth {
     pub total: Money,
-    /// Those of all its entries together. Every change raises one, also where the total stays.
+    /// The sum of the versions of all entries. Every change raises it, even if the total stays the same.
     pub version: i64,
 }
 
-/// An amount and where it comes from.
+/// An adjustment: one amount with its reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct Adjustment {
     pub id: i64,
     pub user_id: i64,
     pub period: String,
@@ -79,13 +79,13 @@ pub struct Line {
     pub created_at: Millis,
     pub created_by: Option<i64>,
     pub is_removed: bool,
-    /// Raised by every change, and by every correction.
+    /// Raised by every change and every correction.
     pub version: i64,
-    /// What corrections have made of it, if there are any.
+    /// The amount after corrections, if there are any.
     pub corrected: Option<Money>,
 }
 
-/// A mark that somebody was paid.
+/// A marked payment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Payment {
     pub id: i64,
@@ -95,9 +95,9 @@ pub struct Payment {
     pub is_taken_back: bool,
 }
 
-/// One change of an amount.
+/// One change of an adjustment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Changed {
+pub struct AdjustmentChange {
     pub adjustment_id: i64,
     pub at: Millis,
     pub by: i64,
@@ -107,24 +107,24 @@ pub struct Changed {
     pub reason: String,
 }
 
-/// All that there is of a person's month.
+/// A person's month.
 #[derive(Clone, Debug)]
 pub struct Earnings {
-    pub month: Month,
-    /// None if there is nothing in it.
+    pub month: MonthStatus,
+    /// None if the person has nothing in the month.
     pub entry: Option<Entry>,
-    /// A page of them, the newest day first.
-    pub lines: Vec<Line>,
-    /// Where the next page begins, if there is one.
-    pub further: Option<LineMark>,
+    /// A page of adjustments, newest day first.
+    pub lines: Vec<Adjustment>,
+    /// The cursor of the next page, if there is one.
+    pub next_page: Option<AdjustmentCursor>,
     pub payments: Vec<Payment>,
-    pub changes: Vec<Changed>,
+    pub changes: Vec<AdjustmentChange>,
 }
 
-impl Sheet {
-    /// By which a change since then is noticed.
-    pub fn seen(&self) -> Seen {
-        Seen { total: self.sum.total, version: self.sum.version }
+impl PayrollSheet {
+    /// What the owner sees, to detect later changes.
+    pub fn seen(&self) -> SeenMonth {
+        SeenMonth { total: self.sum.total, version: self.sum.version }
     }
 }
 
@@ -141,20 +141,20 @@ impl Earnings {
         self.entry.as_ref().map_or(Money::ZERO, Entry::due)
     }
 
-    /// What was paid too much before.
+    /// What was overpaid before.
     pub fn credit(&self) -> Money {
         self.entry.as_ref().map_or(Money::ZERO, |entry| entry.credit)
     }
 }
 
-impl Month {
+impl MonthStatus {
     pub const fn is_closed(&self) -> bool {
         self.closed.is_some()
     }
 }
 
-/// PostgreSQL sums whole numbers up to something wider; nothing sums up to NULL.
-pub(super) fn whole_sum(column: &str) -> Expr {
+/// A sum as BIGINT: PostgreSQL widens sums of integers, and the sum of no rows is NULL.
+pub(super) fn bigint_sum(column: &str) -> Expr {
     Expr::cust(format!("CAST(COALESCE(SUM({column}), 0) AS BIGINT)"))
 }
 
@@ -162,7 +162,7 @@ impl From<entry::Model> for Entry {
     fn from(row: entry::Model) -> Self {
         Self {
             user_id: row.user_id,
-            hours: Hours::from_hundredths(row.hours_hundredths),
+            hours: PaidHours::from_hundredths(row.hours_hundredths),
             earned: Money::from_kopecks(row.earned_kopecks),
             bonus: Money::from_kopecks(row.bonus_kopecks),
             deduction: Money::from_kopecks(row.deduction_kopecks),
@@ -186,7 +186,7 @@ impl From<payment::Model> for Payment {
     }
 }
 
-impl From<change::Model> for Changed {
+impl From<change::Model> for AdjustmentChange {
     fn from(row: change::Model) -> Self {
         Self {
             adjustment_id: row.adjustment_id,

@@ -1,7 +1,7 @@
-//! Writing amounts down, within a commit: the rows, and the sums that they change.
+//! Posting adjustments within a commit: rows, and the sums that they change.
 //!
-//! A row belongs to the month of its day, or, where that is closed, to the first one after it that is open. What was posted
-//! already is not posted again, so whoever is not sure may post once more.
+//! An adjustment belongs to the month of its day, or to the next open month. Existing adjustments are not posted again,
+//! so posting can be repeated.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,23 +13,23 @@ use sea_orm::{
 };
 
 use super::tables::{adjustment, entry, period};
-use super::{Basis, Hours, Money, Row, Source};
-use crate::domain::Writing;
-use crate::money::{Period, day_of};
+use super::{Basis, Money, NewAdjustment, PaidHours, Source};
+use crate::domain::Transaction;
+use crate::money::{PayrollMonth, day_of};
 
 pub const OPEN: &str = "open";
 pub const CLOSED: &str = "closed";
 
-/// What a row adds to its person's sums.
+/// What a row adds to the sums of its person.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sums {
-    pub hours: Hours,
+    pub hours: PaidHours,
     pub earned: Money,
     pub bonus: Money,
     pub deduction: Money,
 }
 
-/// Sums by period and person. Sorted, so that two commits lock entries in one order.
+/// Sums by month and person. Sorted, so that all commits lock entries in the same order.
 pub type Deltas = BTreeMap<(String, i64), Sums>;
 
 impl Sums {
@@ -37,11 +37,11 @@ impl Sums {
         self.earned + self.bonus + self.deduction
     }
 
-    /// What a row is worth while it counts.
-    pub fn of(row: &adjustment::Model) -> Self {
+    /// The contribution of a row.
+    pub fn from_row(row: &adjustment::Model) -> Self {
         let amount = Money::from_kopecks(row.amount_kopecks);
         let is_earned = row.kind.parse().is_ok_and(super::Kind::is_earned);
-        let hours = Hours::from_hundredths(row.hours_hundredths);
+        let hours = PaidHours::from_hundredths(row.hours_hundredths);
         match (is_earned, amount.is_negative()) {
             (true, _) => Self { hours, earned: amount, ..Self::default() },
             (false, false) => Self { hours, bonus: amount, ..Self::default() },
@@ -51,17 +51,17 @@ impl Sums {
 
     pub fn plus(self, other: Self) -> Self {
         Self {
-            hours: Hours::from_hundredths(self.hours.hundredths() + other.hours.hundredths()),
+            hours: PaidHours::from_hundredths(self.hours.hundredths() + other.hours.hundredths()),
             earned: self.earned + other.earned,
             bonus: self.bonus + other.bonus,
             deduction: self.deduction + other.deduction,
         }
     }
 
-    /// The same taken away.
+    /// The negated sums.
     pub fn minus(self) -> Self {
         Self {
-            hours: Hours::from_hundredths(-self.hours.hundredths()),
+            hours: PaidHours::from_hundredths(-self.hours.hundredths()),
             earned: -self.earned,
             bonus: -self.bonus,
             deduction: -self.deduction,
@@ -69,8 +69,13 @@ impl Sums {
     }
 }
 
-/// Posts rows; those that are there already stay as they are.
-pub async fn post(db: &Writing<'_, '_>, site_id: Option<i64>, rows: Vec<Row>, at: Millis) -> Result<(), WriteError> {
+/// Posts adjustments; existing ones stay.
+pub async fn post(
+    db: &Transaction<'_, '_>,
+    site_id: Option<i64>,
+    rows: Vec<NewAdjustment>,
+    at: Millis,
+) -> Result<(), WriteError> {
     if rows.is_empty() {
         return Ok(());
     }
@@ -88,22 +93,22 @@ pub async fn post(db: &Writing<'_, '_>, site_id: Option<i64>, rows: Vec<Row>, at
     let posted = adjustment::Entity::insert_many(models).on_conflict(once).exec_with_returning(db).await?;
     let mut deltas = Deltas::new();
     for row in &posted {
-        add(&mut deltas, row, Sums::of(row));
+        add(&mut deltas, row, Sums::from_row(row));
     }
     apply(db, deltas).await
 }
 
-/// Adds to the sums of a row's person and period.
+/// Adds to the sums of a row's person and month.
 pub fn add(deltas: &mut Deltas, row: &adjustment::Model, sums: Sums) {
     let one = deltas.entry((row.period.clone(), row.user_id)).or_default();
     *one = one.plus(sums);
 }
 
-/// The period in which something of each month is written now; its row is there.
+/// The open month for each of these months. Creates its row if necessary.
 pub async fn open_periods(
-    db: &Writing<'_, '_>,
-    months: &BTreeSet<Period>,
-) -> Result<BTreeMap<Period, Period>, WriteError> {
+    db: &Transaction<'_, '_>,
+    months: &BTreeSet<PayrollMonth>,
+) -> Result<BTreeMap<PayrollMonth, PayrollMonth>, WriteError> {
     let Some(first) = months.first() else { return Ok(BTreeMap::new()) };
     let closed: Vec<String> = period::Entity::find()
         .select_only()
@@ -113,8 +118,8 @@ pub async fn open_periods(
         .into_tuple()
         .all(db)
         .await?;
-    let closed: BTreeSet<Period> = closed.iter().filter_map(|id| id.parse().ok()).collect();
-    let first_open = |month: &Period| {
+    let closed: BTreeSet<PayrollMonth> = closed.iter().filter_map(|id| id.parse().ok()).collect();
+    let first_open = |month: &PayrollMonth| {
         let mut open = *month;
         while closed.contains(&open) {
             open = open.next();
@@ -129,12 +134,12 @@ pub async fn open_periods(
         closed_at: Set(None),
         closed_by: Set(None),
     });
-    let there = OnConflict::new().do_nothing().to_owned();
-    period::Entity::insert_many(rows).on_conflict(there).exec_without_returning(db).await?;
+    let on_conflict = OnConflict::new().do_nothing().to_owned();
+    period::Entity::insert_many(rows).on_conflict(on_conflict).exec_without_returning(db).await?;
     Ok(open)
 }
 
-/// Changes the sums of people by what was posted, changed or removed.
+/// Adds the deltas to the stored sums.
 pub async fn apply(db: &impl ConnectionTrait, deltas: Deltas) -> Result<(), WriteError> {
     let rows = deltas.into_iter().map(|((period, user_id), sums)| entry::ActiveModel {
         period: Set(period),
@@ -156,21 +161,26 @@ pub async fn apply(db: &impl ConnectionTrait, deltas: Deltas) -> Result<(), Writ
         (entry::Column::Version, "payroll_entries.version + 1"),
     ];
     let added = added.map(|(column, sum)| (column, Expr::cust(sum)));
-    let known = OnConflict::columns([entry::Column::Period, entry::Column::UserId]).values(added).to_owned();
-    entry::Entity::insert_many(rows).on_conflict(known).exec_without_returning(db).await?;
+    let on_conflict = OnConflict::columns([entry::Column::Period, entry::Column::UserId]).values(added).to_owned();
+    entry::Entity::insert_many(rows).on_conflict(on_conflict).exec_without_returning(db).await?;
     Ok(())
 }
 
-fn month_of(day: &str) -> Result<Period, WriteError> {
-    day_of(day).map(Period::of).ok_or_else(|| Refusal::because(format!("`{day}` is no day")))
+fn month_of(day: &str) -> Result<PayrollMonth, WriteError> {
+    day_of(day).map(PayrollMonth::containing).ok_or_else(|| Refusal::because(format!("`{day}` is not a day")))
 }
 
-fn model(row: Row, site_id: Option<i64>, period: Period, at: Millis) -> Result<adjustment::ActiveModel, WriteError> {
-    let Row { user_id, kind, source, day, amount, basis } = row;
+fn model(
+    row: NewAdjustment,
+    site_id: Option<i64>,
+    period: PayrollMonth,
+    at: Millis,
+) -> Result<adjustment::ActiveModel, WriteError> {
+    let NewAdjustment { user_id, kind, source, day, amount, basis } = row;
     if !kind.fits(amount) {
         return Err(Refusal::because(format!("{} cannot be {amount}", kind.name())));
     }
-    let hours = if let Basis::Hours { hours, .. } = &basis { *hours } else { Hours::default() };
+    let hours = if let Basis::Hours { hours, .. } = &basis { *hours } else { PaidHours::default() };
     let (shift_id, task_id, plan_id, order_id) = match source {
         Source::Shift(shift) => (Some(shift), None, None, None),
         Source::Task(shift, task) => (Some(shift), Some(task), None, None),
@@ -191,25 +201,25 @@ fn model(row: Row, site_id: Option<i64>, period: Period, at: Millis) -> Result<a
         order_id,
         site_id,
         corrects_id: None,
-        basis: written(&basis),
+        basis: basis_json(&basis),
         reason: None,
         created_at: at.0,
         created_by: None,
         deleted_at: None,
         version: 1,
     };
-    Ok(fresh(row))
+    Ok(insertable(row))
 }
 
-/// A row that is not there yet, every column named.
-pub fn fresh(row: adjustment::Model) -> adjustment::ActiveModel {
+/// A row to insert, with all columns set.
+pub fn insertable(row: adjustment::Model) -> adjustment::ActiveModel {
     let mut row = row.into_active_model().reset_all();
     row.id = sea_orm::NotSet;
     row
 }
 
-/// A basis as it is kept.
-pub fn written(basis: &Basis) -> String {
-    // Numbers and texts under fixed names: they can always be written.
+/// A basis as stored.
+pub fn basis_json(basis: &Basis) -> String {
+    // Numbers and strings always serialize.
     serde_json::to_string(basis).unwrap_or_default()
 }

@@ -1,7 +1,7 @@
-//! The nightly look at the sums: those of open months are compared with their rows, and put right where they differ.
+//! The nightly check: compares the sums of open months with their adjustments and corrects differences.
 //!
-//! They never should: every commit that writes a row writes the sums. The database compares, month by month, so that nobody
-//! waits for long and only differences are read. What is put right is told in the log.
+//! There should be none, because every commit writes both. The database compares month by month, so locks are short and
+//! only differences are read. Corrections are logged.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,15 +17,15 @@ use sea_orm::{
 
 use super::posting::{self, Deltas, Sums};
 use super::tables::period;
-use super::{Hours, Money, Period};
+use super::{Money, PaidHours, PayrollMonth};
 use crate::application::App;
-use crate::domain::Writing;
-use crate::money::earned_names;
+use crate::domain::Transaction;
+use crate::money::earned_kinds_sql;
 
-/// The hour of the night from which on it works, by the clock of the business.
-const HOUR: u32 = 4;
+/// The hour from which on the job runs, in the time zone of the business.
+const REBUILD_HOUR: u32 = 4;
 
-/// What a person's rows of a month are more than their sums.
+/// The difference between a person's adjustments and sums in a month.
 #[derive(Debug, FromQueryResult)]
 struct Difference {
     user_id: i64,
@@ -35,60 +35,60 @@ struct Difference {
     deduction: i64,
 }
 
-/// The last day on which all sums were looked at; clones share it. A process that starts anew looks at them once more, which
-/// costs little and changes nothing.
+/// The last day on which the sums were checked, shared by clones. After a restart they are checked once more, which
+/// costs little.
 #[derive(Clone, Debug, Default)]
-pub struct LookedAfter(Arc<Mutex<Option<NaiveDate>>>);
+pub struct LastRebuild(Arc<Mutex<Option<NaiveDate>>>);
 
-/// The job: every hour, and once a day it works: at its own hour, or as soon after that as the machine is on. What failed is
-/// tried again in an hour.
+/// The job. It runs hourly and works once a day, at its hour or as soon after it as possible. A failed run is repeated
+/// after an hour.
 pub async fn nightly(app: App) -> anyhow::Result<()> {
-    let now = app.payroll.now_here().await?;
-    let (today, LookedAfter(last)) = (now.date_naive(), &app.payroll.looked_after);
-    if now.hour() < HOUR || *last.lock() == Some(today) {
+    let now = app.payroll.local_now().await?;
+    let (today, LastRebuild(last)) = (now.date_naive(), &app.payroll.last_rebuild);
+    if now.hour() < REBUILD_HOUR || *last.lock() == Some(today) {
         return Ok(());
     }
-    rebuild(&app, Period::of(today)).await?;
+    rebuild(&app, PayrollMonth::containing(today)).await?;
     *last.lock() = Some(today);
     Ok(())
 }
 
-/// Makes sure that there is a month to write into, and that all sums agree with their rows. A month that cannot be put
-/// right keeps no other from it.
-pub async fn rebuild(app: &App, current: Period) -> anyhow::Result<()> {
+/// Creates the current month and corrects the sums of all open months. A month that cannot be corrected does not stop
+/// the others.
+pub async fn rebuild(app: &App, current: PayrollMonth) -> anyhow::Result<()> {
     app.domain
         .write(move |db| Box::pin(async move { posting::open_periods(db, &BTreeSet::from([current])).await.map(drop) }))
         .await?;
     let open = period::Entity::find().filter(period::Column::Status.eq(posting::OPEN));
     let open = open.order_by_asc(period::Column::Id).select_only().column(period::Column::Id);
-    let mut went = Ok(());
+    let mut result = Ok(());
     for month in open.into_tuple::<String>().all(app.domain.read()).await? {
         let name = month.clone();
-        let done = app.domain.write(move |db| Box::pin(put_right(db, month))).await;
-        went = went.and(done.with_context(|| format!("the sums of {name}")));
+        let done = app.domain.write(move |db| Box::pin(correct_sums(db, month))).await;
+        result = result.and(done.with_context(|| format!("sums of {name}")));
     }
-    went
+    result
 }
 
-async fn put_right(db: &Writing<'_, '_>, month: String) -> Result<(), WriteError> {
-    // Alone with the month: whoever posts shares its row. One that was closed meanwhile stays as it is.
+async fn correct_sums(db: &Transaction<'_, '_>, month: String) -> Result<(), WriteError> {
+    // An exclusive lock: posting holds a shared one. A month that was closed meanwhile is skipped.
     let open = period::Column::Id.eq(month.as_str()).and(period::Column::Status.eq(posting::OPEN));
     if period::Entity::find().filter(open).lock_exclusive().one(db).await?.is_none() {
         return Ok(());
     }
-    let compare = Statement::from_sql_and_values(db.get_database_backend(), differences(), [month.as_str().into()]);
+    let compare = Statement::from_sql_and_values(db.get_database_backend(), differences_sql(), [month.as_str().into()]);
     let mut deltas = Deltas::new();
     for found in Difference::find_by_statement(compare).all(db).await? {
         let user = found.user_id;
-        tracing::warn!(month, user, "payroll: the sums did not agree with their rows, and are put right");
+        tracing::warn!(month, user, "payroll sums did not match their adjustments and were corrected");
         deltas.insert((month.clone(), user), Sums::from(found));
     }
     if deltas.is_empty() { Ok(()) } else { posting::apply(db, deltas).await }
 }
 
-/// The rows of a month, with its sums taken away: of whom something is left over.
-fn differences() -> String {
-    let earned = earned_names();
+/// Adjustments of a month minus its sums, by person, if they differ.
+fn differences_sql() -> String {
+    let earned = earned_kinds_sql();
     let columns = ["hours", "earned", "bonus", "deduction"];
     let sums = columns.map(|name| format!("CAST(SUM({name}) AS BIGINT) AS {name}")).join(", ");
     let differ = columns.map(|name| format!("SUM({name}) <> 0")).join(" OR ");
@@ -109,7 +109,7 @@ fn differences() -> String {
 impl From<Difference> for Sums {
     fn from(row: Difference) -> Self {
         Self {
-            hours: Hours::from_hundredths(row.hours),
+            hours: PaidHours::from_hundredths(row.hours),
             earned: Money::from_kopecks(row.earned),
             bonus: Money::from_kopecks(row.bonus),
             deduction: Money::from_kopecks(row.deduction),

@@ -1,30 +1,29 @@
-//! The owner's report in the bot: who earned how much on which days.
+//! The owner's report in the bot: who earned how much over some days.
 
 use std::time::Duration;
 
 use chrono::NaiveDate;
 use opora::prelude::*;
 
-use super::{Hours, Money, Period, earnings};
+use super::{Money, PaidHours, PayrollMonth, earnings};
 use crate::application::App;
 use crate::domain::days;
-use crate::front::{self, menu_button, ways};
+use crate::front::{self, menu_button, navigation};
 use crate::person::OWNERS;
 use crate::texts::Language;
 use crate::{key, text};
 
-/// Asks for the days.
 pub const ASK: &str = "pay:report";
-/// With a month behind it.
+/// Followed by a month.
 const MONTH: &str = "pay:month:";
 
-const LIFE: Duration = Duration::from_secs(15 * 60);
-/// What a message may have, and some room for its end.
-const MOST_UNITS: usize = 3600;
-/// More days than that are a slip.
-const DAYS_MOST: i64 = 366;
+const EXPIRY: Duration = Duration::from_secs(15 * 60);
+/// The length limit of a message, with room for its last line.
+const MAX_UTF16_UNITS: usize = 3600;
+/// The longest report; a longer one is probably a typing error.
+const MAX_DAYS: i64 = 366;
 
-/// Which days somebody wants to know of.
+/// The state of the dialogue: waits for the days of a report.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
 #[states(dialogue = "payroll_report")]
 #[serde(tag = "at", rename_all = "snake_case")]
@@ -39,32 +38,32 @@ pub fn dialogue() -> Dialogue<Reporting> {
         .ask(Reporting::DAYS, ask_days)
         .on(Reporting::DAYS, text(), days)
         .on(Reporting::DAYS, button(MONTH), month)
-        .on(Reporting::DAYS, button(ways::BACK), ways::back_to_menu)
-        .life(LIFE)
-        .timeout(timed_out)
+        .on(Reporting::DAYS, button(navigation::BACK), navigation::back_to_menu)
+        .expires_after(EXPIRY)
+        .on_expiry(timed_out)
 }
 
 async fn ask(turn: &mut Turn, _: Press) -> Step<Reporting> {
-    let Some(_) = front::allowed(turn, OWNERS).await? else { return Ok(Next::Stay) };
+    let Some(_) = front::allowed_person(turn, OWNERS).await? else { return Ok(Next::Stay) };
     Ok(Next::Go(Reporting::Days))
 }
 
 async fn timed_out(turn: &mut Turn, _: Reporting) -> Step<Reporting> {
-    ways::timed_out(turn, key!("payroll-report-button"), ASK).await
+    navigation::timed_out(turn, key!("payroll-report-button"), ASK).await
 }
 
 async fn ask_days(turn: &mut Turn) -> Result<(), BoxError> {
     let app = turn.context::<App>();
     let language = app.speaker(turn).await?.language;
-    let current = Period::of(app.payroll.today().await?);
-    let month = |period: Period| vec![Button::new(period.shown(language), format!("{MONTH}{period}"))];
-    let ways = [month(current), month(current.previous()), ways::way_out(language)];
+    let current = PayrollMonth::containing(app.payroll.today().await?);
+    let month = |period: PayrollMonth| vec![Button::new(period.shown(language), format!("{MONTH}{period}"))];
+    let ways = [month(current), month(current.previous()), navigation::navigation_row(language)];
     turn.say(Say::text(text!(language, "payroll-report-ask")).buttons(ways));
     Ok(())
 }
 
 async fn month(turn: &mut Turn, press: Press) -> Step<Reporting> {
-    let Ok(period) = press.rest.parse::<Period>() else { return Ok(Next::Stay) };
+    let Ok(period) = press.rest.parse::<PayrollMonth>() else { return Ok(Next::Stay) };
     report(turn, period.first_day(), period.last_day()).await
 }
 
@@ -75,30 +74,37 @@ async fn days(turn: &mut Turn, typed: String) -> Step<Reporting> {
 }
 
 async fn report(turn: &mut Turn, from: NaiveDate, to: NaiveDate) -> Step<Reporting> {
-    let Some(owner) = front::allowed(turn, OWNERS).await? else { return Ok(Next::End) };
+    let Some(owner) = front::allowed_person(turn, OWNERS).await? else { return Ok(Next::End) };
     let (app, language) = (turn.context::<App>(), owner.language);
     let people = app.payroll.of_days(from, to).await?;
     let names = app.people.names(people.iter().map(|one| one.user_id)).await?;
-    let total: Money = people.iter().map(super::Reported::total).sum();
-    let hours = Hours::from_hundredths(people.iter().map(|one| one.hours().hundredths()).sum());
-    let mut words = heading(from, to, people.len(), hours, total, language);
+    let total: Money = people.iter().map(super::PersonTotals::total).sum();
+    let hours = PaidHours::from_hundredths(people.iter().map(|one| one.hours().hundredths()).sum());
+    let mut text = heading(from, to, people.len(), hours, total, language);
     for (at, one) in people.iter().enumerate() {
         let name = names.get(&one.user_id).map_or("–", String::as_str);
         let (hours, total) = (one.hours().shown(language), one.total().shown(language));
         let line = text!(language, "payroll-report-line", name = name, hours = hours, total = total);
-        if words.encode_utf16().count() + line.encode_utf16().count() > MOST_UNITS {
+        if text.encode_utf16().count() + line.encode_utf16().count() > MAX_UTF16_UNITS {
             let page = format!("{}{}", app.public_url, super::pages::PAYROLL);
             let rest = text!(language, "payroll-told-more", count = people.len() - at, page = page);
-            words = format!("{words}\n{rest}");
+            text = format!("{text}\n{rest}");
             break;
         }
-        words = format!("{words}\n{line}");
+        text = format!("{text}\n{line}");
     }
-    turn.say(Say::text(words).buttons([[menu_button(language)]]));
+    turn.say(Say::text(text).buttons([[menu_button(language)]]));
     Ok(Next::End)
 }
 
-fn heading(from: NaiveDate, to: NaiveDate, people: usize, hours: Hours, total: Money, language: Language) -> String {
+fn heading(
+    from: NaiveDate,
+    to: NaiveDate,
+    people: usize,
+    hours: PaidHours,
+    total: Money,
+    language: Language,
+) -> String {
     let shown = |day: NaiveDate| day.format("%d.%m.%Y").to_string();
     text!(
         language,
@@ -111,14 +117,14 @@ fn heading(from: NaiveDate, to: NaiveDate, people: usize, hours: Hours, total: M
     )
 }
 
-/// `01.01.2026 - 15.01.2026`, or one day; the first is not after the last.
+/// Parses days such as `01.01.2026 - 15.01.2026`, or a single day.
 fn days_of(typed: &str) -> Option<(NaiveDate, NaiveDate)> {
     let day = |text: &str| NaiveDate::parse_from_str(text.trim(), "%d.%m.%Y").ok().filter(|day| days::is_kept(*day));
     let (from, to) = match typed.split_once(['-', '–', '—']) {
         Some((from, to)) => (day(from)?, day(to)?),
         None => (day(typed)?, day(typed)?),
     };
-    (from <= to && (to - from).num_days() <= DAYS_MOST).then_some((from, to))
+    (from <= to && (to - from).num_days() <= MAX_DAYS).then_some((from, to))
 }
 
 #[cfg(test)]
@@ -126,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn days_are_read_as_people_type_them() {
+    fn typed_days_are_parsed() {
         let day = |day| NaiveDate::from_ymd_opt(2026, 1, day).unwrap();
         assert_eq!(days_of("01.01.2026 - 15.01.2026"), Some((day(1), day(15))));
         assert_eq!(days_of("01.01.2026–15.01.2026"), Some((day(1), day(15))));

@@ -1,50 +1,49 @@
-//! What a shift and an order are worth: facts in, rows out.
+//! What a shift or an order is worth: facts in, adjustments out.
 //!
-//! Pure: nothing here asks a database or a clock. Every amount is rounded once, and the rows of a shift do not depend on
-//! the order in which its tasks were marked. That a task which needs a photo is not marked without one is the room of
-//! shifts' to see to.
+//! Pure functions without a database or a clock. Every amount is rounded once, and the order in which tasks were marked
+//! does not matter. The room of shifts ensures that a task that needs a photo is not marked without one.
 
 use opora::clock::Millis;
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 
-use super::{Hours, Kind, Money};
+use super::{Kind, Money, PaidHours};
 
 #[cfg(test)]
 mod tests;
 
 const MINUTE_MS: i64 = 60_000;
 
-/// What counts of a shift that is over.
+/// The facts of a finished shift that pay depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShiftFacts {
     pub shift_id: i64,
     pub user_id: i64,
-    /// The day on which it began, by the clock of its site: `2026-01-31`.
+    /// The day of the start, by the site's clock: `2026-01-31`.
     pub day: String,
     pub worked_seconds: i64,
-    /// By the hour; see [`rate_of`].
+    /// Per hour; see [`rate_of`].
     pub rate: Money,
-    /// None for shifts without a plan, and where the slot does not penalise lateness.
+    /// None without a plan, or if the slot does not penalise lateness.
     pub lateness: Option<LatenessFacts>,
-    /// What a mandatory task without a price costs whoever leaves it undone: the setting, as it is now.
+    /// The penalty for an undone mandatory task without its own price: the current setting.
     pub mandatory_task_penalty: Money,
 }
 
-/// How a start is compared with its plan.
+/// The start compared with its plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LatenessFacts {
     pub planned_start: Millis,
     pub actual_start: Millis,
     pub threshold_minutes: i64,
-    /// A price: it is taken away, whichever sign it has.
+    /// A price; the sign is ignored.
     pub penalty_per_minute: Money,
 }
 
-/// What counts of a task of a shift.
+/// The facts of a task that pay depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskFacts {
-    /// Of the shift's own copy.
+    /// The id of the shift's copy of the task.
     pub task_id: i64,
     pub text: String,
     /// Positive for a bonus, negative for a penalty.
@@ -53,7 +52,7 @@ pub struct TaskFacts {
     pub is_done: bool,
 }
 
-/// What counts of an order that is closed.
+/// The facts of a closed order that pay depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OrderFacts {
     pub total: Money,
@@ -62,10 +61,10 @@ pub struct OrderFacts {
     pub is_out_of_town: bool,
 }
 
-/// How masters share, in per cent.
+/// The shares of masters, in per cent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shares {
-    /// From this net amount on, the larger share.
+    /// From this net amount on, the large share applies.
     pub large_from: Money,
     pub large: i64,
     pub small: i64,
@@ -73,36 +72,36 @@ pub struct Shares {
     pub out_of_town: i64,
 }
 
-/// An amount to be posted, and how it came about.
+/// An adjustment to be posted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct NewAdjustment {
     pub user_id: i64,
     pub kind: Kind,
     pub source: Source,
-    /// The day it belongs to, which says the period.
+    /// The day that it belongs to, which determines the month.
     pub day: String,
     pub amount: Money,
     pub basis: Basis,
 }
 
-/// What an amount comes of. No two rows of one kind come of the same.
+/// What an adjustment comes from. No two adjustments of one kind have the same source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
     Shift(i64),
-    /// A task of a shift: the shift, and the shift's own copy of the task.
+    /// A task of a shift: the id of the shift, and of its copy of the task.
     Task(i64, i64),
-    /// A plan that was cancelled.
+    /// A cancelled plan.
     Plan(i64),
     Order(i64),
 }
 
-/// How an amount came about; kept with it, so that it can be explained when prices have changed.
+/// How an amount was calculated. It is stored with the adjustment, so it can be explained after prices have changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "by", rename_all = "snake_case")]
 pub enum Basis {
     Hours {
         seconds: i64,
-        hours: Hours,
+        hours: PaidHours,
         rate: Money,
     },
     Lateness {
@@ -121,16 +120,16 @@ pub enum Basis {
         percent: i64,
     },
     Cancellation {
-        /// Less than that was short notice.
+        /// The required notice.
         notice_hours: i64,
-        /// How long before the start it was, rounded down; below zero after it.
+        /// The given notice, rounded down; negative after the start.
         notice_minutes: i64,
     },
-    /// Somebody wrote it; the reason says why.
+    /// Entered by hand; the reason explains it.
     Hand,
 }
 
-/// More was spent on an order than it brought.
+/// The materials cost more than the order brought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the materials cost more than the order brought")]
 pub struct MaterialsExceedTotal;
@@ -141,17 +140,17 @@ impl Default for Shares {
     }
 }
 
-/// The contract's own rate if it has one, else the slot's, else the site's.
+/// The rate of the contract, else of the slot, else of the site.
 pub fn rate_of(contract: Option<Money>, slot: Option<Money>, site: Money) -> Money {
     contract.or(slot).unwrap_or(site)
 }
 
-/// Every row of a shift that is over, tasks by their number.
-pub fn adjustments_of(shift: &ShiftFacts, tasks: &[TaskFacts]) -> Vec<Row> {
+/// All adjustments of a finished shift, tasks in order of their ids.
+pub fn adjustments_of(shift: &ShiftFacts, tasks: &[TaskFacts]) -> Vec<NewAdjustment> {
     let source = Source::Shift(shift.shift_id);
     let row = |kind, source, amount, basis| {
         let (user_id, day) = (shift.user_id, shift.day.clone());
-        Row { user_id, kind, source, day, amount, basis }
+        NewAdjustment { user_id, kind, source, day, amount, basis }
     };
     let (amount, basis) = shift_base(shift.worked_seconds, shift.rate);
     let mut rows = vec![row(Kind::ShiftBase, source, amount, basis)];
@@ -168,27 +167,27 @@ pub fn adjustments_of(shift: &ShiftFacts, tasks: &[TaskFacts]) -> Vec<Row> {
     rows
 }
 
-/// What the hours are worth.
+/// The pay for the hours.
 fn shift_base(seconds: i64, rate: Money) -> (Money, Basis) {
-    let hours = Hours::worked(seconds);
+    let hours = PaidHours::worked(seconds);
     (hours.at(rate), Basis::Hours { seconds, hours, rate })
 }
 
-/// What a late start takes away: nothing up to the threshold, then every whole minute.
+/// The penalty for a late start: each whole minute past the threshold.
 fn late_start(late: &LatenessFacts) -> Option<(Money, Basis)> {
     let minutes = minutes_late(late);
-    let amount = late.penalty_per_minute.taken_away().times(minutes);
+    let amount = late.penalty_per_minute.as_deduction().times(minutes);
     let LatenessFacts { threshold_minutes, penalty_per_minute, .. } = *late;
     amount.is_negative().then_some((amount, Basis::Lateness { minutes, threshold_minutes, penalty_per_minute }))
 }
 
-/// Whole minutes after the planned start and the threshold.
+/// Whole minutes past the planned start and the threshold.
 pub fn minutes_late(late: &LatenessFacts) -> i64 {
     let allowed = late.planned_start.0.saturating_add(late.threshold_minutes.saturating_mul(MINUTE_MS));
     (late.actual_start.0.saturating_sub(allowed) / MINUTE_MS).max(0)
 }
 
-/// The kind and amount of a task's row, if it makes one.
+/// The kind and the amount of a task's adjustment, if it has one.
 pub fn task_row(task: &TaskFacts, mandatory_task_penalty: Money) -> Option<(Kind, Money)> {
     let completed = Some((Kind::TaskCompleted, Money::ZERO));
     match (task.amount, task.is_done) {
@@ -198,11 +197,11 @@ pub fn task_row(task: &TaskFacts, mandatory_task_penalty: Money) -> Option<(Kind
         (amount, false) if amount.is_negative() => Some((Kind::TaskPenalty, amount)),
         (_, _) if !task.is_mandatory => None,
         (_, true) => completed,
-        (_, false) => Some((Kind::TaskPenalty, mandatory_task_penalty.taken_away())),
+        (_, false) => Some((Kind::TaskPenalty, mandatory_task_penalty.as_deduction())),
     }
 }
 
-/// The master's share of an order, and how it came about.
+/// The master's share of an order, with its calculation.
 pub fn order_share(order: &OrderFacts, shares: &Shares) -> Result<(Money, Basis), MaterialsExceedTotal> {
     let OrderFacts { total, materials, .. } = *order;
     let net = total - materials;

@@ -1,4 +1,4 @@
-//! The tables of payroll, for this room alone.
+//! The tables of this room.
 
 pub mod period {
     use sea_orm::entity::prelude::*;
@@ -37,7 +37,7 @@ pub mod adjustment {
         pub task_id: Option<i64>,
         pub plan_id: Option<i64>,
         pub order_id: Option<i64>,
-        /// Where it was earned, if that was at a site.
+        /// The site where it was earned, if any.
         pub site_id: Option<i64>,
         pub corrects_id: Option<i64>,
         pub basis: String,

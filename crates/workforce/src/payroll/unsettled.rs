@@ -1,23 +1,23 @@
-//! What may still be posted into a month, as other rooms know it.
+//! What may still be posted into a month, as reported by other rooms.
 
 use chrono::NaiveDate;
 use sea_orm::DbErr;
 
-use super::Period;
+use super::PayrollMonth;
 use crate::application::App;
 
-/// What may still be posted into some days.
+/// Open matters that may still be posted into some days.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unsettled {
-    /// Shifts that are still open, with the day that each belongs to; the first comes first.
+    /// Open shifts with their days, in order.
     pub shifts: Vec<(NaiveDate, i64)>,
-    /// How many reasons of those who did not come wait to be judged.
+    /// The number of undecided cancellations.
     pub cancellations: usize,
 }
 
 impl Unsettled {
-    /// What all rooms know of a month.
-    pub async fn of(app: &App, period: Period) -> Result<Self, DbErr> {
+    /// The open matters of all rooms in a month.
+    pub async fn in_month(app: &App, period: PayrollMonth) -> Result<Self, DbErr> {
         let mut all = Self::default();
         for room in app.rooms.iter() {
             let of_room = room.unsettled(app, period.first_day(), period.last_day()).await?;

@@ -1,4 +1,4 @@
-//! Changes of people, within a commit. What staff did leaves a line in the audit.
+//! Changes of people, within a commit. What staff did is recorded in the audit.
 
 use opora::clock::Millis;
 use opora::store::{Refusal, WriteError};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::tables::{role as user_role, user};
 use super::{Person, Role, Status, by_telegram, owners};
 use crate::audit;
-use crate::domain::{Writing, typed};
+use crate::domain::{Transaction, user_text};
 use crate::rooms::Rooms;
 use crate::texts::Language;
 use crate::web::sessions;
@@ -21,11 +21,11 @@ pub struct Grant {
     pub full_name: String,
     pub role: Role,
     pub language: Language,
-    /// The person who gives it; nobody if it comes from the command line.
+    /// The person who gives it; none for the command line.
     pub by: Option<i64>,
 }
 
-/// A person who comes by registration. The documents exist already, and have no owner yet.
+/// A person who registers. The documents are stored already, and have no owner yet.
 #[derive(Clone, Debug)]
 pub struct Enrolment {
     pub telegram_id: i64,
@@ -38,8 +38,8 @@ pub struct Enrolment {
     pub selfie_id: String,
 }
 
-/// Gives a role to whoever has this Telegram account; one who is not known yet becomes known by it, without documents.
-pub async fn grant(db: &Writing<'_, '_>, granted: Grant, at: Millis) -> Result<(), WriteError> {
+/// Gives a role to a Telegram account. An unknown account becomes a verified person without documents.
+pub async fn grant(db: &Transaction<'_, '_>, granted: Grant, at: Millis) -> Result<(), WriteError> {
     let verified = user::ActiveModel {
         status: Set(Status::Verified.name().to_owned()),
         enrolled_by: Set("grant".to_owned()),
@@ -64,8 +64,8 @@ pub async fn grant(db: &Writing<'_, '_>, granted: Grant, at: Millis) -> Result<(
     note(db, id, "role granted", json!({ "role": granted.role.name() }), granted.by, at).await
 }
 
-/// Takes a role away; refused for one whom nobody knows, or who has it not.
-pub async fn revoke(db: &Writing<'_, '_>, telegram_id: i64, role: Role, at: Millis) -> Result<(), WriteError> {
+/// Takes a role away; refused if the account is unknown or lacks the role.
+pub async fn revoke(db: &Transaction<'_, '_>, telegram_id: i64, role: Role, at: Millis) -> Result<(), WriteError> {
     let person = known(db, telegram_id).await?;
     if !person.roles.has(role) {
         return Err(Refusal::because(format!("{telegram_id} is not {role}")));
@@ -73,9 +73,9 @@ pub async fn revoke(db: &Writing<'_, '_>, telegram_id: i64, role: Role, at: Mill
     take_role(db, person.id, role, None, at).await
 }
 
-/// Gives a role to somebody who is known.
+/// Gives a role to a known person.
 pub async fn give_role(
-    db: &Writing<'_, '_>,
+    db: &Transaction<'_, '_>,
     id: i64,
     role: Role,
     by: Option<i64>,
@@ -86,28 +86,28 @@ pub async fn give_role(
     note(db, id, "role granted", json!({ "role": role.name() }), by, at).await
 }
 
-/// Takes a role away from somebody who is known; refused if no owner would be left.
+/// Takes a role from a known person; refused if no owner would be left.
 pub async fn take_role(
-    db: &Writing<'_, '_>,
+    db: &Transaction<'_, '_>,
     id: i64,
     role: Role,
     by: Option<i64>,
     at: Millis,
 ) -> Result<(), WriteError> {
-    let was_owner = owners::is_owner(db, id).await?;
-    let gone = user_role::Entity::delete_by_id((id, role.name().to_owned())).exec(db).await?;
-    if gone.rows_affected == 0 {
+    let was_owner = owners::lock_and_check_owner(db, id).await?;
+    let deleted = user_role::Entity::delete_by_id((id, role.name().to_owned())).exec(db).await?;
+    if deleted.rows_affected == 0 {
         return Err(Refusal::because(format!("this person is not {role}")));
     }
     change(db, id, Default::default(), at).await?;
     if was_owner {
-        owners::one_is_left(db).await?;
+        owners::require_an_owner(db).await?;
     }
     note(db, id, "role revoked", json!({ "role": role.name() }), by, at).await
 }
 
-/// Adds a person who has registered and waits to be looked at; one who was rejected tries again. Answers the id.
-pub async fn enrol(db: &Writing<'_, '_>, enrolment: Enrolment, at: Millis) -> Result<i64, WriteError> {
+/// Adds a registered person with the status pending; a rejected person may register again. Returns the id.
+pub async fn enrol(db: &Transaction<'_, '_>, enrolment: Enrolment, at: Millis) -> Result<i64, WriteError> {
     let telegram_id = enrolment.telegram_id;
     let user = user::ActiveModel {
         telegram_id: Set(telegram_id),
@@ -134,34 +134,34 @@ pub async fn enrol(db: &Writing<'_, '_>, enrolment: Enrolment, at: Millis) -> Re
     Ok(id)
 }
 
-/// Decides on a person. `by` is the person who does. Whoever is not verified any more is signed out everywhere, and is not
-/// expected anywhere. Refused if no owner would be left.
+/// Sets a person's status. `by` is the person who decides. A person who is not verified any more is signed out
+/// everywhere, and pending work is cancelled. Refused if no owner would be left.
 pub async fn set_status(
-    db: &Writing<'_, '_>,
+    db: &Transaction<'_, '_>,
     id: i64,
     status: Status,
     by: Option<i64>,
     at: Millis,
 ) -> Result<(), WriteError> {
-    let was_owner = status != Status::Verified && owners::is_owner(db, id).await?;
+    let was_owner = status != Status::Verified && owners::lock_and_check_owner(db, id).await?;
     let changed = user::ActiveModel { status: Set(status.name().to_owned()), ..Default::default() };
     change(db, id, changed, at).await?;
     if was_owner {
-        owners::one_is_left(db).await?;
+        owners::require_an_owner(db).await?;
     }
     if status != Status::Verified {
         sessions::end_all(db, id).await?;
-        // The hooks of a block are those of all rooms, whoever commits it: a page, a turn or the command line.
+        // All rooms take part, whether a page, a turn or the command line commits.
         for room in Rooms::all().iter() {
-            room.person_kept_out(db, id, by, at).await?;
+            room.cancel_pending_work(db, id, by, at).await?;
         }
     }
     note(db, id, "status changed", json!({ "status": status.name() }), by, at).await
 }
 
-/// Names the documents of somebody who has none yet.
+/// Sets the documents of a person who has none yet.
 pub async fn set_documents(
-    db: &Writing<'_, '_>,
+    db: &Transaction<'_, '_>,
     id: i64,
     main_document_id: String,
     selfie_id: String,
@@ -175,39 +175,39 @@ pub async fn set_documents(
     change(db, id, named, at).await
 }
 
-/// Forgets somebody who waits, with everything that is theirs; refused for others.
-pub async fn delete_waiting(db: &Writing<'_, '_>, id: i64, at: Millis) -> Result<(), WriteError> {
+/// Deletes a pending person with everything that belongs to the person; refused for other statuses.
+pub async fn delete_pending(db: &Transaction<'_, '_>, id: i64, at: Millis) -> Result<(), WriteError> {
     let waits = user::Column::Id.eq(id).and(user::Column::Status.eq(Status::Pending.name()));
-    let gone = user::Entity::delete_many().filter(waits).exec(db).await?;
-    if gone.rows_affected == 0 {
-        return Err(Refusal::because(format!("person {id} does not wait any more")));
+    let deleted = user::Entity::delete_many().filter(waits).exec(db).await?;
+    if deleted.rows_affected == 0 {
+        return Err(Refusal::because(format!("person {id} is not pending any more")));
     }
     note(db, id, "registration deleted", json!({}), None, at).await
 }
 
-/// Adds a role; one that is there stays.
+/// Adds a role; does nothing if the person has it.
 pub async fn add_role(db: &impl ConnectionTrait, user_id: i64, role: Role) -> Result<(), WriteError> {
     let row = user_role::ActiveModel { user_id: Set(user_id), role: Set(role.name().to_owned()) };
-    let known = OnConflict::columns([user_role::Column::UserId, user_role::Column::Role]).do_nothing().to_owned();
-    user_role::Entity::insert(row).on_conflict(known).exec_without_returning(db).await?;
+    let on_conflict = OnConflict::columns([user_role::Column::UserId, user_role::Column::Role]).do_nothing().to_owned();
+    user_role::Entity::insert(row).on_conflict(on_conflict).exec_without_returning(db).await?;
     Ok(())
 }
 
-/// Somebody who has applied works here from now on.
-pub async fn take_on(db: &impl ConnectionTrait, user_id: i64) -> Result<(), WriteError> {
+/// Turns an applicant into an employee.
+pub async fn make_employee(db: &impl ConnectionTrait, user_id: i64) -> Result<(), WriteError> {
     user_role::Entity::delete_by_id((user_id, Role::Applicant.name().to_owned())).exec(db).await?;
     add_role(db, user_id, Role::Employee).await
 }
 
 /// Changes the language in which the bot speaks to a person.
-pub async fn set_language(db: &Writing<'_, '_>, id: i64, language: Language, at: Millis) -> Result<(), WriteError> {
+pub async fn set_language(db: &Transaction<'_, '_>, id: i64, language: Language, at: Millis) -> Result<(), WriteError> {
     let changed = user::ActiveModel { language: Set(language.code().to_owned()), ..Default::default() };
     change(db, id, changed, at).await
 }
 
-/// Notes what a person is called in Telegram by now. A name is one person's at a time: whoever had it before has it no more.
+/// Stores a person's Telegram username. A username belongs to one person: the previous holder loses it.
 pub async fn set_username(
-    db: &Writing<'_, '_>,
+    db: &Transaction<'_, '_>,
     id: i64,
     username: Option<String>,
     at: Millis,
@@ -215,12 +215,17 @@ pub async fn set_username(
     if let Some(username) = &username {
         let same = Expr::expr(Func::lower(Expr::col(user::Column::Username))).eq(username.to_lowercase());
         let others = Condition::all().add(same).add(user::Column::Id.ne(id));
-        call_so(db, others, None, at).await?;
+        update_usernames(db, others, None, at).await?;
     }
-    call_so(db, user::Column::Id.eq(id).into_condition(), username, at).await
+    update_usernames(db, user::Column::Id.eq(id).into_condition(), username, at).await
 }
 
-async fn call_so(db: &Writing<'_, '_>, who: Condition, username: Option<String>, at: Millis) -> Result<(), WriteError> {
+async fn update_usernames(
+    db: &Transaction<'_, '_>,
+    who: Condition,
+    username: Option<String>,
+    at: Millis,
+) -> Result<(), WriteError> {
     user::Entity::update_many()
         .set(user::ActiveModel { username: Set(username), updated_at: Set(at.0), ..Default::default() })
         .col_expr(user::Column::Version, Expr::col(user::Column::Version).add(1))
@@ -230,13 +235,13 @@ async fn call_so(db: &Writing<'_, '_>, who: Condition, username: Option<String>,
     Ok(())
 }
 
-/// Makes somebody a test user: for demos, and for trying an installation out.
-pub async fn mark_as_test(db: &Writing<'_, '_>, telegram_id: i64, at: Millis) -> Result<(), WriteError> {
+/// Makes a person a test user: for demos, and for trying an installation.
+pub async fn mark_as_test(db: &Transaction<'_, '_>, telegram_id: i64, at: Millis) -> Result<(), WriteError> {
     set_test(db, telegram_id, true, at).await
 }
 
-/// Makes somebody a test user or none.
-pub async fn set_test(db: &Writing<'_, '_>, telegram_id: i64, is_test: bool, at: Millis) -> Result<(), WriteError> {
+/// Makes a person a test user or an ordinary one.
+pub async fn set_test(db: &Transaction<'_, '_>, telegram_id: i64, is_test: bool, at: Millis) -> Result<(), WriteError> {
     let person = known(db, telegram_id).await?;
     if person.is_test == is_test {
         return Ok(());
@@ -246,25 +251,25 @@ pub async fn set_test(db: &Writing<'_, '_>, telegram_id: i64, is_test: bool, at:
     note(db, person.id, action, json!({}), None, at).await
 }
 
-async fn known(db: &Writing<'_, '_>, telegram_id: i64) -> Result<Person, WriteError> {
+async fn known(db: &Transaction<'_, '_>, telegram_id: i64) -> Result<Person, WriteError> {
     let found = by_telegram(db, telegram_id).await?;
-    found.ok_or_else(|| Refusal::because(format!("nobody with the Telegram id {telegram_id} is known")))
+    found.ok_or_else(|| Refusal::because(format!("no person has the Telegram id {telegram_id}")))
 }
 
-async fn insert(db: &Writing<'_, '_>, user: user::ActiveModel, at: Millis) -> Result<i64, WriteError> {
+async fn insert(db: &Transaction<'_, '_>, user: user::ActiveModel, at: Millis) -> Result<i64, WriteError> {
     let user = user::ActiveModel { created_at: Set(at.0), updated_at: Set(at.0), ..user };
-    Ok(findable(user).insert(db).await?.id)
+    Ok(with_search_name(user).insert(db).await?.id)
 }
 
 /// Changes a row and raises its version.
 pub(super) async fn change(
-    db: &Writing<'_, '_>,
+    db: &Transaction<'_, '_>,
     id: i64,
     user: user::ActiveModel,
     at: Millis,
 ) -> Result<(), WriteError> {
     let changed = user::Entity::update_many()
-        .set(findable(user::ActiveModel { updated_at: Set(at.0), ..user }))
+        .set(with_search_name(user::ActiveModel { updated_at: Set(at.0), ..user }))
         .col_expr(user::Column::Version, Expr::col(user::Column::Version).add(1))
         .filter(user::Column::Id.eq(id))
         .exec(db)
@@ -275,9 +280,9 @@ pub(super) async fn change(
     Ok(())
 }
 
-/// Writes down what was done to a person, and by whom.
+/// Records in the audit what was done to a person, and by whom.
 pub(super) async fn note(
-    db: &Writing<'_, '_>,
+    db: &Transaction<'_, '_>,
     id: i64,
     action: &'static str,
     detail: Value,
@@ -287,10 +292,10 @@ pub(super) async fn note(
     audit::record(db, audit::Entry { at, actor: by, action, subject: ("user", id), detail }).await
 }
 
-/// With a name as others may read it, and the one by which lists are searched, where there is a new one.
-fn findable(mut user: user::ActiveModel) -> user::ActiveModel {
+/// Cleans a new name, and sets the lower-case name that searches use.
+fn with_search_name(mut user: user::ActiveModel) -> user::ActiveModel {
     if let Set(name) = &user.full_name {
-        let name = typed::line(name);
+        let name = user_text::line(name);
         user.search_name = Set(name.to_lowercase());
         user.full_name = Set(name);
     }

@@ -1,4 +1,4 @@
-//! `opora people`: who has which role, from the command line. This is how the first owner comes to be.
+//! `opora people`: people and roles on the command line. It also creates the first owner.
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
@@ -6,7 +6,7 @@ use opora::clock::Clock;
 
 use super::{Grant, People, Person, Role, export, forget, grant, revoke, set_test};
 use crate::config::StorageFlags;
-use crate::domain::{Domain, typed};
+use crate::domain::{Domain, user_text};
 use crate::files::Files;
 use crate::rooms::Rooms;
 use crate::state::{Consent, output};
@@ -22,20 +22,20 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Give a role to a Telegram account; one that is not known yet becomes known by it
-    Grant(Given),
+    /// Give a role to a Telegram account; an unknown account is added as a person
+    Grant(GrantArguments),
     /// Take a role away
-    Revoke(Taken),
+    Revoke(RevokeArguments),
     /// List people with their roles
     List,
-    /// Print everything that is known of a person as JSON, for the person; documents are listed
+    /// Print everything that is known about a person as JSON, for the person; documents are listed
     Export {
-        /// The number of the account
+        /// The account's Telegram id
         telegram_id: i64,
     },
-    /// Forget a person: name, contacts, documents, answers. What was worked and paid stays, under a number
+    /// Forget a person: name, contacts, documents, answers. Work and pay stay, under a number
     Forget {
-        /// The number of the account
+        /// The account's Telegram id
         telegram_id: i64,
         #[command(flatten)]
         consent: Consent,
@@ -43,24 +43,24 @@ enum Command {
 }
 
 #[derive(Debug, Args)]
-struct Given {
-    /// The number of the account; the bot's /me tells it
+struct GrantArguments {
+    /// The account's Telegram id; the bot's /me tells it
     telegram_id: i64,
     role: Role,
-    /// The name of somebody who is not known yet
+    /// Name of a person who is not known yet
     #[arg(long, default_value = "")]
     name: String,
-    /// The language of somebody who is not known yet
+    /// Language of a person who is not known yet
     #[arg(long, default_value = "ru")]
     language: Language,
-    /// Make a test user of this account, who signs in with any PIN while the setting enable_test_users is true; `--test
-    /// false` makes none of it again
+    /// Make this account a test user, who signs in with any PIN while the setting enable_test_users is true; `--test
+    /// false` undoes it
     #[arg(long, num_args = 0..=1, default_missing_value = "true")]
     test: Option<bool>,
 }
 
 #[derive(Debug, Args)]
-struct Taken {
+struct RevokeArguments {
     telegram_id: i64,
     role: Role,
 }
@@ -68,7 +68,7 @@ struct Taken {
 /// `opora people`.
 pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
     let storage = arguments.storage.read()?;
-    let domain = Domain::beside(&storage.database).await?;
+    let domain = Domain::open_for_command(&storage.database).await?;
     let done = match arguments.command {
         Command::Export { telegram_id } => exported(&domain, telegram_id).await,
         Command::Forget { telegram_id, consent } => {
@@ -82,9 +82,9 @@ pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
     done
 }
 
-async fn granted(domain: &Domain, given: Given) -> anyhow::Result<()> {
-    let Given { telegram_id, role, name, language, test } = given;
-    let name = typed::line(&name);
+async fn granted(domain: &Domain, given: GrantArguments) -> anyhow::Result<()> {
+    let GrantArguments { telegram_id, role, name, language, test } = given;
+    let name = user_text::line(&name);
     let full_name = if name.is_empty() { telegram_id.to_string() } else { name };
     let (at, given) = (Clock::machine().now(), Grant { telegram_id, full_name, role, language, by: None });
     let granting = domain.write(move |db| {
@@ -106,8 +106,8 @@ async fn granted(domain: &Domain, given: Given) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn revoked(domain: &Domain, taken: Taken) -> anyhow::Result<()> {
-    let Taken { telegram_id, role } = taken;
+async fn revoked(domain: &Domain, taken: RevokeArguments) -> anyhow::Result<()> {
+    let RevokeArguments { telegram_id, role } = taken;
     let at = Clock::machine().now();
     domain.write(move |db| Box::pin(revoke(db, telegram_id, role, at))).await?;
     println!("{telegram_id} is not {role} any more");
@@ -116,13 +116,13 @@ async fn revoked(domain: &Domain, taken: Taken) -> anyhow::Result<()> {
 
 async fn exported(domain: &Domain, telegram_id: i64) -> anyhow::Result<()> {
     let person = known(domain, telegram_id).await?;
-    let told = export(domain, &Rooms::all(), &person, None, Clock::machine().now()).await?;
-    output::json(&told)
+    let data = export(domain, &Rooms::all(), &person, None, Clock::machine().now()).await?;
+    output::json(&data)
 }
 
 async fn forgotten(domain: &Domain, files: &Files, telegram_id: i64, consent: Consent) -> anyhow::Result<()> {
     let person = known(domain, telegram_id).await?;
-    consent.to(&format!("Forget {} ({telegram_id})? This cannot be undone.", person.full_name)).await?;
+    consent.confirm(&format!("Forget {} ({telegram_id})? This cannot be undone.", person.full_name)).await?;
     forget(domain, &Rooms::all(), files, &person, None, Clock::machine().now()).await?;
     println!("{telegram_id} is forgotten; what was worked and paid stays under the number {}", person.id);
     Ok(())
@@ -130,7 +130,7 @@ async fn forgotten(domain: &Domain, files: &Files, telegram_id: i64, consent: Co
 
 async fn known(domain: &Domain, telegram_id: i64) -> anyhow::Result<Person> {
     let found = People::new(domain.clone()).by_telegram(telegram_id).await?;
-    found.with_context(|| format!("nobody with the Telegram id {telegram_id} is known"))
+    found.with_context(|| format!("no person has the Telegram id {telegram_id}"))
 }
 
 async fn list(domain: &Domain) -> anyhow::Result<()> {

@@ -1,34 +1,34 @@
-//! What the bot keeps of people who are forgotten: conversations, drafts, messages that failed, parked turns.
+//! Removes forgotten people from the bot's store: conversations, drafts, failed messages, parked turns.
 //!
-//! [`super::forget`] notes an account in its commit. The instance that leads removes what the store
-//! keeps of it and then the note, so an end of the process in between loses nothing. Pages of other instances and the
-//! command line leave it to that instance; without one it is done when the bot runs next.
+//! [`super::forget`] adds the account to the forget queue in its commit. The leader removes its data from the store,
+//! and then from the queue, so a crash in between loses nothing. Other instances and the command line leave it to the
+//! leader; without one it is done when the bot runs next.
 
 use std::time::Duration;
 
-use opora::key::DialogueKey;
+use opora::key::ConversationKey;
 use opora::store::{Filter, Seq};
 use serde_json::Value;
 
-use super::to_forget;
+use super::forget_queue;
 use crate::application::App;
 use crate::failpoints;
 
-/// How often the instance that leads looks.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// How much is read at once.
+/// Poll interval of the leader.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+/// Rows per read.
 const PAGE: usize = 200;
 
-/// Forgets whoever waits for it, while the bot leads here; until it is dropped.
+/// Forgets the queued people while this instance leads; runs until dropped.
 pub async fn run(app: &App) {
-    let mut is_told = false;
+    let mut is_logged = false;
     loop {
-        tokio::time::sleep(LOOK_EVERY).await;
-        match forget_waiting(app).await {
-            Ok(()) => is_told = false,
-            // The first failure says it all.
-            Err(error) if !is_told => {
-                is_told = true;
+        tokio::time::sleep(POLL_INTERVAL).await;
+        match forget_pending(app).await {
+            Ok(()) => is_logged = false,
+            // Only the first failure in a row is logged.
+            Err(error) if !is_logged => {
+                is_logged = true;
                 tracing::warn!(error = format!("{error:#}"), "conversations are not forgotten yet; trying again");
             }
             Err(_) => {}
@@ -36,40 +36,40 @@ pub async fn run(app: &App) {
     }
 }
 
-/// Does it now where the bot leads, without waiting for it. After a failure the instance that leads tries again.
-pub fn soon(app: &App) {
+/// Forgets the queued people now, in the background. After a failure the leader tries again.
+pub fn start_now(app: &App) {
     let app = app.clone();
     tokio::spawn(async move {
-        if let Err(error) = forget_waiting(&app).await {
+        if let Err(error) = forget_pending(&app).await {
             tracing::warn!(error = format!("{error:#}"), "conversations are not forgotten yet; trying again");
         }
     });
 }
 
-/// Removes what the bot keeps of everybody who waits to be forgotten; nothing where it does not lead.
-pub async fn forget_waiting(app: &App) -> anyhow::Result<()> {
+/// Removes all queued people from the store; does nothing unless this instance leads.
+pub async fn forget_pending(app: &App) -> anyhow::Result<()> {
     if !app.bot.is_running() {
         return Ok(());
     }
-    for telegram_id in to_forget::waiting(&app.domain).await? {
+    for telegram_id in forget_queue::pending(&app.domain).await? {
         let states = states_of(app, telegram_id).await?;
         for room in app.rooms.iter() {
             room.discard_drafts(app, &states).await?;
         }
         failpoints::hit(failpoints::FORGETTING_BEFORE_STORE).await;
-        let gone = app.bot.forget(telegram_id).await?;
+        let removed = app.bot.forget(telegram_id).await?;
         failpoints::hit(failpoints::FORGETTING_AFTER_STORE).await;
-        to_forget::done(&app.domain, telegram_id).await?;
-        tracing::info!(gone, "the conversations of a person are forgotten");
+        forget_queue::remove(&app.domain, telegram_id).await?;
+        tracing::info!(removed, "conversations of a person forgotten");
     }
     Ok(())
 }
 
-/// What is kept of a person's conversations, as JSON: states, inputs that wait, and effects.
+/// What the store keeps of a person's conversations, as JSON: states, waiting inputs and effects.
 async fn states_of(app: &App, user: i64) -> anyhow::Result<Vec<Value>> {
     let (store, bot) = (app.domain.store(), app.bot_id);
     let filter = Filter { bot: Some(bot), user: Some(user), ..Filter::default() };
-    let (mut texts, mut after): (Vec<String>, Option<DialogueKey>) = (Vec::new(), None);
+    let (mut texts, mut after): (Vec<String>, Option<ConversationKey>) = (Vec::new(), None);
     loop {
         let page = store.list(&filter, after.as_ref(), PAGE).await?;
         let Some(last) = page.last() else { break };

@@ -1,8 +1,8 @@
-//! What owners do to people, checked within the commit that does it.
+//! Actions of owners on people, checked within their commit.
 //!
-//! A page checks the actor and the target first, and both may change before its commit. So the commit locks both rows and
-//! those of all owners, always in one order, and applies the same rules to what it finds. Of two owners who remove each
-//! other, the first succeeds and the second is refused. The last owner cannot be removed, by the command line either.
+//! A page checks the actor and the target first, and both may change before the commit. So the commit locks both rows
+//! and the rows of all owners, always in the same order, and applies the same rules again. If two owners remove each
+//! other, the first succeeds and the second is refused. The last owner cannot be removed, not even on the command line.
 
 use opora::store::{Refusal, WriteError};
 use sea_orm::sea_query::{LockType, Query};
@@ -10,16 +10,15 @@ use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbBackend, EntityTrait, Q
 
 use super::tables::{role as user_role, user};
 use super::{Person, Role, Status, find};
-use crate::domain::{NOT_ALLOWED, Writing};
+use crate::domain::{NOT_ALLOWED, Transaction};
 use crate::person::OWNERS;
 
 const NOT_POSSIBLE: &str = "this cannot be done to this person";
-const LAST_OWNER: &str =
-    "this is the last owner, and somebody must be left to decide; make another person an owner first";
+const LAST_OWNER: &str = "this is the last owner, and the business needs one; make another person an owner first";
 
-/// Something that an owner does to a person.
+/// An action of an owner on a person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Deed {
+pub enum OwnerAction {
     Block,
     Unblock,
     Export,
@@ -28,40 +27,40 @@ pub enum Deed {
     Revoke(Role),
 }
 
-/// Why a deed is refused.
+/// Why an action is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hindrance {
+pub enum OwnerActionRefusal {
     /// The actor lacks the right.
     NotAllowed,
-    /// The actor has the right, but not about this person.
+    /// The actor has the right, but the action is impossible for this person.
     NotPossible,
 }
 
-impl Deed {
+impl OwnerAction {
     /// Whether the actor may do this to the person.
     ///
-    /// Only a superadmin makes or touches superadmins. Owners cannot block or forget themselves, nor take their own power
-    /// away. A forgotten person cannot be changed.
-    pub fn check(self, actor: &Person, person: &Person) -> Result<(), Hindrance> {
+    /// Only a superadmin may grant or revoke that role, or act on superadmins. Owners cannot block or forget
+    /// themselves, nor revoke their own power. A forgotten person cannot be changed.
+    pub fn check(self, actor: &Person, person: &Person) -> Result<(), OwnerActionRefusal> {
         if !actor.may(OWNERS) {
-            return Err(Hindrance::NotAllowed);
+            return Err(OwnerActionRefusal::NotAllowed);
         }
         if person.is_forgotten() {
-            return Err(Hindrance::NotPossible);
+            return Err(OwnerActionRefusal::NotPossible);
         }
         let touches_superadmin = person.roles.has(Role::Superadmin) || self.role() == Some(Role::Superadmin);
         if touches_superadmin && !actor.roles.has(Role::Superadmin) {
-            return Err(Hindrance::NotAllowed);
+            return Err(OwnerActionRefusal::NotAllowed);
         }
         let is_for_others_only = match self {
             Self::Block | Self::Unblock | Self::Forget => true,
             Self::Revoke(role) => OWNERS.contains(&role),
             Self::Export | Self::Grant(_) => false,
         };
-        if is_for_others_only && actor.id == person.id { Err(Hindrance::NotPossible) } else { Ok(()) }
+        if is_for_others_only && actor.id == person.id { Err(OwnerActionRefusal::NotPossible) } else { Ok(()) }
     }
 
-    /// Whether the person is like this already.
+    /// Whether the person is in the wanted condition already.
     fn is_done(self, person: &Person) -> bool {
         match self {
             Self::Block => person.status == Status::Blocked,
@@ -80,36 +79,41 @@ impl Deed {
     }
 }
 
-/// Locks the actor, the person and all owners, and checks the deed once more. Answers the person, or nothing where the
-/// deed is done already.
-pub async fn hold(db: &Writing<'_, '_>, deed: Deed, actor: i64, person: i64) -> Result<Option<Person>, WriteError> {
+/// Locks the actor, the person and all owners, and checks the action again. Returns the person, or none if nothing is
+/// left to do.
+pub async fn lock_and_check(
+    db: &Transaction<'_, '_>,
+    action: OwnerAction,
+    actor: i64,
+    person: i64,
+) -> Result<Option<Person>, WriteError> {
     lock_with_owners(db, &[actor, person]).await?;
     let found = find(db, user::Column::Id.is_in([actor, person])).await?;
-    let of = |id: i64| found.iter().find(|one| one.id == id);
-    let (Some(actor), Some(person)) = (of(actor), of(person)) else { return Err(Refusal::because(NOT_POSSIBLE)) };
-    match deed.check(actor, person) {
-        Ok(()) => Ok(Some(person.clone()).filter(|person| !deed.is_done(person))),
-        Err(Hindrance::NotAllowed) => Err(Refusal::because(NOT_ALLOWED)),
-        Err(Hindrance::NotPossible) => Err(Refusal::because(NOT_POSSIBLE)),
+    let by_id = |id: i64| found.iter().find(|one| one.id == id);
+    let (Some(actor), Some(person)) = (by_id(actor), by_id(person)) else { return Err(Refusal::because(NOT_POSSIBLE)) };
+    match action.check(actor, person) {
+        Ok(()) => Ok(Some(person.clone()).filter(|person| !action.is_done(person))),
+        Err(OwnerActionRefusal::NotAllowed) => Err(Refusal::because(NOT_ALLOWED)),
+        Err(OwnerActionRefusal::NotPossible) => Err(Refusal::because(NOT_POSSIBLE)),
     }
 }
 
-/// Locks all owners before a change that may remove one of them; answers whether this person is an owner now.
-pub(super) async fn is_owner(db: &Writing<'_, '_>, id: i64) -> Result<bool, WriteError> {
+/// Locks all owners before a change that may remove one; returns whether this person is an owner now.
+pub(super) async fn lock_and_check_owner(db: &Transaction<'_, '_>, id: i64) -> Result<bool, WriteError> {
     lock_with_owners(db, &[id]).await?;
     let found = find(db, user::Column::Id.eq(id)).await?;
     Ok(found.first().is_some_and(|person| person.may(OWNERS)))
 }
 
-/// Refuses a commit after which nobody would be an owner.
-pub(super) async fn one_is_left(db: &Writing<'_, '_>) -> Result<(), WriteError> {
+/// Refuses a commit that would leave no owner.
+pub(super) async fn require_an_owner(db: &Transaction<'_, '_>) -> Result<(), WriteError> {
     let verified = Condition::all().add(user::Column::Status.eq(Status::Verified.name())).add(are_owners());
-    let left = user::Entity::find().filter(verified).limit(1).one(db).await?;
-    if left.is_some() { Ok(()) } else { Err(Refusal::because(LAST_OWNER)) }
+    let owner = user::Entity::find().filter(verified).limit(1).one(db).await?;
+    if owner.is_some() { Ok(()) } else { Err(Refusal::because(LAST_OWNER)) }
 }
 
-/// In the order of their numbers, so that two commits never wait for each other in a circle.
-async fn lock_with_owners(db: &Writing<'_, '_>, ids: &[i64]) -> Result<(), WriteError> {
+/// Locks in the order of ids, so that two commits cannot deadlock.
+async fn lock_with_owners(db: &Transaction<'_, '_>, ids: &[i64]) -> Result<(), WriteError> {
     // SQLite has one writer, so there is nothing to lock.
     if db.get_database_backend() == DbBackend::Postgres {
         let all = Condition::any().add(user::Column::Id.is_in(ids.iter().copied())).add(are_owners());
@@ -154,28 +158,35 @@ mod tests {
     }
 
     #[test]
-    fn owners_act_on_others_and_only_superadmins_on_superadmins() {
+    fn only_superadmins_act_on_superadmins() {
         let (owner, root) = (person(1, &[Role::Owner]), person(2, &[Role::Superadmin]));
         let worker = person(3, &[Role::Employee]);
-        for deed in [Deed::Block, Deed::Forget, Deed::Export, Deed::Grant(Role::Owner), Deed::Revoke(Role::Owner)] {
-            assert_eq!(deed.check(&owner, &worker), Ok(()), "{deed:?}");
-            assert_eq!(deed.check(&worker, &owner), Err(Hindrance::NotAllowed), "{deed:?}");
-            assert_eq!(deed.check(&owner, &root), Err(Hindrance::NotAllowed), "{deed:?}");
-            assert_eq!(deed.check(&root, &owner), Ok(()), "{deed:?}");
+        for action in [
+            OwnerAction::Block,
+            OwnerAction::Forget,
+            OwnerAction::Export,
+            OwnerAction::Grant(Role::Owner),
+            OwnerAction::Revoke(Role::Owner),
+        ] {
+            assert_eq!(action.check(&owner, &worker), Ok(()), "{action:?}");
+            assert_eq!(action.check(&worker, &owner), Err(OwnerActionRefusal::NotAllowed), "{action:?}");
+            assert_eq!(action.check(&owner, &root), Err(OwnerActionRefusal::NotAllowed), "{action:?}");
+            assert_eq!(action.check(&root, &owner), Ok(()), "{action:?}");
         }
-        assert_eq!(Deed::Grant(Role::Superadmin).check(&owner, &worker), Err(Hindrance::NotAllowed));
+        assert_eq!(OwnerAction::Grant(Role::Superadmin).check(&owner, &worker), Err(OwnerActionRefusal::NotAllowed));
     }
 
     #[test]
-    fn nobody_removes_themselves_or_acts_while_blocked() {
+    fn owners_cannot_remove_themselves_or_act_while_blocked() {
         let owner = person(1, &[Role::Owner]);
-        for deed in [Deed::Block, Deed::Unblock, Deed::Forget, Deed::Revoke(Role::Owner)] {
-            assert_eq!(deed.check(&owner, &owner), Err(Hindrance::NotPossible), "{deed:?}");
+        for action in [OwnerAction::Block, OwnerAction::Unblock, OwnerAction::Forget, OwnerAction::Revoke(Role::Owner)]
+        {
+            assert_eq!(action.check(&owner, &owner), Err(OwnerActionRefusal::NotPossible), "{action:?}");
         }
-        assert_eq!(Deed::Revoke(Role::Employee).check(&owner, &owner), Ok(()));
+        assert_eq!(OwnerAction::Revoke(Role::Employee).check(&owner, &owner), Ok(()));
         let blocked = Person { status: Status::Blocked, ..owner.clone() };
-        assert_eq!(Deed::Block.check(&blocked, &person(2, &[])), Err(Hindrance::NotAllowed));
+        assert_eq!(OwnerAction::Block.check(&blocked, &person(2, &[])), Err(OwnerActionRefusal::NotAllowed));
         let forgotten = Person { telegram_id: -2, ..person(2, &[]) };
-        assert_eq!(Deed::Unblock.check(&owner, &forgotten), Err(Hindrance::NotPossible));
+        assert_eq!(OwnerAction::Unblock.check(&owner, &forgotten), Err(OwnerActionRefusal::NotPossible));
     }
 }

@@ -1,4 +1,4 @@
-//! The pages about people: the list, a person's page, and everybody's own.
+//! The pages about people: the list, a person's page, and one's own page.
 
 use sea_orm::DbErr;
 
@@ -28,7 +28,7 @@ pub fn routes() -> Routes {
         .post("/me/sessions/end-others", me::end_others)
 }
 
-/// How many people there are, and how many wait, on the front page of owners.
+/// Numbers of verified and pending people, on the front page of owners.
 pub async fn counts(app: &App, viewer: &Person) -> Result<Vec<Card>, DbErr> {
     if !viewer.may(OWNERS) {
         return Ok(Vec::new());

@@ -1,4 +1,4 @@
-//! Finding people: by what they call themselves, and page by page.
+//! Finding people, by an identifier and page by page.
 
 use std::collections::HashMap;
 
@@ -8,38 +8,38 @@ use sea_orm::{QueryFilter, QueryOrder, QuerySelect, QueryTrait};
 
 use super::tables::{role as user_role, user};
 use super::{People, Person, Status, find, person};
-use crate::domain::{among, typed};
-use crate::person::{LONGEST_NAME, Who, stored_phone};
+use crate::domain::{in_ids, user_text};
+use crate::person::{MAX_IDENTIFIER_LENGTH, PersonIdentifier, stored_phone};
 use crate::texts::Language;
 
-/// How many people a page has.
+/// People per page.
 pub const PAGE: u64 = 50;
 
 /// A page of people.
 #[derive(Clone, Debug)]
 pub struct Page {
     pub people: Vec<Person>,
-    /// How many there are on all pages.
+    /// Number of people on all pages.
     pub total: u64,
 }
 
 impl People {
-    /// The one verified person who is called so. Of two with one phone it is neither.
-    pub async fn verified(&self, who: &Who) -> Result<Option<Person>, DbErr> {
-        let called = match who {
-            Who::Number(number) => {
+    /// The verified person with this identifier; none if two people share the phone.
+    pub async fn verified(&self, who: &PersonIdentifier) -> Result<Option<Person>, DbErr> {
+        let identified = match who {
+            PersonIdentifier::Number(number) => {
                 let by_phone = user::Column::Phone.eq(stored_phone(&number.to_string()));
                 Condition::any().add(user::Column::TelegramId.eq(*number)).add(by_phone)
             }
-            Who::Phone(phone) => user::Column::Phone.eq(phone.as_str()).into(),
-            Who::Username(name) => {
+            PersonIdentifier::Phone(phone) => user::Column::Phone.eq(phone.as_str()).into(),
+            PersonIdentifier::Username(name) => {
                 let username = Expr::expr(Func::lower(Expr::col(user::Column::Username)));
                 Condition::all().add(username.eq(name.as_str()))
             }
         };
         let verified = user::Column::Status.eq(Status::Verified.name());
-        let mut found = find(self.domain.read(), Condition::all().add(verified).add(called)).await?;
-        if let Who::Number(number) = who
+        let mut found = find(self.domain.read(), Condition::all().add(verified).add(identified)).await?;
+        if let PersonIdentifier::Number(number) = who
             && let Some(at) = found.iter().position(|person| person.telegram_id == *number)
         {
             return Ok(Some(found.swap_remove(at)));
@@ -47,16 +47,16 @@ impl People {
         Ok(found.pop().filter(|_| found.is_empty()))
     }
 
-    /// A page of those whose name, username, phone or number has this in it; of everybody if it is empty.
+    /// A page of people whose name, username, phone or Telegram id matches; of all people if the search is empty.
     pub async fn page(&self, wanted: &str, page: u64) -> Result<Page, DbErr> {
         self.page_of(None, wanted, page).await
     }
 
-    /// The same of these people only, if any are given.
+    /// Like [`People::page`], limited to these ids if any are given.
     pub async fn page_of(&self, of: Option<&[i64]>, wanted: &str, page: u64) -> Result<Page, DbErr> {
-        let wanted: String = typed::line(wanted).chars().take(LONGEST_NAME).collect();
+        let wanted: String = user_text::line(wanted).chars().take(MAX_IDENTIFIER_LENGTH).collect();
         let found = user::Entity::find()
-            .apply_if(of, |query, ids| query.filter(among(user::Column::Id, ids)))
+            .apply_if(of, |query, ids| query.filter(in_ids(user::Column::Id, ids)))
             .apply_if((!wanted.is_empty()).then_some(wanted), |query, wanted| query.filter(matching(&wanted)));
         let db = self.domain.read();
         let total = found.clone().count(db).await?;
@@ -65,27 +65,28 @@ impl People {
         Ok(Page { people: with_roles(db, users).await?, total })
     }
 
-    /// How many people stand so.
+    /// Number of people with this status.
     pub async fn count(&self, status: Status) -> Result<u64, DbErr> {
         user::Entity::find().filter(user::Column::Status.eq(status.name())).count(self.domain.read()).await
     }
 
-    /// Some of those who stand so: the first by a moment that a room knows of them, by their ids; else by when they came.
+    /// The first people with this status, ordered by a moment that a room knows, else by when they were added. `moment`
+    /// builds the subquery for a person's id.
     pub async fn first(
         &self,
         status: Status,
-        most: u64,
+        max: u64,
         moment: impl FnOnce(Expr) -> SelectStatement,
     ) -> Result<Vec<Person>, DbErr> {
         let of_user = |column: user::Column| Expr::col((user::Entity, column));
         let moment = moment(of_user(user::Column::Id));
         let since = Func::coalesce([Expr::from(moment), of_user(user::Column::CreatedAt)]);
-        let found = user::Entity::find().filter(user::Column::Status.eq(status.name())).limit(most);
+        let found = user::Entity::find().filter(user::Column::Status.eq(status.name())).limit(max);
         let found = found.order_by(since, Order::Asc).order_by_asc(user::Column::Id);
         with_roles(self.domain.read(), found.all(self.domain.read()).await?).await
     }
 
-    /// The languages of those of these Telegram accounts who are known.
+    /// The languages of these Telegram accounts; unknown accounts are left out.
     pub async fn languages(&self, telegram_ids: Vec<i64>) -> Result<HashMap<i64, Language>, DbErr> {
         let spoken = user::Entity::find().select_only().column(user::Column::TelegramId).column(user::Column::Language);
         let of_them = spoken.filter(user::Column::TelegramId.is_in(telegram_ids));

@@ -1,4 +1,4 @@
-//! What a manager may do at a site.
+//! A manager's permissions at a site.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use crate::text;
 use crate::texts::Language;
 
-/// What somebody may do, by site. Sites where it is nothing are left out.
-pub type Permits = BTreeMap<i64, BTreeSet<Permission>>;
+/// Permissions of a person by site. Sites without any are left out.
+pub type SitePermissions = BTreeMap<i64, BTreeSet<Permission>>;
 
-/// What a manager may do.
+/// A permission of a manager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Permission {
@@ -28,7 +28,7 @@ impl Permission {
     pub const ALL: [Self; 7] =
         [Self::View, Self::Edit, Self::Delete, Self::Employees, Self::Finances, Self::Rates, Self::Schedule];
 
-    /// Its name in the database and in forms.
+    /// The permission's name in the database and in forms.
     pub const fn name(self) -> &'static str {
         match self {
             Self::View => "view",
@@ -41,8 +41,8 @@ impl Permission {
         }
     }
 
-    /// What people call it.
-    pub fn words(self, language: Language) -> String {
+    /// The permission's name for people.
+    pub fn text(self, language: Language) -> String {
         match self {
             Self::View => text!(language, "sites-may-view"),
             Self::Edit => text!(language, "sites-may-edit"),

@@ -1,4 +1,4 @@
-//! Roles, and the sets of roles that pages, menus and doors ask for.
+//! Roles, and the role sets that pages, menus and rules use.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,25 +8,25 @@ use serde::{Deserialize, Serialize};
 use crate::key;
 use crate::texts::Language;
 
-/// Who decides on people and on the business.
+/// Decide on people and on the business.
 pub const OWNERS: &[Role] = &[Role::Owner, Role::Superadmin];
-/// Who looks after the installation.
+/// Run the installation.
 pub const OPERATORS: &[Role] = &[Role::Superadmin];
-/// Who does at some sites what was permitted there.
+/// Act at the sites where they have permissions.
 pub const MANAGERS: &[Role] = &[Role::Manager];
-/// Who looks after sites: owners everywhere, managers where they were permitted.
-pub const KEEPERS: &[Role] = &[Role::Manager, Role::Owner, Role::Superadmin];
-/// Who may answer the questions of people.
-pub const ANSWERERS: &[Role] = KEEPERS;
-/// Who may judge why somebody does not come: owners everywhere, managers where they were permitted.
-pub const JUDGES: &[Role] = KEEPERS;
-/// Who plans and works shifts.
+/// Look after sites: owners at all sites, managers where they have permissions.
+pub const SITE_STAFF: &[Role] = &[Role::Manager, Role::Owner, Role::Superadmin];
+/// May answer people's questions.
+pub const ANSWERERS: &[Role] = SITE_STAFF;
+/// May judge cancellations: owners at all sites, managers where they have permissions.
+pub const JUDGES: &[Role] = SITE_STAFF;
+/// Plan and work shifts.
 pub const WORKERS: &[Role] = &[Role::Employee, Role::Master, Role::Manager];
-/// Who sees shifts: their own, or those of others.
+/// See shifts, their own or those of others.
 pub const SHIFT_READERS: &[Role] = &[Role::Employee, Role::Master, Role::Manager, Role::Owner, Role::Superadmin];
-/// Who earns something here.
+/// Earn pay.
 pub const EARNERS: &[Role] = &[Role::Employee, Role::Master, Role::Dispatcher, Role::Manager];
-/// Who is asked the questionnaire.
+/// Answer the questionnaire.
 pub const QUESTIONED: &[Role] = &[Role::Employee, Role::Master, Role::Dispatcher];
 
 /// A role. A person may have several.
@@ -47,11 +47,11 @@ pub enum Role {
 pub struct Roles(u8);
 
 impl Role {
-    /// All of them, from the least to the most.
+    /// All roles, from the least to the most powerful.
     pub const ALL: [Self; 7] =
         [Self::Applicant, Self::Employee, Self::Master, Self::Dispatcher, Self::Manager, Self::Owner, Self::Superadmin];
 
-    /// Its name in the database and on the command line.
+    /// The role's name in the database and on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Applicant => "applicant",
@@ -70,7 +70,7 @@ impl Roles {
         self.0 & (1 << role as u8) != 0
     }
 
-    /// Whether there is any of these.
+    /// Whether the person has any of these roles.
     pub fn has_any(self, roles: &[Role]) -> bool {
         roles.iter().any(|role| self.has(*role))
     }
@@ -101,7 +101,7 @@ impl fmt::Display for Role {
     }
 }
 
-/// What people call a role.
+/// The role's name for people.
 pub fn role_name(role: Role, language: Language) -> String {
     language.text(match role {
         Role::Applicant => key!("role-applicant"),
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_set_has_what_was_put_in_and_nothing_else() {
+    fn a_role_set_has_exactly_its_roles() {
         let roles = Roles::from_iter([Role::Owner, Role::Employee, Role::Owner]);
         assert_eq!(roles.iter().collect::<Vec<_>>(), [Role::Employee, Role::Owner]);
         assert!(roles.has_any(OWNERS) && !roles.has(Role::Superadmin) && !roles.has_any(&[]));
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_read_back_and_others_are_refused_with_the_list() {
+    fn role_names_parse_and_others_list_the_choices() {
         for role in Role::ALL {
             assert_eq!(role.name().parse(), Ok(role));
         }

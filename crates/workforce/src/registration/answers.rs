@@ -1,25 +1,25 @@
-//! What people write, checked and put into one form.
+//! Parses and normalizes what people type.
 
-use crate::domain::typed;
+use crate::domain::user_text;
 
-/// The longest name, in the units that Telegram counts in.
-const NAME_UNITS_MOST: usize = 100;
-/// The longest reason of a refusal.
-pub const REASON_UNITS_MOST: usize = 300;
-/// Mail itself takes no longer addresses.
-const EMAIL_BYTES_MOST: usize = 254;
+/// Maximum length of a name, in UTF-16 units as Telegram counts.
+const MAX_NAME_UNITS: usize = 100;
+/// Maximum length of a rejection's reason.
+pub const MAX_REASON_UNITS: usize = 300;
+/// Maximum length of an e-mail address.
+const MAX_EMAIL_BYTES: usize = 254;
 
-/// Why a name is not taken.
+/// Why a name is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BadName {
     TooShort,
     TooLong,
 }
 
-/// A name by the rule of [`typed`]; at least two letters.
+/// A cleaned name with at least two letters.
 pub fn name(text: &str) -> Result<String, BadName> {
-    let name = typed::line(text);
-    if name.encode_utf16().count() > NAME_UNITS_MOST {
+    let name = user_text::line(text);
+    if name.encode_utf16().count() > MAX_NAME_UNITS {
         return Err(BadName::TooLong);
     }
     if name.chars().filter(|character| character.is_alphabetic()).count() < 2 {
@@ -28,13 +28,13 @@ pub fn name(text: &str) -> Result<String, BadName> {
     Ok(name)
 }
 
-/// A reason that a person will read; none if it is empty or too long.
+/// A cleaned reason; none if it is empty or too long.
 pub fn reason(text: &str) -> Option<String> {
-    let reason = typed::line(text);
-    (!reason.is_empty() && reason.encode_utf16().count() <= REASON_UNITS_MOST).then_some(reason)
+    let reason = user_text::line(text);
+    (!reason.is_empty() && reason.encode_utf16().count() <= MAX_REASON_UNITS).then_some(reason)
 }
 
-/// A number that somebody typed, as `+` and digits. Without a country it is a Russian one.
+/// A typed phone number, as `+` and digits. Without a country code it is Russian.
 pub fn phone(text: &str) -> Option<String> {
     let text = text.trim();
     let plain = |character: char| character.is_ascii_digit() || "+ ()-–.\u{a0}".contains(character);
@@ -54,19 +54,19 @@ pub fn phone(text: &str) -> Option<String> {
     }
 }
 
-/// A number that Telegram vouches for: it always names the country.
+/// A number from Telegram, which always has the country code.
 pub fn own_phone(text: &str) -> Option<String> {
     international(&digits(text))
 }
 
-/// An address that could be one; only a letter to it would tell.
+/// A plausible e-mail address; only a message to it would prove it.
 pub fn email(text: &str) -> Option<String> {
     let text = text.trim();
     let (local, domain) = text.rsplit_once('@')?;
     let is_plain = |part: &str| part.chars().all(|c| c.is_alphanumeric() || "!#$%&'*+-/=?^_`{|}~.".contains(c));
     let has_shape =
         |part: &str| !part.is_empty() && !part.starts_with('.') && !part.ends_with('.') && !part.contains("..");
-    let fits = text.len() <= EMAIL_BYTES_MOST && is_plain(local) && is_plain(domain);
+    let fits = text.len() <= MAX_EMAIL_BYTES && is_plain(local) && is_plain(domain);
     (fits && has_shape(local) && has_shape(domain) && domain.contains('.')).then(|| text.to_owned())
 }
 
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_tidied_and_need_two_letters() {
+    fn names_are_cleaned_and_need_two_letters() {
         assert_eq!(name("  Анна \n Петрова "), Ok("Анна Петрова".into()));
         assert_eq!(name("O'Neil-Kim"), Ok("O'Neil-Kim".into()));
         assert_eq!(name("An\u{202e}na\u{0}"), Ok("Anna".into()));
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn phones_come_in_one_form() {
+    fn phones_are_normalized() {
         for (text, meant) in [
             ("+7 (999) 123-45-67", "+79991234567"),
             ("8 999 123 45 67", "+79991234567"),
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_have_the_shape_of_addresses() {
+    fn only_plausible_addresses_are_accepted() {
         for good in ["anna@example.com", "a.b+c@mail.example.ru", "анна@почта.рф"] {
             assert_eq!(email(good).as_deref(), Some(good));
         }

@@ -1,10 +1,9 @@
-//! Files that belong to nobody are removed once they are old: hourly, and by `opora cleanup`.
+//! Removes old files without an owner: hourly, and by `opora cleanup`.
 //!
-//! Nothing is done where files and database do not belong together, see [`installation`].
+//! Nothing is removed if files and database do not belong together, see [`installation`].
 //!
-//! A file belongs to somebody while a room knows it, or while it is being kept and its row has not been written yet. Before
-//! an old file is removed, the commit that might still want it is refused for good: no row is ever written whose file is
-//! gone.
+//! A file has an owner while a room knows it, or while it is registered in [`pending_files`]. Before an old file is
+//! removed, its registration is released, so that no later commit can write a row for the missing file.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -17,20 +16,20 @@ use sea_orm::DbErr;
 
 use crate::application::App;
 use crate::domain::Domain;
-use crate::files::installation::{self, Apart, Bond, Installation};
-use crate::files::{self, Files, Found, under_way};
+use crate::files::installation::{self, Installation, InstallationStatus, Mismatch};
+use crate::files::{self, FileEntry, Files, pending_files};
 use crate::rooms::Rooms;
 
-/// How old a file without an owner gets.
-const ORPHAN_LIFE: Duration = Duration::from_secs(48 * 60 * 60);
-/// How old a file gets that is not whole, or that nobody has fetched from the downloads.
-const TEMPORARY_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
+/// Maximum age of a file without an owner.
+const ORPHAN_MAX_AGE: Duration = Duration::from_secs(48 * 60 * 60);
+/// Maximum age of an incomplete file, or of a download that was not picked up.
+const TEMPORARY_MAX_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Where to look.
+/// What cleanup and repair work on.
 #[derive(Clone, Debug)]
-pub struct Grounds {
+pub struct CleanupContext {
     pub domain: Domain,
-    /// Whose files they may be.
+    /// The rooms that may own files.
     pub rooms: Rooms,
     pub files: Files,
     pub downloads: PathBuf,
@@ -43,12 +42,12 @@ pub struct Report {
     /// Files that rooms know.
     pub known: u64,
     pub deleted: Vec<(String, Duration)>,
-    /// Without an owner, and too young.
+    /// Files without an owner that are too young.
     pub kept: Vec<(String, Duration)>,
     pub errors: Vec<(String, String)>,
 }
 
-impl Grounds {
+impl CleanupContext {
     pub fn of_app(app: &App) -> Self {
         let (domain, rooms, files) = (app.domain.clone(), app.rooms.clone(), app.files.clone());
         Self { domain, rooms, files, downloads: app.data_dir.join("downloads") }
@@ -59,13 +58,13 @@ impl Grounds {
     }
 }
 
-/// The job.
+/// The hourly job.
 pub async fn hourly(app: App) -> anyhow::Result<()> {
-    let report = match clean(&Grounds::of_app(&app), app.clock.now(), false).await {
+    let report = match clean(&CleanupContext::of_app(&app), app.clock.now(), false).await {
         Ok(report) => report,
         Err(error) => {
-            let why = error.downcast::<Apart>()?;
-            installation::alarm(why);
+            let mismatch = error.downcast::<Mismatch>()?;
+            installation::log_mismatch(mismatch);
             return Ok(());
         }
     };
@@ -77,43 +76,49 @@ pub async fn hourly(app: App) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Looks at every file; removes what is old and nobody's, unless it only looks. Refuses by [`Apart`].
-pub async fn clean(grounds: &Grounds, now: Millis, is_dry_run: bool) -> anyhow::Result<Report> {
-    let installation = grounds.installation();
-    let bond = if is_dry_run { installation.look().await? } else { installation.settle().await? };
-    if let Bond::Apart(why) = bond {
-        return Err(why.into());
+/// Removes old files without an owner; a dry run only reports them. Fails with [`Mismatch`].
+pub async fn clean(context: &CleanupContext, now: Millis, is_dry_run: bool) -> anyhow::Result<Report> {
+    let installation = context.installation();
+    let status = if is_dry_run { installation.check().await? } else { installation.check_and_mark().await? };
+    if let InstallationStatus::Mismatch(mismatch) = status {
+        return Err(mismatch.into());
     }
-    // Files first: what is written after this list was made is young.
-    let found = grounds.files.all().await?;
-    let orphans = without_owner(grounds, found, now).await?;
-    let known = grounds.rooms.count_files(&grounds.domain).await?;
+    // Files first: a file that is stored after this listing is young.
+    let found = context.files.all().await?;
+    let orphans = without_owner(context, found, now).await?;
+    let known = context.rooms.count_files(&context.domain).await?;
     let mut report = Report { is_dry_run, known, ..Report::default() };
     let old: Vec<_> =
-        orphans.iter().filter(|file| age(file, now) > ORPHAN_LIFE).map(|file| file.name.clone()).collect();
-    // What was written in the very last moment before its commit is refused has an owner now.
-    let mut taken = HashSet::new();
+        orphans.iter().filter(|file| age(file, now) > ORPHAN_MAX_AGE).map(|file| file.name.clone()).collect();
+    // A commit may have given one of them an owner just before the release.
+    let mut released = HashSet::new();
     if !is_dry_run && !old.is_empty() {
-        under_way::release(&grounds.domain, old.clone()).await?;
-        taken.extend(grounds.rooms.owned_files(&grounds.domain, &old).await?);
+        pending_files::release(&context.domain, old.clone()).await?;
+        released.extend(context.rooms.owned_files(&context.domain, &old).await?);
     }
-    for file in orphans.into_iter().filter(|file| !taken.contains(&file.name)) {
+    for file in orphans.into_iter().filter(|file| !released.contains(&file.name)) {
         let name = file.name.clone();
-        report.judge(file, now, ORPHAN_LIFE, grounds.files.remove(vec![name])).await;
+        report.judge(file, now, ORPHAN_MAX_AGE, context.files.remove(vec![name])).await;
     }
-    for folder in grounds.files.incoming().into_iter().chain([grounds.downloads.clone()]) {
+    for folder in context.files.incoming().into_iter().chain([context.downloads.clone()]) {
         for file in files::list(folder.clone()).await? {
             let path = folder.join(&file.name);
-            report.judge(file, now, TEMPORARY_LIFE, files::remove(&path)).await;
+            report.judge(file, now, TEMPORARY_MAX_AGE, files::remove(&path)).await;
         }
     }
     Ok(report)
 }
 
 impl Report {
-    async fn judge(&mut self, file: Found, now: Millis, life: Duration, remove: impl Future<Output = io::Result<()>>) {
+    async fn judge(
+        &mut self,
+        file: FileEntry,
+        now: Millis,
+        max_age: Duration,
+        remove: impl Future<Output = io::Result<()>>,
+    ) {
         let age = age(&file, now);
-        if age <= life {
+        if age <= max_age {
             self.kept.push((file.name, age));
             return;
         }
@@ -131,7 +136,7 @@ impl fmt::Display for Report {
         let deleted = if self.is_dry_run { "would delete" } else { "deleted" };
         for (word, files) in [(deleted, &self.deleted), ("kept", &self.kept)] {
             for (name, age) in files {
-                writeln!(f, "{word} {name} (age {})", aged(*age))?;
+                writeln!(f, "{word} {name} (age {})", format_age(*age))?;
             }
         }
         for (name, error) in &self.errors {
@@ -142,20 +147,20 @@ impl fmt::Display for Report {
     }
 }
 
-/// What no room knows, and no commit that is young enough to come.
-async fn without_owner(grounds: &Grounds, found: Vec<Found>, now: Millis) -> Result<Vec<Found>, DbErr> {
+/// Files that no room knows and no recent registration names.
+async fn without_owner(context: &CleanupContext, found: Vec<FileEntry>, now: Millis) -> Result<Vec<FileEntry>, DbErr> {
     let names: Vec<_> = found.iter().map(|file| file.name.clone()).collect();
-    let mut owned = under_way::since(&grounds.domain, now.minus(ORPHAN_LIFE)).await?;
-    owned.extend(grounds.rooms.owned_files(&grounds.domain, &names).await?);
+    let mut owned = pending_files::since(&context.domain, now.minus(ORPHAN_MAX_AGE)).await?;
+    owned.extend(context.rooms.owned_files(&context.domain, &names).await?);
     Ok(found.into_iter().filter(|file| !owned.contains(&file.name)).collect())
 }
 
-fn age(file: &Found, now: Millis) -> Duration {
+fn age(file: &FileEntry, now: Millis) -> Duration {
     now.since(file.changed_at)
 }
 
-/// In hours, or in days where they are many.
-fn aged(age: Duration) -> String {
+/// In hours, or in days from 48 hours on.
+fn format_age(age: Duration) -> String {
     let hours = age.as_secs() / 3600;
     if hours < 48 { format!("{hours} h") } else { format!("{} days", hours / 24) }
 }

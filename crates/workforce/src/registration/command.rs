@@ -3,12 +3,12 @@
 use clap::{Args, Subcommand};
 use opora::clock::Clock;
 
-use super::cleanup::{self, Grounds};
-use super::repair::{self, Broken, Mend};
+use super::cleanup::{self, CleanupContext};
+use super::repair::{self, BrokenRegistration, RepairMode};
 use crate::config::{Storage, StorageFlags};
 use crate::domain::Domain;
 use crate::files::Files;
-use crate::files::installation::Bond;
+use crate::files::installation::InstallationStatus;
 use crate::rooms::Rooms;
 use crate::state::Consent;
 
@@ -16,10 +16,10 @@ use crate::state::Consent;
 pub struct Cleanup {
     #[command(flatten)]
     storage: StorageFlags,
-    /// Only say what would be deleted
+    /// Only list what would be deleted
     #[arg(long)]
     dry_run: bool,
-    /// Make the files this database's, whatever they were marked as; removes nothing
+    /// Assign the files to this database, whatever their mark; removes nothing
     #[arg(long, conflicts_with = "dry_run")]
     adopt: bool,
     #[command(flatten)]
@@ -29,12 +29,12 @@ pub struct Cleanup {
 #[derive(Debug, Args)]
 pub struct Repair {
     #[command(subcommand)]
-    what: What,
+    command: RepairCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
-    /// People who wait without documents; without a flag they are only listed
+enum RepairCommand {
+    /// People who wait for a decision without documents; without a flag they are only listed
     Registrations(Registrations),
 }
 
@@ -42,10 +42,10 @@ enum What {
 struct Registrations {
     #[command(flatten)]
     storage: StorageFlags,
-    /// Delete them: they may register again. Who has contracts, shifts or pay is only listed
+    /// Delete them, so that they may register again. People with contracts, shifts or pay are only listed
     #[arg(long, conflicts_with = "relink")]
     delete: bool,
-    /// Give them the files that are still there
+    /// Link them to their files that still exist
     #[arg(long)]
     relink: bool,
     #[command(flatten)]
@@ -55,36 +55,36 @@ struct Registrations {
 /// `opora cleanup`.
 pub async fn cleanup(arguments: Cleanup) -> anyhow::Result<()> {
     let storage = arguments.storage.read()?;
-    let grounds = open(&storage).await?;
+    let context = open(&storage).await?;
     let done = if arguments.adopt {
-        adopt(&grounds, &storage, arguments.consent).await
+        adopt(&context, &storage, arguments.consent).await
     } else {
-        clean(&grounds, arguments.dry_run).await
+        clean(&context, arguments.dry_run).await
     };
-    grounds.domain.close().await?;
+    context.domain.close().await?;
     done
 }
 
-async fn clean(grounds: &Grounds, is_dry_run: bool) -> anyhow::Result<()> {
-    let report = cleanup::clean(grounds, Clock::machine().now(), is_dry_run).await?;
+async fn clean(context: &CleanupContext, is_dry_run: bool) -> anyhow::Result<()> {
+    let report = cleanup::clean(context, Clock::machine().now(), is_dry_run).await?;
     println!("{report}");
     anyhow::ensure!(report.errors.is_empty(), "{} files cannot be removed", report.errors.len());
     Ok(())
 }
 
-async fn adopt(grounds: &Grounds, storage: &Storage, consent: Consent) -> anyhow::Result<()> {
-    let (installation, Storage { database, files, .. }) = (grounds.installation(), storage);
-    if installation.look().await? == Bond::Marked {
+async fn adopt(context: &CleanupContext, storage: &Storage, consent: Consent) -> anyhow::Result<()> {
+    let (installation, Storage { database, files, .. }) = (context.installation(), storage);
+    if installation.check().await? == InstallationStatus::Marked {
         println!("the files in {files} are those of {database} already");
         return Ok(());
     }
-    let there = grounds.files.all().await?;
-    let (count, known) = (there.len(), installation.known_among(&there).await?.len());
+    let stored_files = context.files.all().await?;
+    let (count, known) = (stored_files.len(), installation.known_files(&stored_files).await?.len());
     let question = format!(
         "{files} has {count} files, and {database} knows {known} of them. Make them its own? \
          What it does not know is removed once it is 48 hours old."
     );
-    consent.to(&question).await?;
+    consent.confirm(&question).await?;
     installation.adopt().await?;
     println!("the files in {files} are those of {database} now");
     Ok(())
@@ -92,44 +92,48 @@ async fn adopt(grounds: &Grounds, storage: &Storage, consent: Consent) -> anyhow
 
 /// `opora repair`.
 pub async fn repair(arguments: Repair) -> anyhow::Result<()> {
-    let What::Registrations(arguments) = arguments.what;
-    let mend = match (arguments.delete, arguments.relink) {
-        (true, _) => Mend::Delete,
-        (_, true) => Mend::Relink,
-        _ => Mend::List,
+    let RepairCommand::Registrations(arguments) = arguments.command;
+    let mode = match (arguments.delete, arguments.relink) {
+        (true, _) => RepairMode::Delete,
+        (_, true) => RepairMode::Relink,
+        _ => RepairMode::List,
     };
-    let grounds = open(&arguments.storage.read()?).await?;
-    let broken = mended(&grounds, mend, arguments.consent).await;
-    grounds.domain.close().await?;
+    let context = open(&arguments.storage.read()?).await?;
+    let broken = repair_with_consent(&context, mode, arguments.consent).await;
+    context.domain.close().await?;
     let broken = broken?;
-    tell(&broken);
+    print(&broken);
     println!("{} people wait without documents or files", broken.len());
     Ok(())
 }
 
-/// Asks before anybody is deleted, with everybody's number before it.
-async fn mended(grounds: &Grounds, mend: Mend, consent: Consent) -> anyhow::Result<Vec<Broken>> {
+/// Lists the people and asks before they are deleted.
+async fn repair_with_consent(
+    context: &CleanupContext,
+    mode: RepairMode,
+    consent: Consent,
+) -> anyhow::Result<Vec<BrokenRegistration>> {
     let now = || Clock::machine().now();
-    if mend == Mend::Delete {
-        let broken = repair::repair(grounds, Mend::List, now()).await?;
+    if mode == RepairMode::Delete {
+        let broken = repair::repair(context, RepairMode::List, now()).await?;
         if broken.is_empty() {
             return Ok(broken);
         }
-        tell(&broken);
-        let question = format!("Delete {} people with all that is theirs? This cannot be undone.", broken.len());
-        consent.to(&question).await?;
+        print(&broken);
+        let question = format!("Delete {} people with all their data? This cannot be undone.", broken.len());
+        consent.confirm(&question).await?;
     }
-    repair::repair(grounds, mend, now()).await
+    repair::repair(context, mode, now()).await
 }
 
-fn tell(broken: &[Broken]) {
+fn print(broken: &[BrokenRegistration]) {
     for one in broken {
         println!("{one}");
     }
 }
 
-async fn open(storage: &Storage) -> anyhow::Result<Grounds> {
+async fn open(storage: &Storage) -> anyhow::Result<CleanupContext> {
     let files = Files::at(&storage.files);
-    let domain = Domain::beside_existing(&storage.database).await?;
-    Ok(Grounds { domain, rooms: Rooms::all(), files, downloads: storage.data_dir.join("downloads") })
+    let domain = Domain::open_existing_for_command(&storage.database).await?;
+    Ok(CleanupContext { domain, rooms: Rooms::all(), files, downloads: storage.data_dir.join("downloads") })
 }

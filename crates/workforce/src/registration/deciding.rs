@@ -1,6 +1,6 @@
-//! Deciding in the bot: who waits, their documents, approve, or reject with a reason.
+//! Decisions in the bot: the queue, the documents, approval, and rejection with a reason.
 //!
-//! Every press checks the role anew: a button may be pressed long after it was offered.
+//! Every press checks the role again: a button may be pressed long after it was offered.
 
 use std::time::Duration;
 
@@ -11,38 +11,38 @@ use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder};
 
 use super::registrations::{self, Registrations, Verdict};
 use super::tables::document;
-use super::{Decided, DocumentKind, DocumentStatus, answers, questions};
+use super::{Decision, DocumentKind, DocumentStatus, answers, questions};
 use crate::application::App;
-use crate::domain::InTurn;
+use crate::domain::WriteInTurn;
 use crate::front;
 use crate::onboarding::Onboarding;
 use crate::person::{OWNERS, Person, Status};
 use crate::text;
 use crate::texts::Language;
 
-/// Everybody who waits.
+/// Shows the queue.
 pub const WAITING: &str = "reg:waiting";
 const APPROVE: &str = "reg:approve:";
 const REJECT: &str = "reg:reject:";
-const PAPERS: &str = "reg:papers:";
+const DOCUMENTS: &str = "reg:papers:";
 
-/// How many are shown at once; the others follow when these are decided.
-const SHOWN_MOST: u64 = 5;
-/// How much of a document's id a button carries: a later registration has another.
-const MARK: usize = 8;
-const LIFE: Duration = Duration::from_secs(15 * 60);
+/// Registrations shown at once; the others follow when these are decided.
+const MAX_SHOWN: u64 = 5;
+/// How much of a document's id a button carries. A later registration has another document.
+const MARK_LENGTH: usize = 8;
+const EXPIRY: Duration = Duration::from_secs(15 * 60);
 
-/// Rejecting takes a second step.
+/// Rejecting needs a second step, the reason.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
 #[states(dialogue = "registration_decision")]
 #[serde(tag = "at", rename_all = "snake_case")]
 pub enum Deciding {
-    Reason(ReasonWanted),
+    Reason(RejectionReason),
 }
 
-/// A person is to be rejected: the next text says why.
+/// The person to reject: the next text is the reason.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ReasonWanted {
+pub struct RejectionReason {
     telegram_id: i64,
     mark: String,
 }
@@ -61,49 +61,49 @@ pub fn dialogue() -> Dialogue<Deciding> {
         .start(button(WAITING), waiting)
         .start(button(APPROVE), approve)
         .start(button(REJECT), reject)
-        .start(button(PAPERS), papers)
+        .start(button(DOCUMENTS), show_documents)
         .ask(Deciding::REASON, ask_reason)
         .on(Deciding::REASON, text(), reason)
-        .life(LIFE)
+        .expires_after(EXPIRY)
 }
 
 impl Card<'_> {
-    /// What deciders are told when it comes in.
+    /// The message to deciders when it arrives.
     pub fn announced(&self, language: Language) -> Say {
-        let words = text!(language, "registration-new", name = self.name, id = self.id(), since = moment(self.since));
-        self.with_buttons(words, language)
+        let text = text!(language, "registration-new", name = self.name, id = self.id(), since = moment(self.since));
+        self.with_buttons(text, language)
     }
 
-    /// As it stands in the list of those who wait.
+    /// The message in the list of pending registrations.
     fn listed(&self, language: Language) -> Say {
-        let words = text!(language, "registration-waits", name = self.name, id = self.id(), since = moment(self.since));
-        self.with_buttons(words, language)
+        let text = text!(language, "registration-waits", name = self.name, id = self.id(), since = moment(self.since));
+        self.with_buttons(text, language)
     }
 
     fn id(&self) -> String {
         self.telegram_id.to_string()
     }
 
-    fn with_buttons(&self, words: String, language: Language) -> Say {
-        let mark = self.main_document_id.get(..MARK).unwrap_or(self.main_document_id);
-        let data = |deed: &str| format!("{deed}{}:{mark}", self.telegram_id);
+    fn with_buttons(&self, text: String, language: Language) -> Say {
+        let mark = self.main_document_id.get(..MARK_LENGTH).unwrap_or(self.main_document_id);
+        let data = |action: &str| format!("{action}{}:{mark}", self.telegram_id);
         let approve = Button::raw(text!(language, "registration-approve-button"), data(APPROVE));
         let reject = Button::raw(text!(language, "registration-reject-button"), data(REJECT));
-        let papers = Button::raw(text!(language, "registration-papers-button"), data(PAPERS));
-        Say::text(words).buttons([vec![papers], vec![approve, reject]])
+        let documents = Button::raw(text!(language, "registration-papers-button"), data(DOCUMENTS));
+        Say::text(text).buttons([vec![documents], vec![approve, reject]])
     }
 }
 
-/// What a person hears of a decision.
-pub fn outcome_words(language: Language, reason: Option<&str>, is_approved: bool) -> Say {
+/// The message to a person about the decision.
+pub fn decision_message(language: Language, reason: Option<&str>, is_approved: bool) -> Say {
     if is_approved {
-        let words = text!(language, "registration-approved");
-        return Say::text(words).buttons([[front::menu_button(language)]]);
+        let text = text!(language, "registration-approved");
+        return Say::text(text).buttons([[front::menu_button(language)]]);
     }
     Say::text(text!(language, "registration-rejected", reason = reason.unwrap_or("–")))
 }
 
-/// Tells somebody who comes again why it was no the last time.
+/// Tells a person who registers again why the last registration was rejected.
 pub async fn say_why_rejected(turn: &mut Turn, person: &Person) -> Result<(), BoxError> {
     let decided = Registrations::of_app(&turn.context::<App>()).last_decision(person.id).await?;
     let reason = decided.and_then(|decided| decided.reason).unwrap_or_else(|| "–".to_owned());
@@ -112,13 +112,13 @@ pub async fn say_why_rejected(turn: &mut Turn, person: &Person) -> Result<(), Bo
 }
 
 async fn waiting(turn: &mut Turn, _: Press) -> Step<Deciding> {
-    let Some(decider) = front::allowed(turn, OWNERS).await? else { return Ok(Next::Stay) };
+    let Some(decider) = front::allowed_person(turn, OWNERS).await? else { return Ok(Next::Stay) };
     let language = decider.language;
     let registrations = Registrations::of_app(&turn.context::<App>());
-    let (waiting, count) = (registrations.waiting(SHOWN_MOST).await?, registrations.count().await?);
+    let (waiting, count) = (registrations.waiting(MAX_SHOWN).await?, registrations.count().await?);
     if waiting.is_empty() {
-        let words = text!(language, "registration-nobody-waits");
-        turn.say(Say::text(words).buttons([[front::menu_button(language)]]));
+        let text = text!(language, "registration-nobody-waits");
+        turn.say(Say::text(text).buttons([[front::menu_button(language)]]));
         return Ok(Next::Stay);
     }
     for one in &waiting {
@@ -131,14 +131,14 @@ async fn waiting(turn: &mut Turn, _: Press) -> Step<Deciding> {
         };
         turn.say(card.listed(language));
     }
-    let words = text!(language, "registration-count", count = count);
-    turn.say(Say::text(words).buttons([[front::menu_button(language)]]));
+    let text = text!(language, "registration-count", count = count);
+    turn.say(Say::text(text).buttons([[front::menu_button(language)]]));
     Ok(Next::Stay)
 }
 
-/// Shows the documents, which Telegram still has.
-async fn papers(turn: &mut Turn, press: Press) -> Step<Deciding> {
-    let Some(decider) = front::allowed(turn, OWNERS).await? else { return Ok(Next::Stay) };
+/// Shows the documents from Telegram's copies.
+async fn show_documents(turn: &mut Turn, press: Press) -> Step<Deciding> {
+    let Some(decider) = front::allowed_person(turn, OWNERS).await? else { return Ok(Next::Stay) };
     let app = turn.context::<App>();
     let Some((person, _)) = chosen(&app, &press.rest).await? else { return Ok(Next::Stay) };
     let of_person = document::Entity::find().filter(document::Column::UserId.eq(person.id));
@@ -160,67 +160,67 @@ async fn papers(turn: &mut Turn, press: Press) -> Step<Deciding> {
 }
 
 async fn approve(turn: &mut Turn, press: Press) -> Step<Deciding> {
-    let Some(decider) = front::allowed(turn, OWNERS).await? else { return Ok(Next::Stay) };
+    let Some(decider) = front::allowed_person(turn, OWNERS).await? else { return Ok(Next::Stay) };
     let app = turn.context::<App>();
     let Some((person, mark)) = chosen(&app, &press.rest).await? else { return Ok(Next::Stay) };
-    if turn.refused().is_some() || person.status != Status::Pending {
-        let words = decided_already(&app, &person, decider.language).await?;
-        return turn.refuse(words);
+    if turn.refusal().is_some() || person.status != Status::Pending {
+        let text = decided_already(&app, &person, decider.language).await?;
+        return turn.refuse(text);
     }
-    let words = text!(decider.language, "registration-approved-by-you", name = person.full_name.as_str());
+    let text = text!(decider.language, "registration-approved-by-you", name = person.full_name.as_str());
     decide(turn, &decider, &person, mark, None);
-    turn.say(words);
+    turn.say(text);
     Ok(Next::Stay)
 }
 
 async fn reject(turn: &mut Turn, press: Press) -> Step<Deciding> {
-    let Some(decider) = front::allowed(turn, OWNERS).await? else { return Ok(Next::Stay) };
+    let Some(decider) = front::allowed_person(turn, OWNERS).await? else { return Ok(Next::Stay) };
     let app = turn.context::<App>();
     let Some((person, mark)) = chosen(&app, &press.rest).await? else { return Ok(Next::Stay) };
     if person.status != Status::Pending {
-        let words = decided_already(&app, &person, decider.language).await?;
-        return turn.refuse(words);
+        let text = decided_already(&app, &person, decider.language).await?;
+        return turn.refuse(text);
     }
-    Ok(Next::Go(Deciding::Reason(ReasonWanted { telegram_id: person.telegram_id, mark })))
+    Ok(Next::Go(Deciding::Reason(RejectionReason { telegram_id: person.telegram_id, mark })))
 }
 
-async fn ask_reason(turn: &mut Turn, state: ReasonWanted) -> Result<(), BoxError> {
-    let Some(decider) = front::allowed(turn, OWNERS).await? else { return Ok(()) };
+async fn ask_reason(turn: &mut Turn, state: RejectionReason) -> Result<(), BoxError> {
+    let Some(decider) = front::allowed_person(turn, OWNERS).await? else { return Ok(()) };
     let (app, language) = (turn.context::<App>(), decider.language);
     let name = app.people.by_telegram(state.telegram_id).await?.map(|person| person.full_name).unwrap_or_default();
     turn.say(text!(language, "registration-reason", name = name));
     Ok(())
 }
 
-async fn reason(turn: &mut Turn, state: ReasonWanted, text: String) -> Step<Deciding> {
-    let Some(decider) = front::allowed(turn, OWNERS).await? else { return Ok(Next::End) };
+async fn reason(turn: &mut Turn, state: RejectionReason, text: String) -> Step<Deciding> {
+    let Some(decider) = front::allowed_person(turn, OWNERS).await? else { return Ok(Next::End) };
     let app = turn.context::<App>();
     let language = decider.language;
     let Some(reason) = answers::reason(&text) else {
-        return turn.refuse(text!(language, "registration-reason-bad", most = answers::REASON_UNITS_MOST));
+        return turn.refuse(text!(language, "registration-reason-bad", most = answers::MAX_REASON_UNITS));
     };
     let Some(person) = app.people.by_telegram(state.telegram_id).await? else { return Ok(Next::End) };
-    if turn.refused().is_some() || person.status != Status::Pending {
-        let words = decided_already(&app, &person, language).await?;
-        turn.say(words);
+    if turn.refusal().is_some() || person.status != Status::Pending {
+        let text = decided_already(&app, &person, language).await?;
+        turn.say(text);
         return Ok(Next::End);
     }
-    let words = text!(language, "registration-rejected-by-you", name = person.full_name.as_str());
+    let text = text!(language, "registration-rejected-by-you", name = person.full_name.as_str());
     decide(turn, &decider, &person, state.mark, Some(reason));
-    turn.say(words);
+    turn.say(text);
     Ok(Next::End)
 }
 
 /// Writes the decision and tells the person, in one commit.
 fn decide(turn: &mut Turn, by: &Person, person: &Person, mark: String, reason: Option<String>) {
     let (at, is_approved) = (turn.now(), reason.is_none());
-    turn.say_to(person.telegram_id, registrations::told(person, reason.as_deref(), is_approved));
+    turn.say_to(person.telegram_id, decision_message(person.language, reason.as_deref(), is_approved));
     if is_approved {
-        Onboarding::offer(turn, &registrations::let_in(person));
+        Onboarding::offer(turn, &registrations::approved(person));
     }
     tracing::info!(user = person.telegram_id, by = by.id, is_approved, "registration: decided");
     for event in super::pages::events() {
-        event.after(turn);
+        event.publish_after(turn);
     }
     let verdict = Verdict { user_id: person.id, main_document_begins: mark, by: by.id, reason, is_told: true };
     turn.write(move |db| Box::pin(registrations::decide(db, verdict, at)));
@@ -229,23 +229,23 @@ fn decide(turn: &mut Turn, by: &Person, person: &Person, mark: String, reason: O
 /// Who decided, and how; or that there is nothing to decide.
 async fn decided_already(app: &App, person: &Person, language: Language) -> Result<String, BoxError> {
     let decided = Registrations::of_app(app).last_decision(person.id).await?;
-    Ok(verdict_words(decided.filter(|_| person.status != Status::Pending), language))
+    Ok(verdict_text(decided.filter(|_| person.status != Status::Pending), language))
 }
 
-/// The same for whoever knows the decision.
-pub fn verdict_words(decided: Option<Decided>, language: Language) -> String {
+/// The text about a known decision.
+pub fn verdict_text(decided: Option<Decision>, language: Language) -> String {
     match decided {
-        Some(Decided { is_approved: true, by: Some(by), .. }) => {
+        Some(Decision { is_approved: true, by: Some(by), .. }) => {
             text!(language, "registration-approved-already-toast", name = by.full_name)
         }
-        Some(Decided { is_approved: false, by: Some(by), .. }) => {
+        Some(Decision { is_approved: false, by: Some(by), .. }) => {
             text!(language, "registration-rejected-already-toast", name = by.full_name)
         }
         _ => text!(language, "registration-out-of-date-toast"),
     }
 }
 
-/// The person and the mark that a button names; none if the person is gone.
+/// The person and the mark in a button's data; none if the person is gone.
 async fn chosen(app: &App, data: &str) -> Result<Option<(Person, String)>, BoxError> {
     let Some((telegram_id, mark)) = data.split_once(':') else { return Ok(None) };
     let Ok(telegram_id) = telegram_id.parse() else { return Ok(None) };

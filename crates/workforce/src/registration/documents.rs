@@ -1,4 +1,4 @@
-//! Documents as pages and other rooms see them.
+//! Documents, for pages and other rooms.
 
 use std::str::FromStr;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::tables::document;
 
-/// What a document is.
+/// The kind of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DocumentKind {
@@ -17,7 +17,7 @@ pub enum DocumentKind {
     Selfie,
 }
 
-/// Where a document stands.
+/// The status of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DocumentStatus {
     Pending,
@@ -44,7 +44,7 @@ pub struct Document {
 impl DocumentKind {
     pub const ALL: [Self; 3] = [Self::Passport, Self::DrivingLicence, Self::Selfie];
 
-    /// Its name in the database and in buttons.
+    /// The kind's name in the database and in buttons.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Passport => "passport",
@@ -53,7 +53,7 @@ impl DocumentKind {
         }
     }
 
-    /// It says who a person is; a selfie only shows who sent it.
+    /// Whether it proves an identity; a selfie only shows who sent it.
     pub const fn is_main(self) -> bool {
         !matches!(self, Self::Selfie)
     }
@@ -62,7 +62,7 @@ impl DocumentKind {
 impl DocumentStatus {
     const ALL: [Self; 3] = [Self::Pending, Self::Approved, Self::Rejected];
 
-    /// Its name in the database.
+    /// The status's name in the database.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Pending => "pending",

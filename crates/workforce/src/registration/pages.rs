@@ -1,4 +1,4 @@
-//! The pages of registrations: who waits, deciding, and the documents, which nobody else may see.
+//! The pages of registrations: the queue, decisions, and documents, for owners only.
 
 use axum::Form;
 use axum::extract::{Path, State};
@@ -7,27 +7,27 @@ use axum::response::{IntoResponse, Redirect, Response};
 use maud::Markup;
 use serde::Deserialize;
 
-use super::{NotDecided, Registrations};
+use super::{DecisionError, Registrations};
 use crate::application::App;
 use crate::files::MediaType;
 use crate::person::{OWNERS, Person};
-use crate::web::{self, Card, Event, Oops, Owner, Routes, Section, ShownFile, Visitor};
+use crate::web::{self, Card, Event, Owner, PageError, Routes, Section, ShownFile, Visitor};
 use crate::{key, text};
 
 mod document_view;
 mod view;
 
-/// Where those are who wait.
+/// Path of the queue.
 pub const QUEUE: &str = "/registrations";
-/// What pages that show it are told of.
+/// Topic of the live parts.
 const TOPIC: &str = "registrations";
-/// The key of its place in the navigation.
+/// Text key of the navigation item.
 pub const CAPTION: &str = key!("registration-nav");
 
-/// How many are drawn at once: each has pictures, which are asked for one by one.
-const SHOWN_MOST: u64 = 20;
+/// Maximum on a page: each has pictures, which are loaded one by one.
+const MAX_SHOWN: u64 = 20;
 
-/// What a decision is on: the document that stood on the page.
+/// The document on the page, which the decision is about.
 #[derive(Debug, Deserialize)]
 struct Approval {
     #[serde(default)]
@@ -50,8 +50,8 @@ pub fn routes() -> Routes {
         .get("/documents/{id}/file", file)
 }
 
-/// What is counted on the front page.
-pub async fn count(app: &App, viewer: &Person) -> Result<Vec<Card>, Oops> {
+/// The count on the front page.
+pub async fn count(app: &App, viewer: &Person) -> Result<Vec<Card>, PageError> {
     if !viewer.may(OWNERS) {
         return Ok(Vec::new());
     }
@@ -61,22 +61,22 @@ pub async fn count(app: &App, viewer: &Person) -> Result<Vec<Card>, Oops> {
 }
 
 /// The documents of a person, or that there are none.
-pub async fn section(app: &App, viewer: &Person, person: &Person) -> Result<Vec<Section>, Oops> {
+pub async fn section(app: &App, viewer: &Person, person: &Person) -> Result<Vec<Section>, PageError> {
     if !viewer.may(OWNERS) {
         return Ok(Vec::new());
     }
-    let documents = Registrations::of_app(app).of(person.id).await?;
+    let documents = Registrations::of_app(app).documents_of(person.id).await?;
     let title = text!(viewer.language, "registration-documents");
     Ok(vec![Section { title, body: view::documents(&documents, viewer.language) }])
 }
 
-/// What changes on open pages when somebody comes or is decided on.
+/// Events for open pages when a registration arrives or is decided.
 pub fn events() -> [Event; 2] {
     [Event::to_roles(TOPIC, OWNERS), Event::to_roles("people", OWNERS)]
 }
 
 /// `GET /registrations`.
-async fn show(State(app): State<App>, Owner(visitor): Owner) -> Result<Response, Oops> {
+async fn show(State(app): State<App>, Owner(visitor): Owner) -> Result<Response, PageError> {
     queue(&app, &visitor, StatusCode::OK, None).await
 }
 
@@ -86,7 +86,7 @@ async fn approve(
     Owner(visitor): Owner,
     Path(id): Path<i64>,
     Form(Approval { mark }): Form<Approval>,
-) -> Result<Response, Oops> {
+) -> Result<Response, PageError> {
     let decided = Registrations::of_app(&app).approve(visitor.person.id, id, &mark).await;
     answer(&app, &visitor, id, decided).await
 }
@@ -97,12 +97,17 @@ async fn reject(
     Owner(visitor): Owner,
     Path(id): Path<i64>,
     Form(Rejection { mark, reason }): Form<Rejection>,
-) -> Result<Response, Oops> {
+) -> Result<Response, PageError> {
     let decided = Registrations::of_app(&app).reject(visitor.person.id, id, &mark, &reason).await;
     answer(&app, &visitor, id, decided).await
 }
 
-async fn answer(app: &App, visitor: &Visitor, id: i64, decided: Result<(), NotDecided>) -> Result<Response, Oops> {
+async fn answer(
+    app: &App,
+    visitor: &Visitor,
+    id: i64,
+    decided: Result<(), DecisionError>,
+) -> Result<Response, PageError> {
     let language = visitor.language();
     let (status, notice) = match decided {
         Ok(()) => {
@@ -112,38 +117,39 @@ async fn answer(app: &App, visitor: &Visitor, id: i64, decided: Result<(), NotDe
             app.events.publish(Event::to_roles(format!("person:{id}"), OWNERS));
             return Ok(Redirect::to(QUEUE).into_response());
         }
-        Err(NotDecided::NotWaiting(decided)) => {
-            (StatusCode::CONFLICT, super::deciding::verdict_words(decided, language))
+        Err(DecisionError::NotWaiting(decided)) => {
+            (StatusCode::CONFLICT, super::deciding::verdict_text(decided, language))
         }
-        Err(NotDecided::Changed) => (StatusCode::CONFLICT, text!(language, "registration-changed")),
-        Err(NotDecided::BadReason) => {
-            let most = super::answers::REASON_UNITS_MOST;
-            (StatusCode::UNPROCESSABLE_ENTITY, text!(language, "registration-reason-bad", most = most))
+        Err(DecisionError::Changed) => (StatusCode::CONFLICT, text!(language, "registration-changed")),
+        Err(DecisionError::BadReason) => {
+            let max_units = super::answers::MAX_REASON_UNITS;
+            (StatusCode::UNPROCESSABLE_ENTITY, text!(language, "registration-reason-bad", most = max_units))
         }
-        Err(NotDecided::NotAllowed) => return Err(Oops::Forbidden),
-        Err(NotDecided::Failed(error)) => return Err(error.into()),
+        Err(DecisionError::NotAllowed) => return Err(PageError::Forbidden),
+        Err(DecisionError::Failed(error)) => return Err(error.into()),
     };
     queue(app, visitor, status, Some(&notice)).await
 }
 
-async fn queue(app: &App, visitor: &Visitor, status: StatusCode, notice: Option<&str>) -> Result<Response, Oops> {
+async fn queue(app: &App, visitor: &Visitor, status: StatusCode, notice: Option<&str>) -> Result<Response, PageError> {
     let registrations = Registrations::of_app(app);
-    let (waiting, count) = tokio::try_join!(registrations.waiting(SHOWN_MOST), registrations.count())?;
+    let (waiting, count) = tokio::try_join!(registrations.waiting(MAX_SHOWN), registrations.count())?;
     Ok((status, view::queue(visitor, &waiting, count, notice)).into_response())
 }
 
-/// `GET /documents/<id>`: a document with what is known of it.
-async fn document(State(app): State<App>, Owner(visitor): Owner, Path(id): Path<String>) -> Result<Markup, Oops> {
+/// `GET /documents/<id>`: a document with its facts.
+async fn document(State(app): State<App>, Owner(visitor): Owner, Path(id): Path<String>) -> Result<Markup, PageError> {
     let registrations = Registrations::of_app(&app);
-    let document = registrations.document(&id).await?.ok_or(Oops::NotFound)?;
-    let person = app.people.by_id(document.user_id).await?.ok_or(Oops::NotFound)?;
-    let others = registrations.of(person.id).await?.into_iter().filter(|other| other.id != document.id).collect();
-    Ok(document_view::page(&visitor, &document_view::Shown { document, person, others }))
+    let document = registrations.document(&id).await?.ok_or(PageError::NotFound)?;
+    let person = app.people.by_id(document.user_id).await?.ok_or(PageError::NotFound)?;
+    let others =
+        registrations.documents_of(person.id).await?.into_iter().filter(|other| other.id != document.id).collect();
+    Ok(document_view::page(&visitor, &document_view::DocumentPage { document, person, others }))
 }
 
-/// `GET /documents/<id>/file`: the file itself. It is kept by no browser and no proxy.
-async fn file(State(app): State<App>, Owner(visitor): Owner, Path(id): Path<String>) -> Result<Response, Oops> {
-    let document = Registrations::of_app(&app).document(&id).await?.ok_or(Oops::NotFound)?;
+/// `GET /documents/<id>/file`: the file itself. No browser and no proxy caches it.
+async fn file(State(app): State<App>, Owner(visitor): Owner, Path(id): Path<String>) -> Result<Response, PageError> {
+    let document = Registrations::of_app(&app).document(&id).await?.ok_or(PageError::NotFound)?;
     let media_type = MediaType::of_name(&document.media_type);
     web::file(&visitor, ShownFile { name: document.id, media_type, size_bytes: document.size_bytes }, None).await
 }

@@ -1,19 +1,19 @@
-//! What a newcomer is asked, and what becomes of the answers.
+//! The questions of a registration, and the handlers of their answers.
 
 use opora::prelude::*;
 
 use super::answers::{self, BadName};
-use super::saving::LARGEST_BYTES;
-use super::states::{self, BACK, GO_ON, KIND, LANGUAGE, Registration, SKIP, START_OVER, onward, speaks};
+use super::saving::MAX_FILE_BYTES;
+use super::states::{self, BACK, GO_ON, KIND, LANGUAGE, Registration, SKIP, START_OVER, language_of, next_state};
 use super::{DocumentKind, Draft, Picture};
 use crate::application::App;
 use crate::rooms::Room;
 use crate::texts::Language;
 use crate::{key, text};
 
-type Asked = Result<(), BoxError>;
+type AskResult = Result<(), BoxError>;
 
-/// Captions that somebody may press or type where a name is asked for.
+/// Captions of buttons that may be typed in place of a name.
 const CAPTIONS: [&str; 5] = [
     key!("main-menu-button"),
     key!("cancel-button"),
@@ -22,44 +22,45 @@ const CAPTIONS: [&str; 5] = [
     key!("registration-skip-button"),
 ];
 
-pub async fn ask_language(turn: &mut Turn, draft: Draft) -> Asked {
+pub async fn ask_language(turn: &mut Turn, draft: Draft) -> AskResult {
     let buttons = Language::ALL.map(|language| [Button::new(language.name(), format!("{LANGUAGE}{language}"))]);
-    turn.say(Say::text(text!(speaks(turn, &draft), "registration-language")).buttons(buttons));
+    turn.say(Say::text(text!(language_of(turn, &draft), "registration-language")).buttons(buttons));
     Ok(())
 }
 
 pub async fn language(turn: &mut Turn, draft: Draft, press: Press) -> Step<Registration> {
-    let Ok(language) = press.rest.parse::<Language>() else { return Ok(Next::Again) };
-    turn.speak(language.code());
+    let Ok(language) = press.rest.parse::<Language>() else { return Ok(Next::AskAgain) };
+    turn.set_language(language.code());
     advance(turn, "language", Draft { language: Some(language), ..draft })
 }
 
-pub async fn ask_resume(turn: &mut Turn, draft: Draft) -> Asked {
-    let language = speaks(turn, &draft);
-    let words = text!(language, "registration-resume", done = draft.steps_done(), all = super::draft::Step::ALL.len());
+pub async fn ask_resume(turn: &mut Turn, draft: Draft) -> AskResult {
+    let language = language_of(turn, &draft);
+    let text =
+        text!(language, "registration-resume", done = draft.steps_done(), all = super::draft::DraftStep::ALL.len());
     let go_on = Button::new(text!(language, "registration-continue-button"), GO_ON);
     let over = Button::new(text!(language, "registration-over-button"), START_OVER);
-    turn.say(Say::text(words).buttons([[go_on], [over]]));
+    turn.say(Say::text(text).buttons([[go_on], [over]]));
     Ok(())
 }
 
 pub async fn go_on(_: &mut Turn, draft: Draft, _: Press) -> Step<Registration> {
-    Ok(Next::Go(onward(draft)))
+    Ok(Next::Go(next_state(draft)))
 }
 
 pub async fn start_over(turn: &mut Turn, draft: Draft, _: Press) -> Step<Registration> {
-    tracing::info!(user = turn.key().user, "registration: the person starts over");
+    tracing::info!(user = turn.key().user, "registration: started over");
     Ok(Next::Go(Registration::Language { draft: Draft { username: draft.username, ..Draft::default() } }))
 }
 
-pub async fn ask_name(turn: &mut Turn, draft: Draft) -> Asked {
-    let language = speaks(turn, &draft);
+pub async fn ask_name(turn: &mut Turn, draft: Draft) -> AskResult {
+    let language = language_of(turn, &draft);
     turn.say(Say::text(text!(language, "registration-name")).buttons([[back_button(language)]]));
     Ok(())
 }
 
 pub async fn name(turn: &mut Turn, draft: Draft, text: String) -> Step<Registration> {
-    let language = speaks(turn, &draft);
+    let language = language_of(turn, &draft);
     if is_caption(&turn.context::<App>(), &text) {
         return turn.refuse(text!(language, "registration-name-is-a-button"));
     }
@@ -70,8 +71,8 @@ pub async fn name(turn: &mut Turn, draft: Draft, text: String) -> Step<Registrat
     }
 }
 
-pub async fn ask_phone(turn: &mut Turn, draft: Draft) -> Asked {
-    let language = speaks(turn, &draft);
+pub async fn ask_phone(turn: &mut Turn, draft: Draft) -> AskResult {
+    let language = language_of(turn, &draft);
     let share = Button::contact(text!(language, "registration-share-button"));
     let back = Button::text(text!(language, "registration-back-button"));
     let keyboard = Keyboard::new([[share], [back]]).one_time();
@@ -80,7 +81,7 @@ pub async fn ask_phone(turn: &mut Turn, draft: Draft) -> Asked {
 }
 
 pub async fn contact(turn: &mut Turn, draft: Draft, contact: Contact) -> Step<Registration> {
-    let language = speaks(turn, &draft);
+    let language = language_of(turn, &draft);
     if !contact.own {
         return turn.refuse(text!(language, "registration-phone-of-another"));
     }
@@ -91,7 +92,7 @@ pub async fn contact(turn: &mut Turn, draft: Draft, contact: Contact) -> Step<Re
 }
 
 pub async fn phone(turn: &mut Turn, draft: Draft, text: String) -> Step<Registration> {
-    let language = speaks(turn, &draft);
+    let language = language_of(turn, &draft);
     if text.trim() == text!(language, "registration-back-button") {
         turn.say(Say::text(text!(language, "registration-back-said")).remove_keyboard());
         return Ok(states::go_back(Registration::Phone { draft }));
@@ -103,14 +104,14 @@ pub async fn phone(turn: &mut Turn, draft: Draft, text: String) -> Step<Registra
 }
 
 fn take_phone(turn: &mut Turn, draft: Draft, phone: String) -> Step<Registration> {
-    // The keyboard goes only with a message, and the next question brings buttons of its own.
-    let words = text!(speaks(turn, &draft), "registration-phone-taken", phone = phone.as_str());
-    turn.say(Say::text(words).remove_keyboard());
+    // Only a message removes the keyboard, and the next question has its own buttons.
+    let text = text!(language_of(turn, &draft), "registration-phone-taken", phone = phone.as_str());
+    turn.say(Say::text(text).remove_keyboard());
     advance(turn, "phone", Draft { phone: Some(phone), ..draft })
 }
 
-pub async fn ask_email(turn: &mut Turn, draft: Draft) -> Asked {
-    let language = speaks(turn, &draft);
+pub async fn ask_email(turn: &mut Turn, draft: Draft) -> AskResult {
+    let language = language_of(turn, &draft);
     let skip = Button::new(text!(language, "registration-skip-button"), SKIP);
     turn.say(Say::text(text!(language, "registration-email")).buttons([[skip], [back_button(language)]]));
     Ok(())
@@ -120,8 +121,8 @@ pub async fn email(turn: &mut Turn, draft: Draft, text: String) -> Step<Registra
     match answers::email(&text) {
         Some(email) => advance(turn, "email", Draft { email: Some(email), is_email_answered: true, ..draft }),
         None => {
-            let words = text!(speaks(turn, &draft), "registration-email-not-understood");
-            turn.refuse(words)
+            let text = text!(language_of(turn, &draft), "registration-email-not-understood");
+            turn.refuse(text)
         }
     }
 }
@@ -130,8 +131,8 @@ pub async fn skip_email(turn: &mut Turn, draft: Draft, _: Press) -> Step<Registr
     advance(turn, "email", Draft { email: None, is_email_answered: true, ..draft })
 }
 
-pub async fn ask_kind(turn: &mut Turn, draft: Draft) -> Asked {
-    let language = speaks(turn, &draft);
+pub async fn ask_kind(turn: &mut Turn, draft: Draft) -> AskResult {
+    let language = language_of(turn, &draft);
     let main = DocumentKind::ALL.into_iter().filter(|kind| kind.is_main());
     let kinds = main.map(|kind| [Button::new(kind_name(kind, language), format!("{KIND}{}", kind.name()))]);
     let buttons = kinds.chain([[back_button(language)]]);
@@ -141,75 +142,75 @@ pub async fn ask_kind(turn: &mut Turn, draft: Draft) -> Asked {
 
 pub async fn kind(turn: &mut Turn, draft: Draft, press: Press) -> Step<Registration> {
     let Some(kind) = press.rest.parse().ok().filter(|kind: &DocumentKind| kind.is_main()) else {
-        return Ok(Next::Again);
+        return Ok(Next::AskAgain);
     };
-    // A picture of another kind of document is none of this one.
+    // The picture of another kind of document does not count.
     let document = draft.document.clone().filter(|_| draft.kind == Some(kind));
     advance(turn, "document kind", Draft { kind: Some(kind), document, ..draft })
 }
 
-pub async fn ask_document(turn: &mut Turn, draft: Draft) -> Asked {
-    let language = speaks(turn, &draft);
-    let words = match draft.kind {
+pub async fn ask_document(turn: &mut Turn, draft: Draft) -> AskResult {
+    let language = language_of(turn, &draft);
+    let text = match draft.kind {
         Some(DocumentKind::DrivingLicence) => text!(language, "registration-send-licence"),
         _ => text!(language, "registration-send-passport"),
     };
-    turn.say(Say::text(words).buttons([[back_button(language)]]));
+    turn.say(Say::text(text).buttons([[back_button(language)]]));
     Ok(())
 }
 
 pub async fn document(turn: &mut Turn, draft: Draft, image: Image) -> Step<Registration> {
-    if let Some(words) = too_large(turn, &draft, &image) {
-        return turn.refuse(words);
+    if let Some(text) = too_large(turn, &draft, &image) {
+        return turn.refuse(text);
     }
     let document = picture(image);
-    // There is a selfie already where somebody has gone back.
+    // There is a selfie already if the person went back.
     if draft.selfie.as_ref().is_some_and(|selfie| selfie.unique_id == document.unique_id) {
-        let words = text!(speaks(turn, &draft), "registration-same-as-selfie");
-        return turn.refuse(words);
+        let text = text!(language_of(turn, &draft), "registration-same-as-selfie");
+        return turn.refuse(text);
     }
     advance(turn, "document", Draft { document: Some(document), ..draft })
 }
 
-pub async fn ask_selfie(turn: &mut Turn, draft: Draft) -> Asked {
-    let language = speaks(turn, &draft);
+pub async fn ask_selfie(turn: &mut Turn, draft: Draft) -> AskResult {
+    let language = language_of(turn, &draft);
     turn.say(Say::text(text!(language, "registration-send-selfie")).buttons([[back_button(language)]]));
     Ok(())
 }
 
 pub async fn selfie(turn: &mut Turn, draft: Draft, image: Image) -> Step<Registration> {
-    if let Some(words) = too_large(turn, &draft, &image) {
-        return turn.refuse(words);
+    if let Some(text) = too_large(turn, &draft, &image) {
+        return turn.refuse(text);
     }
     let selfie = picture(image);
     if draft.document.as_ref().is_some_and(|document| document.unique_id == selfie.unique_id) {
-        let words = text!(speaks(turn, &draft), "registration-same-picture");
-        return turn.refuse(words);
+        let text = text!(language_of(turn, &draft), "registration-same-picture");
+        return turn.refuse(text);
     }
     advance(turn, "selfie", Draft { selfie: Some(selfie), ..draft })
 }
 
-/// Whatever does not fit: says what would, and asks again.
+/// Any other input: says what is expected, and asks again.
 pub async fn otherwise(turn: &mut Turn, state: Registration, _: Input) -> Step<Registration> {
     let language = match &state {
         Registration::Saving { draft, .. } => {
-            let words = text!(speaks(turn, draft), "registration-still-saving");
-            return turn.refuse(words);
+            let text = text!(language_of(turn, draft), "registration-still-saving");
+            return turn.refuse(text);
         }
-        other => speaks(turn, &other.clone().into_draft()),
+        other => language_of(turn, &other.clone().into_draft()),
     };
-    let words = match state {
+    let text = match state {
         Registration::Document { .. } | Registration::Selfie { .. } => text!(language, "registration-not-a-picture"),
         Registration::Name { .. } | Registration::Phone { .. } | Registration::Email { .. } => {
             text!(language, "registration-text-wanted")
         }
         _ => text!(language, "registration-button-wanted"),
     };
-    turn.say(words);
-    Ok(Next::Again)
+    turn.say(text);
+    Ok(Next::AskAgain)
 }
 
-/// What people call a kind of document.
+/// The name of a kind of document, for people.
 pub fn kind_name(kind: DocumentKind, language: Language) -> String {
     language.text(match kind {
         DocumentKind::Passport => key!("registration-passport-button"),
@@ -223,8 +224,8 @@ pub fn back_button(language: Language) -> Button {
 }
 
 fn advance(turn: &mut Turn, step: &str, draft: Draft) -> Step<Registration> {
-    tracing::info!(user = turn.key().user, step, "registration: a step is done");
-    Ok(Next::Go(onward(draft)))
+    tracing::info!(user = turn.key().user, step, "registration: step done");
+    Ok(Next::Go(next_state(draft)))
 }
 
 fn is_caption(app: &App, text: &str) -> bool {
@@ -234,8 +235,8 @@ fn is_caption(app: &App, text: &str) -> bool {
 }
 
 fn too_large(turn: &Turn, draft: &Draft, image: &Image) -> Option<String> {
-    let is_too_large = image.size().is_some_and(|size| size > LARGEST_BYTES);
-    is_too_large.then(|| text!(speaks(turn, draft), "registration-too-large", most = LARGEST_BYTES / 1_000_000))
+    let is_too_large = image.size().is_some_and(|size| size > MAX_FILE_BYTES);
+    is_too_large.then(|| text!(language_of(turn, draft), "registration-too-large", most = MAX_FILE_BYTES / 1_000_000))
 }
 
 fn picture(image: Image) -> Picture {

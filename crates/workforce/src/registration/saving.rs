@@ -1,7 +1,7 @@
-//! The one step that makes a person of a draft: fetch, keep, commit.
+//! The last step of a registration: download the files, store them, commit.
 //!
-//! Files come first and are durable before anything is written; then one commit writes the person, the documents and the
-//! role, and ends the dialogue. On any failure the files go and the draft stays.
+//! The files are durable before anything is written. Then one commit writes the person, the documents and the role, and
+//! ends the dialogue. On any failure the files are removed and the draft stays.
 
 use opora::effects::Downloaded;
 use opora::prelude::*;
@@ -10,92 +10,97 @@ use sea_orm::{ActiveModelTrait, ColumnTrait, EntityTrait, QueryFilter, Set};
 use opora::clock::Millis;
 use opora::store::WriteError;
 
-use super::keeping::{DISCARD, Discard, KEEP, Kept, KeptPaper, discard_now};
+use super::file_effects::{DISCARD, Discard, STORE, StoreOutcome, StoredDocument, discard_now};
 use super::questions::back_button;
-use super::states::{AGAIN, CANCEL, Paper, Registration, onward, speaks};
+use super::states::{AGAIN, CANCEL, DocumentFile, Registration, language_of, next_state};
 use super::tables::document;
 use super::{DocumentKind, Draft, deciding};
 use crate::application::App;
-use crate::domain::{InTurn, Writing};
-use crate::files::{generated_name, under_way};
+use crate::domain::{Transaction, WriteInTurn};
+use crate::files::{generated_name, pending_files};
 use crate::people::{self, Enrolment};
 use crate::person::OWNERS;
 use crate::{front, text};
 
-/// The largest picture.
-pub const LARGEST_BYTES: u64 = 10_000_000;
-/// How many people are told of a registration, at most.
-const TOLD_MOST: usize = 50;
+/// Maximum size of a picture.
+pub const MAX_FILE_BYTES: u64 = 10_000_000;
+/// Maximum number of people who are told about a registration.
+const MAX_NOTIFIED: usize = 50;
 
-/// A document and a selfie.
-const PAPERS: usize = 2;
+/// Number of files: a document and a selfie.
+const FILES: usize = 2;
 
-/// Asks for both files; whichever way it comes here, it begins anew.
-pub async fn begin(turn: &mut Turn, draft: Draft, _: Vec<Paper>) -> Result<(), BoxError> {
-    turn.say(text!(speaks(turn, &draft), "registration-saving"));
+/// Starts both downloads; every entry into this state starts over.
+pub async fn begin(turn: &mut Turn, draft: Draft, _: Vec<DocumentFile>) -> Result<(), BoxError> {
+    turn.say(text!(language_of(turn, &draft), "registration-saving"));
     for picture in [draft.document, draft.selfie].into_iter().flatten() {
-        turn.download(picture.file_id, LARGEST_BYTES);
+        turn.download(picture.file_id, MAX_FILE_BYTES);
     }
-    tracing::info!(user = turn.key().user, "registration: all is there; its files are being fetched");
+    tracing::info!(user = turn.key().user, "registration: draft complete; downloading its files");
     Ok(())
 }
 
-/// A file has come, or will not.
-pub async fn fetched(turn: &mut Turn, draft: Draft, papers: Vec<Paper>, outcome: Outcome) -> Step<Registration> {
+/// A download has ended.
+pub async fn downloaded(
+    turn: &mut Turn,
+    draft: Draft,
+    files: Vec<DocumentFile>,
+    outcome: Outcome,
+) -> Step<Registration> {
     let user = turn.key().user;
-    let Ok(file) = outcome.read::<Downloaded>() else {
-        tracing::warn!(user, "registration: a file could not be fetched");
-        return Ok(not_saved(turn, draft, &papers));
+    let Ok(file) = outcome.result::<Downloaded>() else {
+        tracing::warn!(user, "registration: a download failed");
+        return Ok(not_saved(turn, draft, &files));
     };
-    let Some(kind) = slot(&draft, &papers, &file.file_id) else {
-        // It was asked for twice, and has come before.
+    let Some(kind) = missing_kind(&draft, &files, &file.file_id) else {
+        // Requested twice, and arrived before.
         turn.effect_without_outcome(DISCARD, &Discard { ids: Vec::new(), paths: vec![file.path] });
         return Ok(Next::Stay);
     };
-    tracing::info!(user, kind = kind.name(), bytes = file.bytes, "registration: a file is fetched");
-    let mut papers = papers;
-    papers.push(Paper { id: generated_name()?, kind, path: file.path });
-    if papers.len() == PAPERS {
-        turn.effect(KEEP, &papers);
+    tracing::info!(user, kind = kind.name(), bytes = file.bytes, "registration: file downloaded");
+    let mut files = files;
+    files.push(DocumentFile { id: generated_name()?, kind, path: file.path });
+    if files.len() == FILES {
+        turn.effect(STORE, &files);
     }
-    Ok(Next::Keep(Registration::Saving { draft, papers }))
+    Ok(Next::StayWith(Registration::Saving { draft, files }))
 }
 
-/// What a file is for: the first of its places that is still empty.
-fn slot(draft: &Draft, papers: &[Paper], file_id: &str) -> Option<DocumentKind> {
-    let slots = [(&draft.document, draft.kind), (&draft.selfie, Some(DocumentKind::Selfie))];
-    let fitting = slots.into_iter().filter(|(picture, _)| picture.as_ref().is_some_and(|one| one.file_id == file_id));
-    fitting.filter_map(|(_, kind)| kind).find(|kind| papers.iter().all(|paper| paper.kind != *kind))
+/// The kind of document that a file is for: the first matching one that is still missing.
+fn missing_kind(draft: &Draft, files: &[DocumentFile], file_id: &str) -> Option<DocumentKind> {
+    let wanted = [(&draft.document, draft.kind), (&draft.selfie, Some(DocumentKind::Selfie))];
+    let fitting = wanted.into_iter().filter(|(picture, _)| picture.as_ref().is_some_and(|one| one.file_id == file_id));
+    fitting.filter_map(|(_, kind)| kind).find(|kind| files.iter().all(|file| file.kind != *kind))
 }
 
-/// Both files are in their place, or could not be put there.
-pub async fn kept(turn: &mut Turn, draft: Draft, papers: Vec<Paper>, outcome: Outcome) -> Step<Registration> {
+/// The effect that stores both files has ended.
+pub async fn stored(turn: &mut Turn, draft: Draft, files: Vec<DocumentFile>, outcome: Outcome) -> Step<Registration> {
     let user = turn.key().user;
-    if let Some(refusal) = turn.refused() {
-        let is_gone = refusal.0 == under_way::GONE;
+    if let Some(refusal) = turn.refusal() {
+        let is_gone = refusal.0 == pending_files::GONE;
         tracing::warn!(user, is_gone, "registration: the commit was refused");
-        return Ok(if is_gone { not_saved(turn, draft, &papers) } else { known_already(turn, &draft, &papers) });
+        return Ok(if is_gone { not_saved(turn, draft, &files) } else { known_already(turn, &draft, &files) });
     }
-    match outcome.read::<Kept>() {
-        Ok(Kept::Stored { documents }) => commit(turn, draft, documents).await,
-        Ok(Kept::NotAnImage { kind }) => Ok(not_an_image(turn, draft, kind, &papers)),
-        Err(_) => Ok(not_saved(turn, draft, &papers)),
+    match outcome.result::<StoreOutcome>() {
+        Ok(StoreOutcome::Stored { documents }) => commit(turn, draft, documents).await,
+        Ok(StoreOutcome::NotAnImage { kind }) => Ok(not_an_image(turn, draft, kind, &files)),
+        Err(_) => Ok(not_saved(turn, draft, &files)),
     }
 }
 
-/// Writes everything, and tells everybody who is to know.
-async fn commit(turn: &mut Turn, draft: Draft, documents: Vec<KeptPaper>) -> Step<Registration> {
+/// Writes everything, and tells the deciders.
+async fn commit(turn: &mut Turn, draft: Draft, documents: Vec<StoredDocument>) -> Step<Registration> {
     let (app, at, user) = (turn.context::<App>(), turn.now(), turn.key().user);
-    let language = speaks(turn, &draft);
+    let language = language_of(turn, &draft);
     let id_of = |wanted: fn(DocumentKind) -> bool| {
         documents.iter().find(|document| wanted(document.kind)).map(|document| document.id.clone())
     };
     let ids = (id_of(DocumentKind::is_main), id_of(|kind| !kind.is_main()));
     let (Some(name), Some(phone), (Some(main_document_id), Some(selfie_id))) = (draft.name, draft.phone, ids) else {
-        return Err("a registration was to be written that is not complete".into());
+        return Err("the registration to be written is incomplete".into());
     };
     let deciders = app.people.with_any(OWNERS).await?;
-    for decider in deciders.iter().take(TOLD_MOST) {
+    for decider in deciders.iter().take(MAX_NOTIFIED) {
         let card = deciding::Card { telegram_id: user, name: &name, since: at, main_document_id: &main_document_id };
         turn.say_to(decider.telegram_id, card.announced(decider.language));
     }
@@ -110,30 +115,30 @@ async fn commit(turn: &mut Turn, draft: Draft, documents: Vec<KeptPaper>) -> Ste
         selfie_id,
     };
     let pictures = [draft.document, draft.selfie];
-    let rows: Vec<_> = documents.into_iter().map(|paper| row(paper, &pictures, at)).collect();
+    let rows: Vec<_> = documents.into_iter().map(|document| row(document, &pictures, at)).collect();
     tracing::info!(
         user,
         documents = rows.len(),
-        told = deciders.len(),
-        "registration: person and documents are written"
+        notified = deciders.len(),
+        "registration: person and documents written"
     );
     turn.write(move |db| Box::pin(write(db, enrolment, rows, at)));
     for event in super::pages::events() {
-        event.after(turn);
+        event.publish_after(turn);
     }
     turn.say(text!(language, "registration-done"));
     Ok(Next::End)
 }
 
-fn row(paper: KeptPaper, pictures: &[Option<super::Picture>; 2], at: Millis) -> document::ActiveModel {
-    let picture = pictures[usize::from(!paper.kind.is_main())].as_ref();
+fn row(document: StoredDocument, pictures: &[Option<super::Picture>; 2], at: Millis) -> document::ActiveModel {
+    let picture = pictures[usize::from(!document.kind.is_main())].as_ref();
     document::ActiveModel {
-        id: Set(paper.id),
+        id: Set(document.id),
         user_id: Set(None),
-        kind: Set(paper.kind.name().to_owned()),
-        media_type: Set(paper.media_type),
-        size_bytes: Set(paper.size_bytes),
-        sha256: Set(paper.sha256),
+        kind: Set(document.kind.name().to_owned()),
+        media_type: Set(document.media_type),
+        size_bytes: Set(document.size_bytes),
+        sha256: Set(document.sha256),
         status: Set("pending".to_owned()),
         reason: Set(None),
         telegram_file: Set(picture.map(|picture| picture.file_id.clone())),
@@ -142,15 +147,15 @@ fn row(paper: KeptPaper, pictures: &[Option<super::Picture>; 2], at: Millis) -> 
     }
 }
 
-/// Documents first, then the person who names them, then their owner: see the tables.
+/// Documents first, then the person who refers to them, then their owner: the tables require this order.
 async fn write(
-    db: &Writing<'_, '_>,
+    db: &Transaction<'_, '_>,
     enrolment: Enrolment,
     rows: Vec<document::ActiveModel>,
     at: Millis,
 ) -> Result<(), WriteError> {
     let ids = [enrolment.main_document_id.clone(), enrolment.selfie_id.clone()];
-    under_way::take(db, &ids).await?;
+    pending_files::claim(db, &ids).await?;
     for row in rows {
         row.insert(db).await?;
     }
@@ -163,19 +168,19 @@ async fn write(
     Ok(())
 }
 
-/// Somebody has made the person known meanwhile.
-fn known_already(turn: &mut Turn, draft: &Draft, papers: &[Paper]) -> Next<Registration> {
-    turn.effect_without_outcome(DISCARD, &Discard::of(papers));
-    let language = speaks(turn, draft);
+/// The person was added in another way meanwhile.
+fn known_already(turn: &mut Turn, draft: &Draft, files: &[DocumentFile]) -> Next<Registration> {
+    turn.effect_without_outcome(DISCARD, &Discard::new(files));
+    let language = language_of(turn, draft);
     turn.say(Say::text(text!(language, "registration-known-already")).buttons([[front::menu_button(language)]]));
     Next::End
 }
 
-/// The picture of one document has to be sent anew; the other one is good.
-fn not_an_image(turn: &mut Turn, draft: Draft, kind: DocumentKind, papers: &[Paper]) -> Next<Registration> {
-    let language = speaks(turn, &draft);
+/// One picture has to be sent again; the other one stays.
+fn not_an_image(turn: &mut Turn, draft: Draft, kind: DocumentKind, files: &[DocumentFile]) -> Next<Registration> {
+    let language = language_of(turn, &draft);
     tracing::info!(user = turn.key().user, kind = kind.name(), "registration: a file is not an image");
-    turn.effect_without_outcome(DISCARD, &Discard::of(papers));
+    turn.effect_without_outcome(DISCARD, &Discard::new(files));
     turn.say(match kind {
         DocumentKind::Passport => text!(language, "registration-passport-not-an-image"),
         DocumentKind::DrivingLicence => text!(language, "registration-licence-not-an-image"),
@@ -184,57 +189,57 @@ fn not_an_image(turn: &mut Turn, draft: Draft, kind: DocumentKind, papers: &[Pap
     let mut draft = draft;
     let picture = if kind.is_main() { &mut draft.document } else { &mut draft.selfie };
     *picture = None;
-    Next::Go(onward(draft))
+    Next::Go(next_state(draft))
 }
 
-/// Nothing remains but the draft.
-fn not_saved(turn: &mut Turn, draft: Draft, papers: &[Paper]) -> Next<Registration> {
-    if !papers.is_empty() {
-        turn.effect_without_outcome(DISCARD, &Discard::of(papers));
+/// Only the draft remains.
+fn not_saved(turn: &mut Turn, draft: Draft, files: &[DocumentFile]) -> Next<Registration> {
+    if !files.is_empty() {
+        turn.effect_without_outcome(DISCARD, &Discard::new(files));
     }
-    tracing::warn!(user = turn.key().user, "registration: it was not saved; the draft is kept");
+    tracing::warn!(user = turn.key().user, "registration: not saved; the draft is kept");
     Next::Go(Registration::NotSaved { draft })
 }
 
 pub async fn ask_again(turn: &mut Turn, draft: Draft) -> Result<(), BoxError> {
-    let language = speaks(turn, &draft);
-    let again = Button::new(text!(language, "try-again-button"), AGAIN);
+    let language = language_of(turn, &draft);
+    let try_again = Button::new(text!(language, "try-again-button"), AGAIN);
     let cancel = Button::new(text!(language, "cancel-button"), CANCEL);
-    let words = text!(language, "registration-not-saved");
-    turn.say(Say::text(words).buttons([vec![again, cancel], vec![back_button(language)]]));
+    let text = text!(language, "registration-not-saved");
+    turn.say(Say::text(text).buttons([vec![try_again, cancel], vec![back_button(language)]]));
     Ok(())
 }
 
 pub async fn again(_: &mut Turn, draft: Draft, _: Press) -> Step<Registration> {
-    Ok(Next::Go(onward(draft)))
+    Ok(Next::Go(next_state(draft)))
 }
 
 pub async fn cancel(turn: &mut Turn, draft: Draft, _: Press) -> Step<Registration> {
-    turn.say(text!(speaks(turn, &draft), "registration-cancelled"));
+    turn.say(text!(language_of(turn, &draft), "registration-cancelled"));
     Ok(Next::End)
 }
 
-/// A turn has failed for good: nobody is stuck, and what was given is kept.
+/// After a turn that failed for good the person can go on, and the answers are kept.
 pub async fn failed(turn: &mut Turn, state: Registration, _: Failure) -> Step<Registration> {
-    if let Registration::Saving { draft, papers } = state {
-        return Ok(not_saved(turn, draft, &papers));
+    if let Registration::Saving { draft, files } = state {
+        return Ok(not_saved(turn, draft, &files));
     }
-    turn.say(text!(speaks(turn, &state.into_draft()), "failed-and-kept"));
-    Ok(Next::Again)
+    turn.say(text!(language_of(turn, &state.into_draft()), "failed-and-kept"));
+    Ok(Next::AskAgain)
 }
 
-/// What was fetched or kept for a draft that is gone.
+/// Discards files that arrive for a draft that is gone.
 pub async fn late(turn: &mut Turn, outcome: Outcome) -> Step<Registration> {
     let app = turn.context::<App>();
-    let mut left = Discard::default();
-    if *outcome.kind == *KEEP {
-        if let Ok(Kept::Stored { documents }) = outcome.read() {
-            left.ids = documents.into_iter().map(|document| document.id).collect();
+    let mut leftover = Discard::default();
+    if *outcome.kind == *STORE {
+        if let Ok(StoreOutcome::Stored { documents }) = outcome.result() {
+            leftover.ids = documents.into_iter().map(|document| document.id).collect();
         }
-    } else if let Ok(file) = outcome.read::<Downloaded>() {
-        left.paths = vec![file.path];
+    } else if let Ok(file) = outcome.result::<Downloaded>() {
+        leftover.paths = vec![file.path];
     }
-    discard_now(&app, left).await?;
+    discard_now(&app, leftover).await?;
     Ok(Next::Stay)
 }
 
@@ -246,17 +251,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_file_that_stands_for_both_fills_both_places() {
+    fn one_picture_may_serve_as_both_documents() {
         let picture = |id: &str| Some(Picture { file_id: id.into(), unique_id: id.into(), is_photo: true });
         let kind = Some(DocumentKind::Passport);
-        let paper = |kind| Paper { id: "1".into(), kind, path: PathBuf::new() };
+        let file = |kind| DocumentFile { id: "1".into(), kind, path: PathBuf::new() };
         let both = Draft { kind, document: picture("a"), selfie: picture("a"), ..Draft::default() };
-        let (first, second) = (paper(DocumentKind::Passport), paper(DocumentKind::Selfie));
-        assert_eq!(slot(&both, &[], "a"), kind);
-        assert_eq!(slot(&both, std::slice::from_ref(&first), "a"), Some(DocumentKind::Selfie));
-        assert_eq!(slot(&both, &[first.clone(), second], "a"), None);
+        let (first, second) = (file(DocumentKind::Passport), file(DocumentKind::Selfie));
+        assert_eq!(missing_kind(&both, &[], "a"), kind);
+        assert_eq!(missing_kind(&both, std::slice::from_ref(&first), "a"), Some(DocumentKind::Selfie));
+        assert_eq!(missing_kind(&both, &[first.clone(), second], "a"), None);
         let two = Draft { selfie: picture("b"), ..both };
-        assert_eq!(slot(&two, std::slice::from_ref(&first), "a"), None, "it came twice");
-        assert_eq!((slot(&two, &[first], "b"), slot(&two, &[], "c")), (Some(DocumentKind::Selfie), None));
+        assert_eq!(missing_kind(&two, std::slice::from_ref(&first), "a"), None, "it came twice");
+        assert_eq!(
+            (missing_kind(&two, &[first], "b"), missing_kind(&two, &[], "c")),
+            (Some(DocumentKind::Selfie), None)
+        );
     }
 }

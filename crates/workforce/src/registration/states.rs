@@ -1,17 +1,17 @@
-//! The dialogue of a registration: its states, and who handles what in them.
+//! The dialogue of a registration: its states and their handlers.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use opora::prelude::*;
 
-use super::draft::Step as Part;
-use super::{DocumentKind, Draft, keeping, questions, saving};
+use super::draft::DraftStep;
+use super::{DocumentKind, Draft, file_effects, questions, saving};
 use crate::text;
 use crate::texts::Language;
 
-/// How long a draft waits for its person.
-const LIFE: Duration = Duration::from_secs(24 * 60 * 60);
+/// Expiry of a draft.
+const EXPIRY: Duration = Duration::from_secs(24 * 60 * 60);
 
 pub const LANGUAGE: &str = "registration:language:";
 pub const GO_ON: &str = "registration:continue";
@@ -22,7 +22,7 @@ pub const AGAIN: &str = "registration:again";
 pub const CANCEL: &str = "registration:cancel";
 pub const BACK: &str = "registration:back";
 
-/// Where a registration stands. Each state has the whole draft: it may be taken up at any step.
+/// The state of a registration. Each state has the whole draft, so it can be resumed at any step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
 #[states(dialogue = "registration")]
 #[serde(tag = "at", rename_all = "snake_case")]
@@ -30,7 +30,7 @@ pub enum Registration {
     Language {
         draft: Draft,
     },
-    /// It was begun before: go on, or start over?
+    /// An unfinished draft exists: continue, or start over?
     Resume {
         draft: Draft,
     },
@@ -52,20 +52,21 @@ pub enum Registration {
     Selfie {
         draft: Draft,
     },
-    /// Files are being fetched and kept.
+    /// Files are being downloaded and stored.
     Saving {
         draft: Draft,
-        papers: Vec<Paper>,
+        #[serde(rename = "papers")]
+        files: Vec<DocumentFile>,
     },
-    /// They could not be, or what they belong to could not be written.
+    /// Downloading, storing or the commit failed.
     NotSaved {
         draft: Draft,
     },
 }
 
-/// A document on its way from a download to its place.
+/// A downloaded document, on its way to the storage.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Paper {
+pub struct DocumentFile {
     pub id: String,
     pub kind: DocumentKind,
     pub path: PathBuf,
@@ -87,49 +88,49 @@ impl Registration {
         }
     }
 
-    /// The state that asks for a part.
-    pub fn asking(part: Part, draft: Draft) -> Self {
-        match part {
-            Part::Language => Self::Language { draft },
-            Part::Name => Self::Name { draft },
-            Part::Phone => Self::Phone { draft },
-            Part::Email => Self::Email { draft },
-            Part::DocumentKind => Self::DocumentKind { draft },
-            Part::Document => Self::Document { draft },
-            Part::Selfie => Self::Selfie { draft },
+    /// The state that asks for a step.
+    pub fn asking(step: DraftStep, draft: Draft) -> Self {
+        match step {
+            DraftStep::Language => Self::Language { draft },
+            DraftStep::Name => Self::Name { draft },
+            DraftStep::Phone => Self::Phone { draft },
+            DraftStep::Email => Self::Email { draft },
+            DraftStep::DocumentKind => Self::DocumentKind { draft },
+            DraftStep::Document => Self::Document { draft },
+            DraftStep::Selfie => Self::Selfie { draft },
         }
     }
 
-    /// The part that this state asks for.
-    fn part(&self) -> Option<Part> {
+    /// The step that this state asks for.
+    fn step(&self) -> Option<DraftStep> {
         Some(match self {
-            Self::Language { .. } => Part::Language,
-            Self::Name { .. } => Part::Name,
-            Self::Phone { .. } => Part::Phone,
-            Self::Email { .. } => Part::Email,
-            Self::DocumentKind { .. } => Part::DocumentKind,
-            Self::Document { .. } => Part::Document,
-            Self::Selfie { .. } => Part::Selfie,
+            Self::Language { .. } => DraftStep::Language,
+            Self::Name { .. } => DraftStep::Name,
+            Self::Phone { .. } => DraftStep::Phone,
+            Self::Email { .. } => DraftStep::Email,
+            Self::DocumentKind { .. } => DraftStep::DocumentKind,
+            Self::Document { .. } => DraftStep::Document,
+            Self::Selfie { .. } => DraftStep::Selfie,
             Self::Resume { .. } | Self::Saving { .. } | Self::NotSaved { .. } => return None,
         })
     }
 }
 
-/// Where a draft leads: to the next question, or to its end if nothing is missing.
-pub fn onward(draft: Draft) -> Registration {
+/// The state that a draft leads to: the next question, or saving if it is complete.
+pub fn next_state(draft: Draft) -> Registration {
     match draft.missing() {
-        Some(part) => Registration::asking(part, draft),
-        None => Registration::Saving { draft, papers: Vec::new() },
+        Some(step) => Registration::asking(step, draft),
+        None => Registration::Saving { draft, files: Vec::new() },
     }
 }
 
-/// Where `/start` leads with a draft: a complete one is tried again, another may be taken up.
-pub fn taken_up(draft: Draft) -> Registration {
-    if draft.missing().is_none() { onward(draft) } else { Registration::Resume { draft } }
+/// Where `/start` leads with a draft: a complete one is saved again, another may be continued.
+pub fn resumed(draft: Draft) -> Registration {
+    if draft.missing().is_none() { next_state(draft) } else { Registration::Resume { draft } }
 }
 
-/// In which language to speak; Telegram's until the person has chosen.
-pub fn speaks(turn: &Turn, draft: &Draft) -> Language {
+/// The language to speak; Telegram's until the person has chosen.
+pub fn language_of(turn: &Turn, draft: &Draft) -> Language {
     draft.language.unwrap_or_else(|| Language::of_code(turn.language()))
 }
 
@@ -154,41 +155,45 @@ pub fn dialogue() -> Dialogue<Registration> {
         .on(Registration::DOCUMENT, image(), questions::document)
         .ask(Registration::SELFIE, questions::ask_selfie)
         .on(Registration::SELFIE, image(), questions::selfie);
-    end(dialogue).anywhere(button(BACK), back).otherwise(questions::otherwise).life(LIFE).timeout(timed_out)
+    end(dialogue)
+        .on_any_state(button(BACK), back)
+        .fallback(questions::otherwise)
+        .expires_after(EXPIRY)
+        .on_expiry(timed_out)
 }
 
-/// The end of the way: files, the commit, and what fails of it.
+/// The last part of the dialogue: files, the commit, and failures.
 fn end(dialogue: Dialogue<Registration>) -> Dialogue<Registration> {
     dialogue
         .ask(Registration::SAVING, saving::begin)
-        .on(Registration::SAVING, outcome("download"), saving::fetched)
-        .on(Registration::SAVING, outcome(keeping::KEEP), saving::kept)
+        .on(Registration::SAVING, outcome("download"), saving::downloaded)
+        .on(Registration::SAVING, outcome(file_effects::STORE), saving::stored)
         .ask(Registration::NOT_SAVED, saving::ask_again)
         .on(Registration::NOT_SAVED, button(AGAIN), saving::again)
         .on(Registration::NOT_SAVED, button(CANCEL), saving::cancel)
-        .late(saving::late)
-        .failed(saving::failed)
+        .on_late_outcome(saving::late)
+        .on_failed_turn(saving::failed)
 }
 
-/// One step back; what was given there stays until something else is.
+/// One step back; the earlier answer stays until it is replaced.
 pub async fn back(_: &mut Turn, state: Registration, _: Press) -> Step<Registration> {
     Ok(go_back(state))
 }
 
 pub fn go_back(state: Registration) -> Next<Registration> {
     let before = match &state {
-        // The pictures are what may be wrong.
-        Registration::NotSaved { .. } => Some(Part::Document),
-        other => other.part().and_then(Part::before),
+        // The pictures may be the problem.
+        Registration::NotSaved { .. } => Some(DraftStep::Document),
+        other => other.step().and_then(DraftStep::before),
     };
     match before {
-        Some(part) => Next::Go(Registration::asking(part, state.into_draft())),
-        None => Next::Again,
+        Some(step) => Next::Go(Registration::asking(step, state.into_draft())),
+        None => Next::AskAgain,
     }
 }
 
 async fn timed_out(turn: &mut Turn, state: Registration) -> Step<Registration> {
-    let language = speaks(turn, &state.into_draft());
+    let language = language_of(turn, &state.into_draft());
     tracing::info!(user = turn.key().user, "registration: the draft has expired");
     turn.say(Say::text(text!(language, "registration-timed-out")).remove_keyboard());
     Ok(Next::End)

@@ -1,4 +1,4 @@
-//! Who gets a place: so many connections in total, and so many from one address.
+//! Admits connections: limits in total and per address.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
@@ -10,50 +10,50 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::tally::{Event, Tally};
-use super::{LOCAL_PLACES, Limits};
+use super::{LOCAL_SLOTS, Limits};
 use crate::config::network_of;
 
-/// All places.
+/// All slots.
 #[derive(Debug)]
 pub(super) struct Admission {
     limits: Limits,
-    taken: Mutex<Taken>,
+    occupied: Mutex<OccupiedSlots>,
 }
 
 #[derive(Debug, Default)]
-struct Taken {
+struct OccupiedSlots {
     total: usize,
     by_address: HashMap<IpAddr, usize>,
-    /// Connections whose client owes a request or a part of one, the longest waiting first.
-    waiting: BTreeMap<(Instant, u64), Arc<Place>>,
+    /// Connections that wait for the client, the longest waiting first.
+    waiting: BTreeMap<(Instant, u64), Arc<SlotState>>,
     next_number: u64,
 }
 
-/// A place as the others see it.
+/// A slot as other connections see it.
 #[derive(Debug)]
-struct Place {
-    /// None where the limit of one address does not hold.
+struct SlotState {
+    /// None if the limit per address does not apply.
     address: Option<IpAddr>,
     evicted: CancellationToken,
-    /// Its connection does not count any more, though it may still be closing.
+    /// No longer counted, though it may still be closing.
     is_released: AtomicBool,
 }
 
-/// The place of a connection. It is free again when this is dropped.
+/// The slot of a connection; dropping it frees the slot.
 #[derive(Debug)]
-pub(super) struct Slot {
+pub(super) struct ConnectionSlot {
     number: u64,
-    place: Arc<Place>,
+    state: Arc<SlotState>,
     admission: Arc<Admission>,
     phase: Mutex<Phase>,
 }
 
-/// What a connection is at, and since when.
+/// The phase of a connection, and its beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// Nothing was asked yet.
+    /// No request yet.
     New(Instant),
-    /// The last answer is given.
+    /// The last response is complete.
     Idle(Instant),
     /// The head of a request has begun.
     Head(Instant),
@@ -61,7 +61,7 @@ pub(super) enum Phase {
     Body(Instant),
     /// A request is being answered.
     Busy,
-    /// A WebSocket, of which something was last heard then.
+    /// A WebSocket, and the time of the last bytes.
     Upgraded(Instant),
 }
 
@@ -78,7 +78,7 @@ impl Phase {
         Self::Upgraded(Instant::now())
     }
 
-    /// Since when the client owes something; such a connection may be evicted.
+    /// Since when the connection waits for the client; such a connection may be evicted.
     fn waits_since(self) -> Option<Instant> {
         match self {
             Self::New(since) | Self::Idle(since) | Self::Head(since) | Self::Body(since) => Some(since),
@@ -86,8 +86,8 @@ impl Phase {
         }
     }
 
-    /// The phase after some bytes have come.
-    fn heard(self) -> Self {
+    /// The phase after bytes arrived.
+    fn received(self) -> Self {
         match self {
             Self::New(_) | Self::Idle(_) => Self::Head(Instant::now()),
             Self::Upgraded(_) => Self::upgraded(),
@@ -98,56 +98,61 @@ impl Phase {
 
 impl Admission {
     pub(super) fn new(limits: Limits) -> Arc<Self> {
-        Arc::new(Self { limits, taken: Mutex::default() })
+        Arc::new(Self { limits, occupied: Mutex::default() })
     }
 
-    /// A place for a connection from there, or none.
-    pub(super) fn admit(self: &Arc<Self>, peer: IpAddr, tally: &Tally) -> Option<Arc<Slot>> {
+    /// A slot for a connection from this address, or none.
+    pub(super) fn admit(self: &Arc<Self>, peer: IpAddr, tally: &Tally) -> Option<Arc<ConnectionSlot>> {
         let peer = peer.to_canonical();
         let address = (!self.limits.proxies.has(peer)).then(|| network_of(peer));
-        let mut taken = self.taken.lock();
-        let of_address = address.and_then(|address| taken.by_address.get(&address)).copied().unwrap_or_default();
+        let mut occupied = self.occupied.lock();
+        let of_address = address.and_then(|address| occupied.by_address.get(&address)).copied().unwrap_or_default();
         if address.is_some() && of_address >= self.limits.per_address {
             tally.count(Event::AddressFull);
             return None;
         }
-        if taken.total >= self.limits.total {
-            let has_local_place = peer.is_loopback() && taken.total < self.limits.total + LOCAL_PLACES;
-            if taken.evict() {
+        if occupied.total >= self.limits.total {
+            let has_local_place = peer.is_loopback() && occupied.total < self.limits.total + LOCAL_SLOTS;
+            if occupied.evict() {
                 tally.count(Event::Evicted);
             } else if !has_local_place {
                 tally.count(Event::AllFull);
                 return None;
             }
         }
-        taken.total += 1;
+        occupied.total += 1;
         if let Some(address) = address {
-            *taken.by_address.entry(address).or_default() += 1;
+            *occupied.by_address.entry(address).or_default() += 1;
         }
-        let number = taken.next_number;
-        taken.next_number += 1;
-        let place = Place { address, evicted: CancellationToken::new(), is_released: AtomicBool::new(false) };
-        let (place, since) = (Arc::new(place), Instant::now());
-        taken.waiting.insert((since, number), Arc::clone(&place));
-        Some(Arc::new(Slot { number, place, admission: Arc::clone(self), phase: Mutex::new(Phase::New(since)) }))
+        let number = occupied.next_number;
+        occupied.next_number += 1;
+        let state = SlotState { address, evicted: CancellationToken::new(), is_released: AtomicBool::new(false) };
+        let (state, since) = (Arc::new(state), Instant::now());
+        occupied.waiting.insert((since, number), Arc::clone(&state));
+        Some(Arc::new(ConnectionSlot {
+            number,
+            state,
+            admission: Arc::clone(self),
+            phase: Mutex::new(Phase::New(since)),
+        }))
     }
 }
 
-impl Taken {
-    /// Frees the place of the connection that has kept the server waiting longest, if any does.
+impl OccupiedSlots {
+    /// Frees the slot of the connection that has kept the server waiting longest, if any.
     fn evict(&mut self) -> bool {
-        let Some((_, place)) = self.waiting.pop_first() else { return false };
-        place.evicted.cancel();
-        self.release(&place);
+        let Some((_, state)) = self.waiting.pop_first() else { return false };
+        state.evicted.cancel();
+        self.release(&state);
         true
     }
 
-    fn release(&mut self, place: &Place) {
-        if place.is_released.swap(true, Ordering::Relaxed) {
+    fn release(&mut self, state: &SlotState) {
+        if state.is_released.swap(true, Ordering::Relaxed) {
             return;
         }
         self.total -= 1;
-        let Some(address) = place.address else { return };
+        let Some(address) = state.address else { return };
         if let Some(count) = self.by_address.get_mut(&address) {
             *count -= 1;
             if *count == 0 {
@@ -157,20 +162,20 @@ impl Taken {
     }
 }
 
-impl Slot {
-    /// Cancelled when another connection gets this place.
+impl ConnectionSlot {
+    /// Cancelled when another connection gets this slot.
     pub(super) fn evicted(&self) -> CancellationToken {
-        self.place.evicted.clone()
+        self.state.evicted.clone()
     }
 
     pub(super) fn phase(&self) -> Phase {
         *self.phase.lock()
     }
 
-    /// Some bytes have come.
-    pub(super) fn heard(&self) {
+    /// Bytes arrived.
+    pub(super) fn received(&self) {
         let phase = self.phase();
-        let next = phase.heard();
+        let next = phase.received();
         if next != phase {
             self.enter(next);
         }
@@ -183,24 +188,24 @@ impl Slot {
         if before.is_none() && after.is_none() {
             return;
         }
-        let mut taken = self.admission.taken.lock();
-        let was_there = before.and_then(|since| taken.waiting.remove(&(since, self.number)));
-        // Not there although it waited: it was evicted just now.
+        let mut occupied = self.admission.occupied.lock();
+        let was_there = before.and_then(|since| occupied.waiting.remove(&(since, self.number)));
+        // It waited but is gone from the map: it was evicted just now.
         let is_evicted = before.is_some() && was_there.is_none();
         if let Some(since) = after.filter(|_| !is_evicted) {
-            taken.waiting.insert((since, self.number), Arc::clone(&self.place));
+            occupied.waiting.insert((since, self.number), Arc::clone(&self.state));
         }
     }
 }
 
-impl Drop for Slot {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         let waits_since = self.phase().waits_since();
-        let mut taken = self.admission.taken.lock();
+        let mut occupied = self.admission.occupied.lock();
         if let Some(since) = waits_since {
-            taken.waiting.remove(&(since, self.number));
+            occupied.waiting.remove(&(since, self.number));
         }
-        taken.release(&self.place);
+        occupied.release(&self.state);
     }
 }
 
@@ -212,12 +217,12 @@ mod tests {
         Admission::new(Limits { total, per_address, proxies: proxies.parse().unwrap() })
     }
 
-    fn admit(admission: &Arc<Admission>, peer: &str) -> Option<Arc<Slot>> {
+    fn admit(admission: &Arc<Admission>, peer: &str) -> Option<Arc<ConnectionSlot>> {
         admission.admit(peer.parse().unwrap(), &Tally::default())
     }
 
     #[test]
-    fn one_address_gets_its_share_and_no_more() {
+    fn an_address_gets_its_share_and_no_more() {
         let places = admission(100, 2, "10.0.0.1");
         let held: Vec<_> = (0..2).filter_map(|_| admit(&places, "192.0.2.1")).collect();
         assert!(admit(&places, "192.0.2.1").is_none() && admit(&places, "::ffff:192.0.2.1").is_none());
@@ -237,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_connection_takes_the_longest_waiting_place() {
+    fn a_new_connection_evicts_the_longest_waiting() {
         let places = admission(3, 3, "");
         let held: Vec<_> = ["192.0.2.1", "192.0.2.2", "192.0.2.3"].map(|peer| admit(&places, peer).unwrap()).into();
         held[0].enter(Phase::Busy);
@@ -249,12 +254,12 @@ mod tests {
         held[2].enter(Phase::Busy);
         held[2].enter(Phase::idle());
         drop(held);
-        assert_eq!(places.taken.lock().total, 1, "an evicted place is counted once");
+        assert_eq!(places.occupied.lock().total, 1, "an evicted place is counted once");
         assert!(!fourth.evicted().is_cancelled());
     }
 
     #[test]
-    fn busy_connections_stay_and_this_machine_still_gets_in() {
+    fn busy_connections_stay_and_localhost_gets_in() {
         let places = admission(2, 2, "");
         let held: Vec<_> = ["192.0.2.1", "192.0.2.2"].map(|peer| admit(&places, peer).unwrap()).into();
         held[0].enter(Phase::Busy);

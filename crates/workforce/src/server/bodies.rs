@@ -1,7 +1,7 @@
-//! Bodies on their way in and out.
+//! Request and response bodies.
 //!
-//! What a request brings has to come in time: between two pieces, and as a whole. When an answer is out, its connection
-//! is idle.
+//! A request body must arrive in time, between two pieces and as a whole. When a response body is written, its
+//! connection becomes idle.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -13,30 +13,30 @@ use hyper::body::{Frame, Incoming, SizeHint};
 use tokio::time::Instant;
 
 use super::Timeouts;
-use super::admission::{Phase, Slot};
+use super::admission::{ConnectionSlot, Phase};
 use super::tally::{Event, Tally};
-use super::transport::Alarm;
+use super::transport::LazyTimer;
 
 /// The body of a request.
 #[derive(Debug)]
-pub(super) struct AskedBody {
+pub(super) struct RequestBody {
     body: Incoming,
-    slot: Arc<Slot>,
+    slot: Arc<ConnectionSlot>,
     timeouts: Timeouts,
     tally: Arc<Tally>,
-    alarm: Alarm,
+    timer: LazyTimer,
     began: Instant,
     waits_since: Option<Instant>,
 }
 
-/// Why a body is not read to its end.
+/// The error of a body that arrives too slowly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the body of the request did not come in time")]
+#[error("the request body did not arrive in time")]
 pub(super) struct TooSlow;
 
-impl AskedBody {
-    pub(super) fn new(body: Incoming, slot: Arc<Slot>, timeouts: Timeouts, tally: Arc<Tally>) -> Self {
-        Self { body, slot, timeouts, tally, alarm: Alarm::default(), began: Instant::now(), waits_since: None }
+impl RequestBody {
+    pub(super) fn new(body: Incoming, slot: Arc<ConnectionSlot>, timeouts: Timeouts, tally: Arc<Tally>) -> Self {
+        Self { body, slot, timeouts, tally, timer: LazyTimer::default(), began: Instant::now(), waits_since: None }
     }
 
     fn wait(&mut self, context: &mut Context<'_>) -> Poll<TooSlow> {
@@ -46,14 +46,14 @@ impl AskedBody {
             Instant::now()
         });
         let deadline = (since + self.timeouts.body_idle).min(self.began + self.timeouts.body_total);
-        self.alarm.poll_until(deadline, context).map(|()| {
+        self.timer.poll_until(deadline, context).map(|()| {
             self.tally.count(Event::SlowBody);
             TooSlow
         })
     }
 }
 
-impl hyper::body::Body for AskedBody {
+impl hyper::body::Body for RequestBody {
     type Data = Bytes;
     type Error = BoxError;
 
@@ -84,21 +84,21 @@ impl hyper::body::Body for AskedBody {
     }
 }
 
-/// The body of an answer.
+/// The body of a response.
 #[derive(Debug)]
-pub(super) struct AnswerBody {
+pub(super) struct ResponseBody {
     body: Body,
-    /// None for an answer that changes the protocol.
-    slot: Option<Arc<Slot>>,
+    /// None for a protocol upgrade.
+    slot: Option<Arc<ConnectionSlot>>,
 }
 
-impl AnswerBody {
-    pub(super) fn new(body: Body, slot: Option<Arc<Slot>>) -> Self {
+impl ResponseBody {
+    pub(super) fn new(body: Body, slot: Option<Arc<ConnectionSlot>>) -> Self {
         Self { body, slot }
     }
 }
 
-impl hyper::body::Body for AnswerBody {
+impl hyper::body::Body for ResponseBody {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -118,8 +118,8 @@ impl hyper::body::Body for AnswerBody {
     }
 }
 
-/// The server drops it when all of it is written or in its buffer.
-impl Drop for AnswerBody {
+/// The server drops the body when all of it is written or buffered.
+impl Drop for ResponseBody {
     fn drop(&mut self) {
         if let Some(slot) = &self.slot {
             slot.enter(Phase::idle());

@@ -1,4 +1,4 @@
-//! What was refused or cut, counted and told at most once in a minute: an attack does not fill the log.
+//! Counts refused and aborted connections, and logs them at most once a minute: an attack does not fill the log.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -6,23 +6,23 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-const BETWEEN_WARNINGS: Duration = Duration::from_secs(60);
+const WARNING_INTERVAL: Duration = Duration::from_secs(60);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event {
-    /// One address has all of its places.
+    /// The address has all of its slots.
     AddressFull,
-    /// All places are taken by busy connections.
+    /// All slots are taken by busy connections.
     AllFull,
-    /// A waiting connection gave its place to a new one.
+    /// A waiting connection was evicted.
     Evicted,
     SlowHead,
     SlowBody,
-    UnreadAnswer,
+    UnreadResponse,
     SilentSocket,
-    /// The system would not accept a connection.
+    /// The system did not accept a connection.
     NotAccepted,
-    /// Nothing to tell of.
+    /// Not logged.
     Expected,
 }
 
@@ -31,37 +31,37 @@ const COUNTED: usize = Event::Expected as usize;
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     counts: [AtomicU64; COUNTED],
-    told_at: Mutex<Option<Instant>>,
+    logged_at: Mutex<Option<Instant>>,
 }
 
 impl Tally {
     pub(super) fn count(&self, event: Event) {
         if let Some(count) = self.counts.get(event as usize) {
             count.fetch_add(1, Ordering::Relaxed);
-            self.tell();
+            self.log();
         }
     }
 
-    /// Tells what was counted since the last time, unless that was a moment ago.
-    pub(super) fn tell(&self) {
+    /// Logs the counts since the last time, at most once per interval.
+    pub(super) fn log(&self) {
         {
-            let mut told_at = self.told_at.lock();
-            let is_early = told_at.is_some_and(|at| at.elapsed() < BETWEEN_WARNINGS);
+            let mut logged_at = self.logged_at.lock();
+            let is_early = logged_at.is_some_and(|at| at.elapsed() < WARNING_INTERVAL);
             if is_early || self.counts.iter().all(|count| count.load(Ordering::Relaxed) == 0) {
                 return;
             }
-            *told_at = Some(Instant::now());
+            *logged_at = Some(Instant::now());
         }
-        let taken = |event: Event| self.counts[event as usize].swap(0, Ordering::Relaxed);
+        let take_count = |event: Event| self.counts[event as usize].swap(0, Ordering::Relaxed);
         tracing::warn!(
-            address_full = taken(Event::AddressFull),
-            all_full = taken(Event::AllFull),
-            evicted = taken(Event::Evicted),
-            slow_heads = taken(Event::SlowHead),
-            slow_bodies = taken(Event::SlowBody),
-            unread_answers = taken(Event::UnreadAnswer),
-            silent_sockets = taken(Event::SilentSocket),
-            not_accepted = taken(Event::NotAccepted),
+            address_full = take_count(Event::AddressFull),
+            all_full = take_count(Event::AllFull),
+            evicted = take_count(Event::Evicted),
+            slow_heads = take_count(Event::SlowHead),
+            slow_bodies = take_count(Event::SlowBody),
+            unread_responses = take_count(Event::UnreadResponse),
+            silent_sockets = take_count(Event::SilentSocket),
+            not_accepted = take_count(Event::NotAccepted),
             "connections to the pages were refused or cut"
         );
     }

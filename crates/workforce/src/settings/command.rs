@@ -1,4 +1,4 @@
-//! `opora settings`: what is set, and setting it.
+//! `opora settings`: lists and changes settings.
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
@@ -22,19 +22,19 @@ enum Command {
     List,
     /// Print the value of a setting
     Get { name: String },
-    /// Change a setting; what runs knows it at once
+    /// Change a setting; takes effect at once
     Set { name: String, value: String },
 }
 
 /// `opora settings`.
 pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
-    let domain = Domain::beside(&arguments.database.address()?).await?;
-    let done = carry_out(&domain, arguments.command).await;
+    let domain = Domain::open_for_command(&arguments.database.address()?).await?;
+    let done = run_command(&domain, arguments.command).await;
     domain.close().await?;
     done
 }
 
-async fn carry_out(domain: &Domain, command: Command) -> anyhow::Result<()> {
+async fn run_command(domain: &Domain, command: Command) -> anyhow::Result<()> {
     let settings = Settings::new(domain.clone());
     match command {
         Command::List => {

@@ -1,4 +1,4 @@
-//! What an owner sets for the business: each setting with its default, and who changed what and when.
+//! The owner's page of settings: each with its default, and the history of changes.
 
 use std::collections::HashMap;
 
@@ -11,22 +11,22 @@ use crate::application::App;
 use crate::key;
 use crate::people;
 use crate::person::{ANSWERERS, OPERATORS, Person};
-use crate::settings::{self, Change, Declared, InCharge, NotDone, Shape};
+use crate::settings::{self, ActionError, AnySetting, Change, QuestionRecipient, ValueKind};
 use crate::text;
 use crate::texts::Language;
-use crate::web::form::{Attempt, Fields, Filled, Sheet, carry_out};
-use crate::web::{Oops, Owner, Visitor, moment};
+use crate::web::form::{Fields, FilledForm, FormAttempt, FormSpec, submit};
+use crate::web::{Owner, PageError, Visitor, moment};
 
 const PATH: &str = "/settings";
-/// How many changes are shown.
+/// Changes on the page.
 const CHANGES: u64 = 50;
-/// What a field that says what was looked at begins with.
+/// Prefix of the hidden field with the value that the person saw.
 const SEEN: &str = "seen-";
-/// The id of the list of time zones.
+/// The id of the datalist of time zones.
 const TIME_ZONES: &str = "time-zones";
 
-/// The settings of an owner with their names and what they do.
-const OFFERED: [(&dyn Declared, &str, &str); 6] = [
+/// The settings of an owner, with the text keys of title and description.
+const OFFERED: [(&dyn AnySetting, &str, &str); 6] = [
     (&settings::TIME_ZONE, key!("cabinet-setting-time-zone"), key!("cabinet-setting-time-zone-about")),
     (
         &settings::MANDATORY_TASK_PENALTY,
@@ -46,36 +46,40 @@ const OFFERED: [(&dyn Declared, &str, &str); 6] = [
     ),
     (&settings::QUESTIONS_GO_TO, key!("cabinet-setting-questions"), key!("cabinet-setting-questions-about")),
 ];
-/// What lets people in is for whoever looks after the installation.
-const OF_OPERATORS: (&dyn Declared, &str, &str) =
+/// A setting that affects sign-in is for operators.
+const FOR_OPERATORS: (&dyn AnySetting, &str, &str) =
     (&settings::ENABLE_TEST_USERS, key!("cabinet-setting-test-users"), key!("cabinet-setting-test-users-about"));
 
-type Offered = (&'static dyn Declared, &'static str, &'static str);
+type Offered = (&'static dyn AnySetting, &'static str, &'static str);
 
 /// `GET /settings`.
-pub async fn show(State(app): State<App>, Owner(visitor): Owner) -> Result<Response, Oops> {
-    page(&app, &visitor, Attempt::default()).await
+pub async fn show(State(app): State<App>, Owner(visitor): Owner) -> Result<Response, PageError> {
+    page(&app, &visitor, FormAttempt::default()).await
 }
 
 /// `POST /settings`.
-pub async fn edit(State(app): State<App>, Owner(visitor): Owner, Form(typed): Form<Fields>) -> Result<Response, Oops> {
+pub async fn edit(
+    State(app): State<App>,
+    Owner(visitor): Owner,
+    Form(typed): Form<Fields>,
+) -> Result<Response, PageError> {
     let (by, at) = (visitor.person.clone(), app.clock.now());
-    let act = async |wishes| -> Result<(), NotDone> {
+    let act = async |requested| -> Result<(), ActionError> {
         let write = app.domain.write(move |db| {
             Box::pin(async move {
-                people::unchanged(db, &by).await?;
-                settings::set_as_seen(db, wishes, by.id, at).await
+                people::require_unchanged(db, &by).await?;
+                settings::set_if_unchanged(db, requested, by.id, at).await
             })
         });
         Ok(write.await?)
     };
-    match carry_out(&visitor, typed, |typed| read(typed, &offered(&visitor)), act).await? {
+    match submit(&visitor, typed, |typed| read(typed, &offered(&visitor)), act).await? {
         Ok(()) => Ok(Redirect::to(PATH).into_response()),
         Err(attempt) => page(&app, &visitor, attempt).await,
     }
 }
 
-async fn page(app: &App, visitor: &Visitor, attempt: Attempt) -> Result<Response, Oops> {
+async fn page(app: &App, visitor: &Visitor, attempt: FormAttempt) -> Result<Response, PageError> {
     let (values, changes) = tokio::try_join!(app.settings.all(), app.settings.latest(CHANGES))?;
     let (names, able) = tokio::try_join!(
         app.people.names(changes.iter().filter_map(|change| change.by)),
@@ -84,12 +88,13 @@ async fn page(app: &App, visitor: &Visitor, attempt: Attempt) -> Result<Response
     let (language, offered) = (visitor.language(), offered(visitor));
     let now: Fields = values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     let (title, caption) = (text!(language, "cabinet-nav-settings"), text!(language, "cabinet-save"));
-    let sheet = Sheet { path: PATH, now: &now, version: None, back: PATH, caption: &caption, testid: "save-settings" };
+    let spec =
+        FormSpec { path: PATH, now: &now, version: None, back: PATH, caption: &caption, testid: "save-settings" };
     let body = html! {
         h1 { (title) }
         (attempt.notice(language))
         section.card {
-            (visitor.sheet(&attempt, sheet, |form| html! {
+            (visitor.record_form(&attempt, spec, |form| html! {
                 @for one in &offered { (field(form, one, now.get(one.0.name()).map_or("", String::as_str), &able)) }
             }))
             datalist id=(TIME_ZONES) {
@@ -107,26 +112,26 @@ async fn page(app: &App, visitor: &Visitor, attempt: Attempt) -> Result<Response
 }
 
 fn offered(visitor: &Visitor) -> Vec<Offered> {
-    let operators = visitor.person.may(OPERATORS).then_some(OF_OPERATORS);
+    let operators = visitor.person.may(OPERATORS).then_some(FOR_OPERATORS);
     OFFERED.into_iter().chain(operators).collect()
 }
 
-fn field(form: &Filled<'_>, (declared, title, about): &Offered, now: &str, able: &[Person]) -> Markup {
+fn field(form: &FilledForm<'_>, (declared, title, about): &Offered, now: &str, able: &[Person]) -> Markup {
     let (language, name) = (form.language, declared.name());
     let title = language.text(title);
     html! {
         div.setting data-testid={ "setting-" (name) } {
             input type="hidden" name={ (SEEN) (name) } value=(now);
             div.row.fields {
-                @match declared.shape() {
-                    Shape::Flag => (form.choice(name, &title, &[
+                @match declared.kind() {
+                    ValueKind::Flag => (form.choice(name, &title, &[
                         ("true", text!(language, "cabinet-yes")),
                         ("false", text!(language, "cabinet-no")),
                     ])),
-                    Shape::Number => (form.short(name, &title, "number")),
-                    Shape::Roubles => (form.short(name, &title, "text")),
-                    Shape::TimeZone => (form.suggested(name, &title, 60, TIME_ZONES)),
-                    Shape::InCharge => (in_charge(form, name, &title, now, able)),
+                    ValueKind::Number => (form.short(name, &title, "number")),
+                    ValueKind::Roubles => (form.short(name, &title, "text")),
+                    ValueKind::TimeZone => (form.suggested(name, &title, 60, TIME_ZONES)),
+                    ValueKind::QuestionRecipient => (recipient_field(form, name, &title, now, able)),
                 }
             }
             p.quiet {
@@ -138,45 +143,50 @@ fn field(form: &Filled<'_>, (declared, title, about): &Offered, now: &str, able:
     }
 }
 
-/// Managers, owners, and everybody who may answer. Who may not any more is shown for as long as it is set so, or saving
-/// something else would change it.
-fn in_charge(form: &Filled<'_>, name: &str, title: &str, now: &str, able: &[Person]) -> Markup {
-    let people = able.iter().map(|person| InCharge::Person(person.telegram_id));
-    let mut values: Vec<String> =
-        [InCharge::Managers, InCharge::Owners].into_iter().chain(people).map(|one| one.to_string()).collect();
+/// Managers, owners, and everybody who may answer. A person who may not answer any more stays listed while selected, so
+/// that saving another setting does not change it.
+fn recipient_field(form: &FilledForm<'_>, name: &str, title: &str, now: &str, able: &[Person]) -> Markup {
+    let people = able.iter().map(|person| QuestionRecipient::Person(person.telegram_id));
+    let mut values: Vec<String> = [QuestionRecipient::Managers, QuestionRecipient::Owners]
+        .into_iter()
+        .chain(people)
+        .map(|one| one.to_string())
+        .collect();
     if !values.iter().any(|value| value == now) {
         values.push(now.to_owned());
     }
-    let named = |value: &String| said_in_charge(value, able, form.language);
+    let named = |value: &String| recipient_name(value, able, form.language);
     let options: Vec<(&str, String)> = values.iter().map(|value| (value.as_str(), named(value))).collect();
     form.choice(name, title, &options)
 }
 
-fn said_in_charge(value: &str, able: &[Person], language: Language) -> String {
+fn recipient_name(value: &str, able: &[Person], language: Language) -> String {
     match value.parse() {
-        Ok(InCharge::Managers) => text!(language, "cabinet-setting-managers"),
-        Ok(InCharge::Owners) => text!(language, "cabinet-setting-owners"),
-        Ok(InCharge::Person(telegram_id)) => match able.iter().find(|person| person.telegram_id == telegram_id) {
-            Some(person) => person.full_name.clone(),
-            None => text!(language, "cabinet-setting-left", id = telegram_id.to_string()),
-        },
+        Ok(QuestionRecipient::Managers) => text!(language, "cabinet-setting-managers"),
+        Ok(QuestionRecipient::Owners) => text!(language, "cabinet-setting-owners"),
+        Ok(QuestionRecipient::Person(telegram_id)) => {
+            match able.iter().find(|person| person.telegram_id == telegram_id) {
+                Some(person) => person.full_name.clone(),
+                None => text!(language, "cabinet-setting-left", id = telegram_id.to_string()),
+            }
+        }
         Err(_) => value.to_owned(),
     }
 }
 
 /// A value as people read it.
-fn shown(declared: &dyn Declared, value: &str, able: &[Person], language: Language) -> String {
-    match (declared.shape(), value) {
-        (Shape::Flag, "true") => text!(language, "cabinet-yes"),
-        (Shape::Flag, _) => text!(language, "cabinet-no"),
-        (Shape::Roubles, value) => format!("{value} ₽"),
-        (Shape::InCharge, value) => said_in_charge(value, able, language),
-        (Shape::Number | Shape::TimeZone, value) => value.to_owned(),
+fn shown(declared: &dyn AnySetting, value: &str, able: &[Person], language: Language) -> String {
+    match (declared.kind(), value) {
+        (ValueKind::Flag, "true") => text!(language, "cabinet-yes"),
+        (ValueKind::Flag, _) => text!(language, "cabinet-no"),
+        (ValueKind::Roubles, value) => format!("{value} ₽"),
+        (ValueKind::QuestionRecipient, value) => recipient_name(value, able, language),
+        (ValueKind::Number | ValueKind::TimeZone, value) => value.to_owned(),
     }
 }
 
 fn history(changes: &[Change], names: &HashMap<i64, String>, able: &[Person], language: Language) -> Markup {
-    let all = || OFFERED.iter().chain([&OF_OPERATORS]);
+    let all = || OFFERED.iter().chain([&FOR_OPERATORS]);
     html! {
         @if changes.is_empty() { p.quiet { (text!(language, "cabinet-settings-untouched")) } }
         ul.rows data-testid="settings-history" {
@@ -198,17 +208,19 @@ fn history(changes: &[Change], names: &HashMap<i64, String>, able: &[Person], la
     }
 }
 
-/// What is to be changed: the name of each, what was looked at, and what is wanted.
-fn read(typed: &Fields, offered: &[Offered]) -> Result<Vec<settings::Wish>, Vec<&'static str>> {
-    let (mut wishes, mut bad) = (Vec::new(), Vec::new());
+/// The requested changes of a form.
+fn read(typed: &Fields, offered: &[Offered]) -> Result<Vec<settings::RequestedChange>, Vec<&'static str>> {
+    let (mut requested, mut bad) = (Vec::new(), Vec::new());
     for (declared, ..) in offered {
         let name = declared.name();
         let (Some(seen), Some(text)) = (typed.get(&format!("{SEEN}{name}")), typed.get(name)) else { continue };
-        match declared.normal(text) {
+        match declared.normalize(text) {
             None => bad.push(name),
-            Some(wanted) if wanted != *seen => wishes.push(settings::Wish { name, seen: seen.clone(), wanted }),
+            Some(wanted) if wanted != *seen => {
+                requested.push(settings::RequestedChange { name, seen: seen.clone(), wanted })
+            }
             Some(_) => {}
         }
     }
-    if bad.is_empty() { Ok(wishes) } else { Err(bad) }
+    if bad.is_empty() { Ok(requested) } else { Err(bad) }
 }

@@ -1,4 +1,4 @@
-//! What the room of sites asks of this one.
+//! What the room of sites needs from this room.
 
 use std::collections::BTreeSet;
 
@@ -8,9 +8,9 @@ use sea_orm::DbErr;
 
 use super::{Shifts, ShiftsRoom, plans, working};
 use crate::application::App;
-use crate::domain::Writing;
+use crate::domain::Transaction;
 use crate::person::Person;
-use crate::sites::{Attendance, By, NotDone, Site, Slot, Why};
+use crate::sites::{ActionError, Attendance, ChangedBy, Site, SiteRefusal, Slot};
 
 impl Attendance for ShiftsRoom {
     fn open_sites<'a>(&'a self, app: &'a App, sites: &'a [i64]) -> BoxFuture<'a, Result<BTreeSet<i64>, DbErr>> {
@@ -20,64 +20,64 @@ impl Attendance for ShiftsRoom {
         })
     }
 
-    fn open_site<'a>(&'a self, app: &'a App, by: &'a Person, site_id: i64) -> BoxFuture<'a, Result<(), NotDone>> {
+    fn open_site<'a>(&'a self, app: &'a App, by: &'a Person, site_id: i64) -> BoxFuture<'a, Result<(), ActionError>> {
         Box::pin(async move { Shifts::of_app(app).open_site(by, site_id).await })
     }
 
-    fn close_site<'a>(&'a self, app: &'a App, by: &'a Person, site_id: i64) -> BoxFuture<'a, Result<(), NotDone>> {
+    fn close_site<'a>(&'a self, app: &'a App, by: &'a Person, site_id: i64) -> BoxFuture<'a, Result<(), ActionError>> {
         Box::pin(async move { Shifts::of_app(app).close_site(by, site_id).await })
     }
 
     fn site_deleted<'a>(
         &'a self,
-        db: &'a Writing<'_, '_>,
+        db: &'a Transaction<'_, '_>,
         site_id: i64,
-        by: By,
+        by: ChangedBy,
     ) -> BoxFuture<'a, Result<(), WriteError>> {
         Box::pin(async move {
             if plans::is_site_in_use(db, site_id, by.at).await? {
-                return Err(Why::InUse.refusal());
+                return Err(SiteRefusal::InUse.refusal());
             }
-            // Nobody works there: whoever has opened it need not come back to close what is gone.
-            working::shut(db, site_id, by.person, by.at).await?;
+            // The site is empty. The person who opened the site cannot close it once it is deleted.
+            working::end_opening(db, site_id, by.person, by.at).await?;
             Ok(())
         })
     }
 
     fn slot_moved<'a>(
         &'a self,
-        db: &'a Writing<'_, '_>,
+        db: &'a Transaction<'_, '_>,
         before: &'a Slot,
         after: &'a Slot,
         site: &'a Site,
-        by: By,
+        by: ChangedBy,
     ) -> BoxFuture<'a, Result<(), WriteError>> {
         Box::pin(plans::move_plans(db, before, after, site, by))
     }
 
     fn slot_deleted<'a>(
         &'a self,
-        db: &'a Writing<'_, '_>,
+        db: &'a Transaction<'_, '_>,
         slot: &'a Slot,
         site: &'a Site,
-        by: By,
+        by: ChangedBy,
     ) -> BoxFuture<'a, Result<i64, WriteError>> {
         Box::pin(plans::cancel_plans(db, slot, site, by))
     }
 
     fn slot_restored<'a>(
         &'a self,
-        db: &'a Writing<'_, '_>,
+        db: &'a Transaction<'_, '_>,
         slot: &'a Slot,
         site: &'a Site,
-        by: By,
+        by: ChangedBy,
     ) -> BoxFuture<'a, Result<i64, WriteError>> {
         Box::pin(plans::restore_plans(db, slot, site, by))
     }
 
     fn has_place_in<'a>(
         &'a self,
-        db: &'a Writing<'_, '_>,
+        db: &'a Transaction<'_, '_>,
         user_id: i64,
         slot_id: i64,
     ) -> BoxFuture<'a, Result<bool, DbErr>> {

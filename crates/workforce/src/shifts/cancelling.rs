@@ -1,29 +1,29 @@
-//! Cancelling a plan: the reason, a paper that proves it, a photo. The place is free at once; staff judge the reason.
+//! The dialogue that cancels a plan: reason, document, photo. The place is free at once; staff judge the reason later.
 
 use std::collections::{HashMap, HashSet};
 
 use opora::prelude::*;
 use sea_orm::DbErr;
 
-use super::chat::{self, LIFE, Typed, last_words, refused, worker};
-use super::plans::{self, Excuse};
-use super::{Happened, MediumKind, Reason, Shifts, Update, mine, when};
+use super::chat::{self, EXPIRY, TypedKey, final_message, refused, worker};
+use super::plans::{self, CancellationDetails};
+use super::{MediumKind, Reason, ShiftEvent, ShiftEventKind, Shifts, mine, when};
 use crate::application::App;
 use crate::attachments;
-use crate::domain::typed;
+use crate::domain::user_text;
 use crate::people::WriteAs;
 use crate::person::{JUDGES, OWNERS, Permission, Person};
-use crate::sites::{Sites, Why};
+use crate::sites::{SiteRefusal, Sites};
 use crate::texts::Language;
 use crate::{key, text};
 
-/// The number of a plan follows.
+/// Followed by the id of a plan.
 pub const BEGIN: &str = "plan:cancel:";
 const REASON: &str = "cancel:why:";
 const SKIP: &str = "cancel:skip";
-const WORDS_MOST: usize = 300;
+const MAX_TEXT_LENGTH: usize = 300;
 
-/// Where cancelling stands.
+/// The states of the dialogue.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
 #[states(dialogue = "cancel_plan")]
 #[serde(tag = "at", rename_all = "snake_case")]
@@ -31,16 +31,16 @@ pub enum CancelPlan {
     Reason {
         plan_id: i64,
     },
-    /// In the person's own words, where none of the reasons fits.
+    /// A reason in the person's own words.
     Words {
         plan_id: i64,
     },
-    /// The number or the kind of a paper.
+    /// The number or the kind of a document.
     Document(DocumentWanted),
     Photo(PhotoWanted),
 }
 
-/// What is known when a paper is asked for.
+/// What is known when a document is asked for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DocumentWanted {
     plan_id: i64,
@@ -58,7 +58,7 @@ pub struct PhotoWanted {
 }
 
 impl DocumentWanted {
-    /// The next question: a photo.
+    /// The next state, which asks for a photo.
     fn with(self, document: Option<String>) -> CancelPlan {
         let Self { plan_id, reason, words } = self;
         CancelPlan::Photo(PhotoWanted { plan_id, reason, words, document })
@@ -66,7 +66,7 @@ impl DocumentWanted {
 }
 
 pub fn dialogue() -> Dialogue<CancelPlan> {
-    attachments::hear(Dialogue::new())
+    attachments::handle_downloads(Dialogue::new())
         .start(button(BEGIN), begin)
         .ask(CancelPlan::REASON, ask_reason)
         .on(CancelPlan::REASON, button(REASON), reason)
@@ -79,9 +79,9 @@ pub fn dialogue() -> Dialogue<CancelPlan> {
         .ask(CancelPlan::PHOTO, ask_photo)
         .on(CancelPlan::PHOTO, image(), photo)
         .on(CancelPlan::PHOTO, button(SKIP), no_photo)
-        .anywhere(button(chat::BACK), chat::back)
-        .life(LIFE)
-        .timeout(timed_out)
+        .on_any_state(button(chat::BACK), chat::back)
+        .expires_after(EXPIRY)
+        .on_expiry(timed_out)
 }
 
 async fn begin(turn: &mut Turn, press: Press) -> Step<CancelPlan> {
@@ -90,30 +90,30 @@ async fn begin(turn: &mut Turn, press: Press) -> Step<CancelPlan> {
     let plan = Shifts::of_app(&turn.context::<App>()).plan_of(plan_id).await?;
     match plan.filter(|plan| plan.user_id == person.id) {
         Some(plan) if plan.status == super::PlanStatus::Planned => Ok(Next::Go(CancelPlan::Reason { plan_id })),
-        Some(_) => turn.refuse(Why::PlanUsed.words(person.language)),
-        None => turn.refuse(Why::Gone.words(person.language)),
+        Some(_) => turn.refuse(SiteRefusal::PlanUsed.text(person.language)),
+        None => turn.refuse(SiteRefusal::Gone.text(person.language)),
     }
 }
 
 async fn ask_reason(turn: &mut Turn, _: i64) -> Result<(), BoxError> {
     let language = turn.context::<App>().speaker(turn).await?.language;
-    let row = |reason: Reason| vec![Button::new(reason.words(language), format!("{REASON}{}", reason.name()))];
+    let row = |reason: Reason| vec![Button::new(reason.text(language), format!("{REASON}{}", reason.name()))];
     let mut rows: Vec<_> = Reason::OFFERED.into_iter().map(row).collect();
-    rows.push(chat::way_out(language));
+    rows.push(chat::navigation_row(language));
     turn.say(Say::text(text!(language, "shifts-cancel-reason")).buttons(rows));
     Ok(())
 }
 
 async fn reason(_: &mut Turn, plan_id: i64, press: Press) -> Step<CancelPlan> {
     let reason = press.rest.parse::<Reason>().ok().filter(|reason| Reason::OFFERED.contains(reason));
-    let Some(reason) = reason else { return Ok(Next::Again) };
+    let Some(reason) = reason else { return Ok(Next::AskAgain) };
     Ok(Next::Go(match reason {
         Reason::Other => CancelPlan::Words { plan_id },
         reason => CancelPlan::Document(DocumentWanted { plan_id, reason, words: None }),
     }))
 }
 
-/// To the list in which the plan was chosen.
+/// Returns to the list in which the plan was chosen.
 async fn back_to_mine(turn: &mut Turn, _: i64, _: Press) -> Step<CancelPlan> {
     mine::say(turn).await?;
     Ok(Next::End)
@@ -125,7 +125,7 @@ async fn ask_words(turn: &mut Turn, _: i64) -> Result<(), BoxError> {
 
 async fn words(turn: &mut Turn, plan_id: i64, text: String) -> Step<CancelPlan> {
     let language = turn.context::<App>().speaker(turn).await?.language;
-    if let Some(left) = left(turn, &text, language).await? {
+    if let Some(left) = exit_key(turn, &text, language).await? {
         return Ok(left);
     }
     let Some(words) = short(&text) else { return too_long(turn, language) };
@@ -139,7 +139,7 @@ async fn ask_document(turn: &mut Turn, _: DocumentWanted) -> Result<(), BoxError
 
 async fn document(turn: &mut Turn, state: DocumentWanted, text: String) -> Step<CancelPlan> {
     let language = turn.context::<App>().speaker(turn).await?.language;
-    if let Some(left) = left(turn, &text, language).await? {
+    if let Some(left) = exit_key(turn, &text, language).await? {
         return Ok(left);
     }
     let Some(document) = short(&text) else { return too_long(turn, language) };
@@ -174,7 +174,7 @@ async fn cancel(
     size: Option<u64>,
 ) -> Step<CancelPlan> {
     let PhotoWanted { plan_id, reason, words, document } = state;
-    let excuse = Excuse { reason, words, document, photo };
+    let details = CancellationDetails { reason, words, document, photo };
     let Some(person) = worker(turn).await? else { return Ok(Next::End) };
     let (app, language, at) = (turn.context::<App>(), person.language, turn.now());
     if let Some(why) = refused(turn) {
@@ -182,28 +182,28 @@ async fn cancel(
     }
     let shifts = Shifts::of_app(&app);
     let plan = shifts.plan_of(plan_id).await?.filter(|plan| plan.user_id == person.id);
-    let Some(plan) = plan else { return chat::give_up(turn, Why::Gone, language) };
-    let site = Sites::of_app(&app).of(plan.site_id).await?;
-    let Some(site) = site else { return chat::give_up(turn, Why::Gone, language) };
+    let Some(plan) = plan else { return chat::give_up(turn, SiteRefusal::Gone, language) };
+    let site = Sites::of_app(&app).site(plan.site_id).await?;
+    let Some(site) = site else { return chat::give_up(turn, SiteRefusal::Gone, language) };
     let notice_hours = shifts.fines().await?.notice_hours;
-    let mut told = judges(&app, &[site.id]).await?.remove(&site.id).unwrap_or_default();
-    told.retain(|judge| *judge != person.id || person.may(OWNERS));
+    let mut judges = judges(&app, &[site.id]).await?.remove(&site.id).unwrap_or_default();
+    judges.retain(|judge| *judge != person.id || person.may(OWNERS));
     let who = (person.id, person.full_name.clone());
-    // Only now: what is refused leaves no file that nobody names.
-    if let Some((_, file)) = &excuse.photo {
+    // Requested only now, so a refused turn leaves no file without a row.
+    if let Some((_, file)) = &details.photo {
         attachments::fetch(turn, file, size);
     }
-    turn.write_as(&person, move |db| Box::pin(plans::cancel(db, plan_id, who, excuse, notice_hours, told, at)));
-    chat::tell(turn, Update::new(Happened::PlanCancelled, person.id).at(plan.site_id));
-    let words = text!(language, "shifts-cancelled", site = site.about.name.as_str(), when = when(plan.period, &site));
-    turn.say(last_words(words, language));
+    turn.write_as(&person, move |db| Box::pin(plans::cancel(db, plan_id, who, details, notice_hours, judges, at)));
+    chat::publish(turn, ShiftEvent::new(ShiftEventKind::PlanCancelled, person.id).at(plan.site_id));
+    let text = text!(language, "shifts-cancelled", site = site.about.name.as_str(), when = when(plan.period, &site));
+    turn.say(final_message(text, language));
     Ok(Next::End)
 }
 
-/// Who judges reasons at each of these sites, by site; each but their own, which is for owners.
+/// The people who judge cancellations at each of these sites, by site. Only owners may judge their own.
 pub async fn judges(app: &App, sites: &[i64]) -> Result<HashMap<i64, Vec<i64>>, DbErr> {
     let staff = app.people.with_any(JUDGES).await?;
-    let permitted = Sites::of_app(app).permitted_at(sites, Permission::Employees).await?;
+    let permitted = Sites::of_app(app).managers_permitted_at(sites, Permission::Employees).await?;
     let permitted: HashSet<(i64, i64)> = permitted.into_iter().collect();
     let of_site = |site: i64| {
         let is_judge = |one: &&Person| one.may(OWNERS) || permitted.contains(&(site, one.id));
@@ -218,7 +218,7 @@ async fn timed_out(turn: &mut Turn, _: CancelPlan) -> Step<CancelPlan> {
 
 async fn ask(turn: &mut Turn, question: &'static str, may_skip: bool) -> Result<(), BoxError> {
     let language = turn.context::<App>().speaker(turn).await?.language;
-    let mut rows = vec![chat::way_out(language)];
+    let mut rows = vec![chat::navigation_row(language)];
     if may_skip {
         rows.insert(0, vec![Button::new(text!(language, "shifts-skip-button"), SKIP)]);
     }
@@ -226,20 +226,20 @@ async fn ask(turn: &mut Turn, question: &'static str, may_skip: bool) -> Result<
     Ok(())
 }
 
-/// A key below a position that was asked for before is a way out of here too, and no answer.
-async fn left(turn: &mut Turn, text: &str, language: Language) -> Result<Option<Next<CancelPlan>>, BoxError> {
-    Ok(match chat::typed(turn, text, language).await? {
-        Typed::Back => Some(Next::Back),
-        Typed::Menu => Some(Next::End),
-        Typed::SomethingElse => None,
+/// Handles the keys of a keyboard that an earlier question for a position left behind.
+async fn exit_key(turn: &mut Turn, text: &str, language: Language) -> Result<Option<Next<CancelPlan>>, BoxError> {
+    Ok(match chat::typed_key(turn, text, language).await? {
+        TypedKey::Back => Some(Next::Back),
+        TypedKey::Menu => Some(Next::End),
+        TypedKey::SomethingElse => None,
     })
 }
 
 fn short(text: &str) -> Option<String> {
-    let text = typed::line(text);
-    (!text.is_empty() && text.chars().count() <= WORDS_MOST).then_some(text)
+    let text = user_text::line(text);
+    (!text.is_empty() && text.chars().count() <= MAX_TEXT_LENGTH).then_some(text)
 }
 
 fn too_long(turn: &mut Turn, language: Language) -> Step<CancelPlan> {
-    turn.refuse(text!(language, "shifts-too-long", count = WORDS_MOST))
+    turn.refuse(text!(language, "shifts-too-long", count = MAX_TEXT_LENGTH))
 }

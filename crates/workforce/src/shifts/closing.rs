@@ -1,32 +1,32 @@
-//! Closing a shift: what was done, the position unless nobody knows that of the site, and then shift, plan and amounts in one
-//! commit.
+//! The dialogue that closes a shift: review of tasks, then the position if the site has one. One commit writes the
+//! shift, its plan and the adjustments.
 
 use opora::clock::Millis;
 use opora::prelude::*;
 
-use super::chat::{self, LIFE, Typed, last_words, refused, worker};
+use super::chat::{self, EXPIRY, TypedKey, final_message, refused, worker};
 use super::marking::MyTasks;
-use super::working::{self, End};
-use super::{ClosedBy, Happened, Shift, Shifts, Update, tasks_of};
+use super::working::{self, ShiftEnd};
+use super::{ClosedBy, Shift, ShiftEvent, ShiftEventKind, Shifts, tasks_of};
 use crate::application::App;
 use crate::people::WriteAs;
 use crate::person::Person;
-use crate::sites::{Position, Site, Sites, Why};
+use crate::sites::{Position, Site, SiteRefusal, Sites};
 use crate::{key, text};
 
 pub const BEGIN: &str = "close:begin";
 const TASKS: &str = "close:tasks";
 const GO_ON: &str = "close:go";
 
-/// Where closing stands.
+/// The states of the dialogue.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
 #[states(dialogue = "close_shift")]
 #[serde(tag = "at", rename_all = "snake_case")]
 pub enum CloseShift {
-    /// What was done: go on, or change it first?
+    /// Shows the tasks and asks whether to continue.
     Review {
         shift_id: i64,
-        /// It was asked for in order to close the site.
+        /// Whether the person wants to close the site.
         closes_site: bool,
     },
     Position {
@@ -34,11 +34,11 @@ pub enum CloseShift {
     },
 }
 
-/// What whoever called this hears of its end; nothing where somebody has given up.
+/// The result for a calling dialogue; none if the person gave up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Left {
+pub enum CloseResult {
     Closed,
-    /// By Back from the first question.
+    /// The person pressed Back at the first question.
     ByBack,
 }
 
@@ -50,12 +50,12 @@ pub fn dialogue() -> Dialogue<CloseShift> {
         .on(CloseShift::REVIEW, button(TASKS), tasks)
         .on(CloseShift::REVIEW, button(GO_ON), go_on)
         .on(CloseShift::REVIEW, button(chat::BACK), back)
-        .returned(CloseShift::REVIEW, tasks_are_marked)
+        .on_returned(CloseShift::REVIEW, tasks_are_marked)
         .ask(CloseShift::POSITION, ask_position)
         .on(CloseShift::POSITION, location(), position)
         .on(CloseShift::POSITION, text(), typed)
-        .life(LIFE)
-        .timeout(timed_out)
+        .expires_after(EXPIRY)
+        .on_expiry(timed_out)
 }
 
 async fn begin(turn: &mut Turn, _: Press) -> Step<CloseShift> {
@@ -67,30 +67,30 @@ async fn begin(turn: &mut Turn, _: Press) -> Step<CloseShift> {
 async fn ask_review(turn: &mut Turn, shift_id: i64, _: bool) -> Result<(), BoxError> {
     let Some(person) = worker(turn).await? else { return Ok(()) };
     let (app, language) = (turn.context::<App>(), person.language);
-    if found(&app, &person, shift_id).await?.is_none() {
-        turn.say(last_words(Why::Gone.words(language), language));
+    if own_shift(&app, &person, shift_id).await?.is_none() {
+        turn.say(final_message(SiteRefusal::Gone.text(language), language));
         return Ok(());
     }
     let tasks = tasks_of(app.domain.read(), shift_id).await?;
     let mut rows = vec![vec![Button::new(text!(language, "shifts-go-on-button"), GO_ON)]];
-    let words = if tasks.is_empty() {
+    let text = if tasks.is_empty() {
         text!(language, "shifts-close-review")
     } else {
         rows.insert(0, vec![Button::new(text!(language, "shifts-change-tasks-button"), TASKS)]);
         let (title, question) = (text!(language, "shifts-tasks"), text!(language, "shifts-close-review"));
         chat::fit_between(&format!("{title}\n"), &chat::task_lines(&tasks, language), &format!("\n\n{question}"))
     };
-    rows.push(chat::way_out(language));
-    turn.say(Say::text(words).buttons(rows));
+    rows.push(chat::navigation_row(language));
+    turn.say(Say::text(text).buttons(rows));
     Ok(())
 }
 
-/// To the question which site is closed, or to the menu.
+/// Returns to the choice of a site, or to the menu.
 async fn back(turn: &mut Turn, _: i64, closes_site: bool, press: Press) -> Step<CloseShift> {
     if !closes_site {
         return chat::back_to_menu(turn, press).await;
     }
-    turn.give_back(&Left::ByBack);
+    turn.set_return_value(&CloseResult::ByBack);
     Ok(Next::End)
 }
 
@@ -99,10 +99,10 @@ async fn tasks(_: &mut Turn, shift_id: i64, _: bool, _: Press) -> Step<CloseShif
 }
 
 async fn tasks_are_marked(turn: &mut Turn, shift_id: i64, _: bool, returned: Returned) -> Step<CloseShift> {
-    // Who left the list by Back wants to look again.
+    // Back in the list of tasks returns to the review.
     match returned.value::<bool>()? {
         Some(true) => reviewed(turn, shift_id).await,
-        _ => Ok(Next::Again),
+        _ => Ok(Next::AskAgain),
     }
 }
 
@@ -110,12 +110,12 @@ async fn go_on(turn: &mut Turn, shift_id: i64, _: bool, _: Press) -> Step<CloseS
     reviewed(turn, shift_id).await
 }
 
-/// On to the position, or to the end where nobody knows the site's: every position would do there.
+/// Asks for the position. If the site has none, closes the shift right away.
 async fn reviewed(turn: &mut Turn, shift_id: i64) -> Step<CloseShift> {
     let Some(person) = worker(turn).await? else { return Ok(Next::End) };
     let app = turn.context::<App>();
-    let Some((shift, site)) = found(&app, &person, shift_id).await? else {
-        return chat::give_up(turn, Why::Gone, person.language);
+    let Some((shift, site)) = own_shift(&app, &person, shift_id).await? else {
+        return chat::give_up(turn, SiteRefusal::Gone, person.language);
     };
     if site.about.position.is_some() {
         return Ok(Next::Go(CloseShift::Position { shift_id }));
@@ -124,69 +124,69 @@ async fn reviewed(turn: &mut Turn, shift_id: i64) -> Step<CloseShift> {
         return chat::give_up(turn, why, person.language);
     }
     close(turn, &app, &person, shift, None).await?;
-    turn.give_back(&Left::Closed);
+    turn.set_return_value(&CloseResult::Closed);
     Ok(Next::End)
 }
 
 async fn ask_position(turn: &mut Turn, shift_id: i64) -> Result<(), BoxError> {
     let Some(person) = worker(turn).await? else { return Ok(()) };
-    let Some((_, site)) = found(&turn.context::<App>(), &person, shift_id).await? else { return Ok(()) };
-    let words = text!(person.language, "shifts-close-position", site = site.about.name);
-    chat::ask_position(turn, words, person.language);
+    let Some((_, site)) = own_shift(&turn.context::<App>(), &person, shift_id).await? else { return Ok(()) };
+    let text = text!(person.language, "shifts-close-position", site = site.about.name);
+    chat::ask_position(turn, text, person.language);
     Ok(())
 }
 
 async fn position(turn: &mut Turn, shift_id: i64, sent: Location) -> Step<CloseShift> {
     let Some(person) = worker(turn).await? else { return Ok(Next::End) };
     let (app, language) = (turn.context::<App>(), person.language);
-    let Some((shift, site)) = found(&app, &person, shift_id).await? else {
-        return chat::give_up(turn, Why::Gone, language);
+    let Some((shift, site)) = own_shift(&app, &person, shift_id).await? else {
+        return chat::give_up(turn, SiteRefusal::Gone, language);
     };
     if let Some(why) = refused(turn) {
         turn.say(Say::text(text!(language, "shifts-position-taken")).remove_keyboard());
         return chat::give_up(turn, why, language);
     }
-    let Some(position) = chat::near(turn, &site, sent, language) else { return Ok(Next::Stay) };
-    let was = (position, chat::sent_at(turn, &sent));
-    close(turn, &app, &person, shift, Some(was)).await?;
-    turn.give_back(&Left::Closed);
+    let Some(position) = chat::accepted_position(turn, &site, sent, language) else { return Ok(Next::Stay) };
+    let last_position = (position, chat::sent_at(turn, &sent));
+    close(turn, &app, &person, shift, Some(last_position)).await?;
+    turn.set_return_value(&CloseResult::Closed);
     Ok(Next::End)
 }
 
-/// Closes the shift. The turn says that it is over, which also holds while notices have to wait. What it came to is a notice
-/// of the same commit, made of the amounts that were written. `was` is the last position and its time, at sites that want one.
+/// Closes the shift. The turn says that it is over, so the person knows it even if notices are delayed. The summary is
+/// a notice of the same commit. `last_position` is the position with its time, at sites that need one.
 async fn close(
     turn: &mut Turn,
     app: &App,
     person: &Person,
     shift: Shift,
-    was: Option<(Position, Millis)>,
+    last_position: Option<(Position, Millis)>,
 ) -> Result<(), BoxError> {
     let at = turn.now();
-    let (position, was_at) = was.unzip();
-    let words = text!(person.language, "shifts-closing");
+    let (position, position_at) = last_position.unzip();
+    let text = text!(person.language, "shifts-closing");
     turn.say(match position {
         Some(_) => {
             let thanks = text!(person.language, "shifts-position-taken");
-            Say::text(format!("{thanks} {words}")).remove_keyboard()
+            Say::text(format!("{thanks} {text}")).remove_keyboard()
         }
-        None => last_words(words, person.language),
+        None => final_message(text, person.language),
     });
-    let ended_at = was_at.unwrap_or(at).max(shift.started_at);
+    let ended_at = position_at.unwrap_or(at).max(shift.started_at);
     let mandatory_task_penalty = Shifts::of_app(app).mandatory_task_penalty().await?;
     let (shift_id, closed_by) = (shift.id, ClosedBy::Person);
-    let end = End { shift_id, version: None, position, closed_by, ended_at, mandatory_task_penalty, at };
+    let end = ShiftEnd { shift_id, version: None, position, closed_by, ended_at, mandatory_task_penalty, at };
     turn.write_as(person, move |db| Box::pin(working::close_own(db, end)));
-    chat::tell(turn, Update::of_shift(Happened::ShiftClosed, shift.id, person.id).at(shift.site_id));
+    chat::publish(turn, ShiftEvent::of_shift(ShiftEventKind::ShiftClosed, shift.id, person.id).at(shift.site_id));
     Ok(())
 }
 
 async fn typed(turn: &mut Turn, _: i64, text: String) -> Step<CloseShift> {
     let language = turn.context::<App>().speaker(turn).await?.language;
-    match chat::typed(turn, &text, language).await? {
-        Typed::Back => Ok(Next::Back),
-        Typed::Menu => Ok(Next::End),
-        Typed::SomethingElse => turn.refuse(text!(language, "shifts-position-wanted")),
+    match chat::typed_key(turn, &text, language).await? {
+        TypedKey::Back => Ok(Next::Back),
+        TypedKey::Menu => Ok(Next::End),
+        TypedKey::SomethingElse => turn.refuse(text!(language, "shifts-position-wanted")),
     }
 }
 
@@ -194,10 +194,10 @@ async fn timed_out(turn: &mut Turn, _: CloseShift) -> Step<CloseShift> {
     chat::timed_out(turn, key!("shifts-close-button"), BEGIN).await
 }
 
-/// The person's own shift with its site; none where it is another person's.
-async fn found(app: &App, person: &Person, shift_id: i64) -> Result<Option<(Shift, Site)>, BoxError> {
-    let shift = Shifts::of_app(app).of(shift_id).await?.filter(|shift| shift.user_id == person.id);
+/// The person's own shift with its site; None for another person's shift.
+async fn own_shift(app: &App, person: &Person, shift_id: i64) -> Result<Option<(Shift, Site)>, BoxError> {
+    let shift = Shifts::of_app(app).shift(shift_id).await?.filter(|shift| shift.user_id == person.id);
     let Some(shift) = shift else { return Ok(None) };
-    let site = Sites::of_app(app).of(shift.site_id).await?;
+    let site = Sites::of_app(app).site(shift.site_id).await?;
     Ok(site.map(|site| (shift, site)))
 }

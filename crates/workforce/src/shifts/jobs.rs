@@ -1,4 +1,4 @@
-//! What happens to plans and shifts by themselves. Each may run again at any time, and does nothing twice.
+//! The jobs of this room. Each can run again at any time without repeating its effect.
 
 use std::sync::Arc;
 
@@ -8,87 +8,87 @@ use sea_orm::sea_query::{Expr, ExprTrait, Query};
 use sea_orm::{ColumnTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Set};
 
 use super::cancelling::judges;
+use super::events::{ShiftEvent, ShiftEventKind};
 use super::records::{ClosedBy, Opening, Plan, PlanStatus, Shift, ShiftStatus};
 use super::rules::{overdue, site_due};
 use super::tables::{opening, plan, shift};
-use super::updates::{Happened, Update};
-use super::working::{self, End};
+use super::working::{self, ShiftEnd};
 use super::{Shifts, when};
 use crate::application::App;
-use crate::domain::Writing;
-use crate::jobs::done;
+use crate::domain::Transaction;
+use crate::jobs::written_or_skipped;
 use crate::notices::{self, Notice};
 use crate::sites::{Site, Sites};
 
 const HOUR_MS: i64 = 3_600_000;
-/// A reminder comes so long before the start.
-const REMINDED_MS: i64 = 2 * HOUR_MS;
-/// From so long after the start on somebody has not come, up to a day.
-const MISSED_MS: i64 = HOUR_MS;
-const FORGOTTEN_MS: i64 = 24 * HOUR_MS;
-/// How many rows one commit takes, or one run looks at.
-const AT_ONCE: u64 = 500;
-/// Databases take only so many values at once.
-const IDS_AT_ONCE: usize = 500;
-/// How far back amounts are looked after.
-const LOOKED_AFTER_MS: i64 = 7 * 24 * HOUR_MS;
+/// How long before the start a reminder is sent.
+const REMINDER_LEAD_MS: i64 = 2 * HOUR_MS;
+/// A person is missing from this long after the start, up to a day.
+const MISSED_AFTER_MS: i64 = HOUR_MS;
+const MISSED_UNTIL_MS: i64 = 24 * HOUR_MS;
+/// How many rows one commit writes, or one run reads.
+const BATCH_SIZE: u64 = 500;
+/// A limit on the number of values in one statement.
+const IDS_PER_QUERY: usize = 500;
+/// How far back missing adjustments are looked for.
+const POSTING_LOOKBACK_MS: i64 = 7 * 24 * HOUR_MS;
 
-/// Reminds people of plans that begin within two hours, once each.
+/// Reminds people of plans that start within two hours, once each.
 pub async fn remind(app: App) -> anyhow::Result<()> {
     let now = app.clock.now();
     let sites = Arc::new(Sites::of_app(&app).list().await?);
     loop {
         let sites = Arc::clone(&sites);
         let reminded = app.domain.write_and_get(move |db| Box::pin(remind_some(db, sites, now))).await?;
-        notices::soon(&app);
-        if reminded < AT_ONCE {
+        notices::send_soon(&app);
+        if reminded < BATCH_SIZE {
             return Ok(());
         }
     }
 }
 
-/// Those who begin first; answers how many.
-async fn remind_some(db: &Writing<'_, '_>, sites: Arc<Vec<Site>>, now: Millis) -> Result<u64, WriteError> {
+/// Reminds the people of the next plans; returns how many.
+async fn remind_some(db: &Transaction<'_, '_>, sites: Arc<Vec<Site>>, now: Millis) -> Result<u64, WriteError> {
     let rows = plan::Entity::find()
         .filter(plan::Column::Status.eq(PlanStatus::Planned.name()))
         .filter(plan::Column::StartsAt.gt(now.0))
-        .filter(plan::Column::StartsAt.lte(now.0 + REMINDED_MS))
+        .filter(plan::Column::StartsAt.lte(now.0 + REMINDER_LEAD_MS))
         .filter(plan::Column::RemindedAt.is_null())
         .order_by_asc(plan::Column::StartsAt)
         .order_by_asc(plan::Column::Id)
-        .limit(AT_ONCE)
+        .limit(BATCH_SIZE)
         .all(db)
         .await?;
     let ids: Vec<_> = rows.iter().map(|row| row.id).collect();
     let noted = plan::ActiveModel { reminded_at: Set(Some(now.0)), ..Default::default() };
     plan::Entity::update_many().set(noted).filter(plan::Column::Id.is_in(ids)).exec(db).await?;
-    let (mut told, count) = (Vec::with_capacity(rows.len()), rows.len() as u64);
+    let (mut notices, count) = (Vec::with_capacity(rows.len()), rows.len() as u64);
     for row in rows {
         let plan = Plan::try_from(row)?;
         if let Some(site) = sites.iter().find(|site| site.id == plan.site_id) {
             let notice = Notice::Reminder { site: site.about.name.clone(), when: when(plan.period, site) };
-            told.push((plan.user_id, notice));
+            notices.push((plan.user_id, notice));
         }
     }
-    notices::write(db, told, now).await?;
+    notices::write(db, notices, now).await?;
     Ok(count)
 }
 
-/// Notes who has not come, and tells the person and staff, once.
+/// Marks people who did not come, and sends notices to them and to staff, once.
 pub async fn note_missed(app: App) -> anyhow::Result<()> {
     let now = app.clock.now();
     let was_in_time = Expr::col(plan::Column::AwaitedFrom).lt(Expr::col(plan::Column::EndsAt));
-    let was_awaited = plan::Column::AwaitedFrom.lte(now.0 - MISSED_MS).and(was_in_time);
+    let was_awaited = plan::Column::AwaitedFrom.lte(now.0 - MISSED_AFTER_MS).and(was_in_time);
     let rows = plan::Entity::find()
         .filter(plan::Column::Status.eq(PlanStatus::Planned.name()))
-        .filter(plan::Column::StartsAt.lte(now.0 - MISSED_MS))
-        .filter(plan::Column::StartsAt.gt(now.0 - FORGOTTEN_MS))
-        // Who took a place in a slot that had begun is awaited from then on; so is who was told later that it had. Who was
-        // told when it was over cannot have come.
-        .filter(plan::Column::CreatedAt.lte(now.0 - MISSED_MS))
+        .filter(plan::Column::StartsAt.lte(now.0 - MISSED_AFTER_MS))
+        .filter(plan::Column::StartsAt.gt(now.0 - MISSED_UNTIL_MS))
+        // A person who planned a slot after its start is expected from then on. The same holds if the person learned of
+        // the start later. A plan that was announced only after its end is never missed.
+        .filter(plan::Column::CreatedAt.lte(now.0 - MISSED_AFTER_MS))
         .filter(plan::Column::AwaitedFrom.is_null().or(was_awaited))
         .filter(plan::Column::MissedAt.is_null())
-        .limit(AT_ONCE)
+        .limit(BATCH_SIZE)
         .all(app.domain.read())
         .await?;
     if rows.is_empty() {
@@ -103,20 +103,20 @@ pub async fn note_missed(app: App) -> anyhow::Result<()> {
         let site = sites.iter().find(|site| site.id == plan.site_id);
         let (Some(site), Some(person)) = (site, people.iter().find(|one| one.id == plan.user_id)) else { continue };
         let (name, when) = (site.about.name.clone(), when(plan.period, site));
-        let mut told = vec![(person.id, Notice::YouMissed { site: name.clone(), when: when.clone() })];
+        let mut notices = vec![(person.id, Notice::YouMissed { site: name.clone(), when: when.clone() })];
         let staff = judges.get(&site.id).into_iter().flatten().filter(|id| **id != person.id);
         let missed = Notice::Missed { name: person.full_name.clone(), site: name, when };
-        told.extend(staff.map(|id| (*id, missed.clone())));
-        let noted = app.domain.write(move |db| Box::pin(miss(db, id, told, now))).await;
-        if done(noted, "plan", id)?.is_some() {
-            Update::new(Happened::PlanMissed, person.id).at(site.id).publish(&app);
+        notices.extend(staff.map(|id| (*id, missed.clone())));
+        let noted = app.domain.write(move |db| Box::pin(miss(db, id, notices, now))).await;
+        if written_or_skipped(noted, "plan", id)?.is_some() {
+            ShiftEvent::new(ShiftEventKind::PlanMissed, person.id).at(site.id).publish(&app);
         }
     }
-    notices::soon(&app);
+    notices::send_soon(&app);
     Ok(())
 }
 
-async fn miss(db: &Writing<'_, '_>, id: i64, told: Vec<(i64, Notice)>, now: Millis) -> Result<(), WriteError> {
+async fn miss(db: &Transaction<'_, '_>, id: i64, notices: Vec<(i64, Notice)>, now: Millis) -> Result<(), WriteError> {
     let noted = plan::Entity::update_many()
         .set(plan::ActiveModel { missed_at: Set(Some(now.0)), ..Default::default() })
         .filter(plan::Column::Id.eq(id))
@@ -124,15 +124,15 @@ async fn miss(db: &Writing<'_, '_>, id: i64, told: Vec<(i64, Notice)>, now: Mill
         .filter(plan::Column::MissedAt.is_null())
         .exec(db)
         .await?;
-    if noted.rows_affected == 0 { Ok(()) } else { notices::write(db, told, now).await }
+    if noted.rows_affected == 0 { Ok(()) } else { notices::write(db, notices, now).await }
 }
 
-/// Closes shifts whose time is over, and their sites if nobody is left; then sites that were opened and where nobody works.
+/// Closes overdue shifts, and their sites if they are empty then; then overdue sites without shifts.
 pub async fn close_overdue(app: App) -> anyhow::Result<()> {
     let now = app.clock.now();
     close_shifts(&app, now).await?;
     close_sites(&app, now).await?;
-    notices::soon(&app);
+    notices::send_soon(&app);
     Ok(())
 }
 
@@ -149,9 +149,9 @@ async fn close_shifts(app: &App, now: Millis) -> anyhow::Result<()> {
         if over.due_at > now {
             continue;
         }
-        let end = End {
+        let end = ShiftEnd {
             shift_id: shift.id,
-            // Whose end was moved since they were read is looked at again.
+            // A shift whose end has moved since it was read is skipped until the next run.
             version: Some(shift.version),
             position: None,
             closed_by: ClosedBy::Time,
@@ -159,16 +159,16 @@ async fn close_shifts(app: &App, now: Millis) -> anyhow::Result<()> {
             mandatory_task_penalty: mandatory,
             at: now,
         };
-        let update = Update::of_shift(Happened::ShiftClosed, shift.id, shift.user_id).at(site.id);
-        let closed = app.domain.write(move |db| Box::pin(working::close_for(db, end))).await;
-        if done(closed, "shift", id)?.is_some() {
-            update.publish(app);
+        let event = ShiftEvent::of_shift(ShiftEventKind::ShiftClosed, shift.id, shift.user_id).at(site.id);
+        let closed = app.domain.write(move |db| Box::pin(working::close_for_worker(db, end))).await;
+        if written_or_skipped(closed, "shift", id)?.is_some() {
+            event.publish(app);
         }
     }
     Ok(())
 }
 
-/// Those whose hours are over; who has opened one is told.
+/// Closes open sites whose hours are over, and notifies the people who opened them.
 async fn close_sites(app: &App, now: Millis) -> anyhow::Result<()> {
     let is_active = shift::Column::Status.eq(ShiftStatus::Active.name());
     let at_work = Query::select().column(shift::Column::SiteId).from(shift::Entity).and_where(is_active).take();
@@ -181,35 +181,36 @@ async fn close_sites(app: &App, now: Millis) -> anyhow::Result<()> {
         if site_due(opened.opened_at, &site.about).is_none_or(|due_at| due_at > now) {
             continue;
         }
-        let (id, update) = (site.id, Update::new(Happened::SiteClosed, opened.opened_by).at(site.id));
-        let closed = app.domain.write(move |db| Box::pin(working::close_site_for(db, opened, now))).await;
-        if done(closed, "site", id)?.is_some() {
-            update.publish(app);
+        let (id, event) = (site.id, ShiftEvent::new(ShiftEventKind::SiteClosed, opened.opened_by).at(site.id));
+        let closed = app.domain.write(move |db| Box::pin(working::close_overdue_site(db, opened, now))).await;
+        if written_or_skipped(closed, "site", id)?.is_some() {
+            event.publish(app);
         }
     }
     Ok(())
 }
 
-/// A safety net: shifts that were over in the last days and have no amount for their hours get what they lack.
+/// A safety net: posts the adjustments of recent shifts that have none for their hours.
 pub async fn post_missing(app: App) -> anyhow::Result<()> {
     let now = app.clock.now();
     let over = shift::Column::Status.eq(ShiftStatus::Completed.name());
     let found = shift::Entity::find().select_only().column(shift::Column::Id).filter(over);
-    let lately = found.filter(shift::Column::EndedAt.gt(now.0 - LOOKED_AFTER_MS)).order_by_asc(shift::Column::EndedAt);
+    let lately =
+        found.filter(shift::Column::EndedAt.gt(now.0 - POSTING_LOOKBACK_MS)).order_by_asc(shift::Column::EndedAt);
     let ids: Vec<i64> = lately.into_tuple().all(app.domain.read()).await?;
     let mandatory = Shifts::of_app(&app).mandatory_task_penalty().await?;
-    for ids in ids.chunks(IDS_AT_ONCE) {
-        let posted = app.payroll.with_base(ids).await?;
+    for ids in ids.chunks(IDS_PER_QUERY) {
+        let posted = app.payroll.shifts_with_base(ids).await?;
         for id in ids.iter().copied().filter(|id| !posted.contains(id)) {
-            tracing::warn!(shift = id, "a shift that is over had no amount for its hours; what it lacks is posted now");
+            tracing::warn!(shift = id, "a finished shift had no pay for its hours; posting it now");
             let posted = app.domain.write(move |db| Box::pin(working::post(db, id, mandatory, now))).await;
-            done(posted, "shift", id)?;
+            written_or_skipped(posted, "shift", id)?;
         }
     }
     Ok(())
 }
 
 fn read<T>(row: Result<T, DbErr>, what: &'static str, id: i64) -> Option<T> {
-    let failed = |error: &DbErr| tracing::error!(%error, what, id, "a job passes over one that it cannot read");
+    let failed = |error: &DbErr| tracing::error!(%error, what, id, "a job skips a row that it cannot read");
     row.inspect_err(failed).ok()
 }

@@ -1,4 +1,4 @@
-//! The front door, where charts count who came late: by the rule that pay goes by, whether or not a minute costs something.
+//! Late starts for the charts. They follow the same rule as pay, whether or not a late minute has a price.
 
 use std::collections::BTreeMap;
 
@@ -8,19 +8,19 @@ use opora::clock::Millis;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, DbErr, EntityTrait, QueryFilter, QuerySelect};
 
-use super::doors::Shifts;
+use super::api::Shifts;
 use super::records::ShiftStatus;
 use super::tables::shift;
 use crate::sites::{Period, Sites, local};
 
-/// The same as [`super::minutes_late`] being above zero. An index knows it in these words.
+/// True if [`super::minutes_late`] is positive. An index has exactly this condition.
 const LATE: &str = "penalises_lateness AND started_at - planned_start >= (late_threshold_minutes + 1) * 60000";
 
 impl Shifts {
-    /// How many shifts began late on each of these days, by the clocks of their sites; both ends are included, and days
-    /// on which nobody was late are left out.
+    /// The number of late starts on each of these days, in the time zones of the sites; both ends included, days
+    /// without any left out.
     pub async fn late_starts(&self, first: NaiveDate, last: NaiveDate) -> Result<BTreeMap<NaiveDate, i64>, DbErr> {
-        // A day more at either end: places have clocks of their own.
+        // One more day at either end, because sites have their own time zones.
         let days = u64::try_from((last - first).num_days()).unwrap_or_default().saturating_add(3);
         let around = first.checked_sub_days(Days::new(1)).and_then(|before| Period::of_days(before, days, Tz::UTC));
         let Some(around) = around else { return Ok(BTreeMap::new()) };
@@ -33,7 +33,7 @@ impl Shifts {
             .column(shift::Column::SiteId)
             .column(shift::Column::StartedAt)
             .into_tuple()
-            .all(self.reading())
+            .all(self.db())
             .await?;
         let mut sites: Vec<i64> = late.iter().map(|(site_id, _)| *site_id).collect();
         sites.sort_unstable();

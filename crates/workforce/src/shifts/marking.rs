@@ -1,16 +1,16 @@
-//! "My tasks": mark, unmark, and send what proves it. Each of these is in the database with the turn that said it.
+//! The dialogue "My tasks": mark and unmark tasks, send photos. Each change commits with its turn.
 //!
-//! The same list stands before closing a shift, as a child of that dialogue.
+//! Closing a shift calls this dialogue as a child.
 
 use opora::prelude::*;
 
-use super::chat::{self, LIFE, last_words, last_words_and, refused, worker};
+use super::chat::{self, EXPIRY, final_message, final_message_with, refused, worker};
 use super::working::{self, Proof};
-use super::{Happened, MediumKind, ShiftTask, Update, closing, tasks_of};
+use super::{MediumKind, ShiftEvent, ShiftEventKind, ShiftTask, closing, tasks_of};
 use crate::application::App;
 use crate::attachments;
 use crate::people::WriteAs;
-use crate::sites::{TASKS_MOST, Why};
+use crate::sites::{MAX_TASKS, SiteRefusal};
 use crate::texts::Language;
 use crate::{key, text};
 
@@ -19,13 +19,13 @@ const DONE: &str = "task:done:";
 const UNDO: &str = "task:undo:";
 const PHOTO: &str = "task:photo:";
 const READY: &str = "tasks:ready";
-/// How Telegram calls a video in a circle.
+/// Telegram's name for a round video.
 const NOTE: &str = "video_note";
-/// Telegram takes a hundred under one message, and three lead on. Of tasks a shift has fewer than that.
-const BUTTONS_MOST: usize = 97;
-const _: () = assert!(TASKS_MOST < BUTTONS_MOST as u64);
+/// Telegram allows a hundred buttons under a message; three are needed for navigation.
+const MAX_BUTTONS: usize = 97;
+const _: () = assert!(MAX_TASKS < MAX_BUTTONS as u64);
 
-/// Where marking stands.
+/// The states of the dialogue.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
 #[states(dialogue = "my_tasks")]
 #[serde(tag = "at", rename_all = "snake_case")]
@@ -39,13 +39,13 @@ pub enum MyTasks {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TaskList {
     shift_id: i64,
-    /// It goes on to closing afterwards.
+    /// Whether the dialogue was called by closing a shift.
     is_closing: bool,
-    /// What this very turn writes cannot be read yet when the list is asked for.
+    /// The media of this turn, which the list cannot read before the commit.
     attached: Option<Attached>,
 }
 
-/// The task that something is to be sent for.
+/// The task that the person sends media for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MediaWanted {
     shift_id: i64,
@@ -53,15 +53,15 @@ pub struct MediaWanted {
     is_closing: bool,
 }
 
-/// Something was sent for a task.
+/// Media that were just sent for a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attached {
     task_id: i64,
-    /// How much there is with it.
+    /// The number of media including them.
     media_count: i64,
 }
 
-/// What a person has sent, and how large Telegram says it is.
+/// A sent file, with its size as Telegram reports it.
 struct Sent {
     proof: Proof,
     size: Option<u64>,
@@ -74,7 +74,7 @@ impl MyTasks {
 }
 
 pub fn dialogue() -> Dialogue<MyTasks> {
-    attachments::hear_all(Dialogue::new())
+    attachments::handle_all_downloads(Dialogue::new())
         .start(button(BEGIN), begin)
         .ask(MyTasks::LIST, ask_list)
         .on(MyTasks::LIST, button(DONE), done)
@@ -86,9 +86,9 @@ pub fn dialogue() -> Dialogue<MyTasks> {
         .on(MyTasks::MEDIA, document(), document_sent)
         .on(MyTasks::MEDIA, media(), video_sent)
         .on(MyTasks::MEDIA, album(), album_sent)
-        .anywhere(button(chat::BACK), back)
-        .life(LIFE)
-        .timeout(timed_out)
+        .on_any_state(button(chat::BACK), back)
+        .expires_after(EXPIRY)
+        .on_expiry(timed_out)
 }
 
 async fn begin(turn: &mut Turn, _: Press) -> Step<MyTasks> {
@@ -96,7 +96,7 @@ async fn begin(turn: &mut Turn, _: Press) -> Step<MyTasks> {
     let Some((shift, _)) = chat::open_shift(turn, &person).await? else { return Ok(Next::Stay) };
     let app = turn.context::<App>();
     if tasks_of(app.domain.read(), shift.id).await?.is_empty() {
-        turn.say(last_words(text!(person.language, "shifts-no-tasks"), person.language));
+        turn.say(final_message(text!(person.language, "shifts-no-tasks"), person.language));
         return Ok(Next::Stay);
     }
     Ok(Next::Go(MyTasks::list(shift.id, false)))
@@ -111,8 +111,8 @@ async fn ask_list(turn: &mut Turn, state: TaskList) -> Result<(), BoxError> {
         task.media_count = attached.map_or(0, |attached| attached.media_count).max(task.media_count);
         task.done_at = task.done_at.or(Some(now));
     }
-    let (words, rows) = list(&tasks, is_closing, language);
-    turn.say(Say::text(chat::fit(words)).buttons(rows));
+    let (text, rows) = list(&tasks, is_closing, language);
+    turn.say(Say::text(chat::fit(text)).buttons(rows));
     Ok(())
 }
 
@@ -124,35 +124,35 @@ async fn undo(turn: &mut Turn, state: TaskList, press: Press) -> Step<MyTasks> {
     set(turn, state, press, false).await
 }
 
-/// Says what is wanted and not "the other way round": a second tap does nothing.
+/// Sets the state that the button names instead of toggling it, so a second tap does nothing.
 async fn set(turn: &mut Turn, state: TaskList, press: Press, is_done: bool) -> Step<MyTasks> {
     let TaskList { shift_id, is_closing, .. } = state;
     let Some(person) = worker(turn).await? else { return Ok(Next::End) };
     let (app, language, at, user_id) = (turn.context::<App>(), person.language, turn.now(), person.id);
-    if let Some(stopped) = stopped(turn, language) {
+    if let Some(stopped) = refused_step(turn, language) {
         return stopped;
     }
-    let Ok(task_id) = press.rest.parse::<i64>() else { return Ok(Next::Again) };
+    let Ok(task_id) = press.rest.parse::<i64>() else { return Ok(Next::AskAgain) };
     let mut tasks = tasks_of(app.domain.read(), shift_id).await?;
-    let Some(task) = tasks.iter_mut().find(|task| task.id == task_id) else { return Ok(Next::Again) };
+    let Some(task) = tasks.iter_mut().find(|task| task.id == task_id) else { return Ok(Next::AskAgain) };
     task.done_at = is_done.then_some(at);
     if is_done {
         turn.write_as(&person, move |db| Box::pin(working::mark(db, user_id, task_id, at)));
     } else {
         turn.write_as(&person, move |db| Box::pin(working::unmark(db, user_id, task_id)));
     }
-    chat::tell(turn, Update::of_shift(Happened::ShiftChanged, shift_id, user_id));
-    let (words, rows) = list(&tasks, is_closing, language);
-    chat::show_again(turn, &press, words, rows);
-    Ok(Next::Keep(MyTasks::list(shift_id, is_closing)))
+    chat::publish(turn, ShiftEvent::of_shift(ShiftEventKind::ShiftChanged, shift_id, user_id));
+    let (text, rows) = list(&tasks, is_closing, language);
+    chat::edit_or_say(turn, &press, text, rows);
+    Ok(Next::StayWith(MyTasks::list(shift_id, is_closing)))
 }
 
 async fn photo_wanted(turn: &mut Turn, state: TaskList, press: Press) -> Step<MyTasks> {
     let TaskList { shift_id, is_closing, .. } = state;
-    let Ok(task_id) = press.rest.parse::<i64>() else { return Ok(Next::Again) };
+    let Ok(task_id) = press.rest.parse::<i64>() else { return Ok(Next::AskAgain) };
     let tasks = tasks_of(turn.context::<App>().domain.read(), shift_id).await?;
     if tasks.iter().all(|task| task.id != task_id) {
-        return Ok(Next::Again);
+        return Ok(Next::AskAgain);
     }
     Ok(Next::Go(MyTasks::Media(MediaWanted { shift_id, task_id, is_closing })))
 }
@@ -162,8 +162,8 @@ async fn ask_media(turn: &mut Turn, state: MediaWanted) -> Result<(), BoxError> 
     let (app, language) = (turn.context::<App>(), person.language);
     let tasks = tasks_of(app.domain.read(), state.shift_id).await?;
     let task = tasks.iter().find(|task| task.id == state.task_id).map(|task| task.text.clone()).unwrap_or_default();
-    let words = text!(language, "shifts-send-media", task = chat::caption(&task));
-    turn.say(Say::text(words).buttons([chat::way_out(language)]));
+    let text = text!(language, "shifts-send-media", task = chat::caption(&task));
+    turn.say(Say::text(text).buttons([chat::navigation_row(language)]));
     Ok(())
 }
 
@@ -195,7 +195,7 @@ async fn album_sent(turn: &mut Turn, state: MediaWanted, album: Album) -> Step<M
 async fn attach(turn: &mut Turn, state: MediaWanted, sent: Vec<Sent>) -> Step<MyTasks> {
     let Some(person) = worker(turn).await? else { return Ok(Next::End) };
     let (app, language, at, user_id) = (turn.context::<App>(), person.language, turn.now(), person.id);
-    if let Some(stopped) = stopped(turn, language) {
+    if let Some(stopped) = refused_step(turn, language) {
         return stopped;
     }
     let MediaWanted { shift_id, task_id, is_closing } = state;
@@ -203,29 +203,29 @@ async fn attach(turn: &mut Turn, state: MediaWanted, sent: Vec<Sent>) -> Step<My
     let before = tasks.iter().find(|task| task.id == task_id).map_or(0, |task| task.media_count);
     let attached = Attached { task_id, media_count: before + i64::try_from(sent.len()).unwrap_or_default() };
     for Sent { proof, size } in sent {
-        let is_too_large = attachments::ask(turn, &proof.telegram_file, size);
+        let is_too_large = attachments::download(turn, &proof.telegram_file, size);
         turn.write_as(&person, move |db| Box::pin(working::attach(db, user_id, task_id, (proof, is_too_large), at)));
     }
-    chat::tell(turn, Update::of_shift(Happened::ShiftChanged, shift_id, user_id));
+    chat::publish(turn, ShiftEvent::of_shift(ShiftEventKind::ShiftChanged, shift_id, user_id));
     turn.say(text!(language, "shifts-media-taken"));
     Ok(Next::Go(MyTasks::List(TaskList { shift_id, is_closing, attached: Some(attached) })))
 }
 
 async fn ready(turn: &mut Turn, state: TaskList, _: Press) -> Step<MyTasks> {
     if state.is_closing {
-        turn.give_back(&true);
+        turn.set_return_value(&true);
         return Ok(Next::End);
     }
     let language = turn.context::<App>().speaker(turn).await?.language;
     let close = Button::raw(text!(language, "shifts-close-button"), closing::BEGIN);
-    turn.say(last_words_and(text!(language, "shifts-tasks-kept"), [close], language));
+    turn.say(final_message_with(text!(language, "shifts-tasks-kept"), [close], language));
     Ok(Next::End)
 }
 
 async fn back(turn: &mut Turn, state: MyTasks, press: Press) -> Step<MyTasks> {
     match state {
         MyTasks::Media(MediaWanted { shift_id, is_closing, .. }) => Ok(Next::Go(MyTasks::list(shift_id, is_closing))),
-        // To the question whether to close. Not to the state before, which may have waited for a photo.
+        // Returns to the review. The state before may have waited for a photo.
         MyTasks::List(TaskList { is_closing: true, .. }) => Ok(Next::End),
         MyTasks::List(TaskList { is_closing: false, .. }) => chat::back_to_menu(turn, press).await,
     }
@@ -239,11 +239,11 @@ async fn timed_out(turn: &mut Turn, state: MyTasks) -> Step<MyTasks> {
     chat::timed_out(turn, key!("shifts-tasks-button"), BEGIN).await
 }
 
-/// What becomes of a turn whose writes were refused: a shift that is over ends the list, everything else is told.
-fn stopped(turn: &mut Turn, language: Language) -> Option<Step<MyTasks>> {
+/// The step after refused writes: if the shift is over the dialogue ends, otherwise the person reads the refusal.
+fn refused_step(turn: &mut Turn, language: Language) -> Option<Step<MyTasks>> {
     Some(match refused(turn)? {
-        Why::NotWorking | Why::Gone => chat::give_up(turn, Why::NotWorking, language),
-        why => turn.refuse(why.words(language)),
+        SiteRefusal::NotWorking | SiteRefusal::Gone => chat::give_up(turn, SiteRefusal::NotWorking, language),
+        why => turn.refuse(why.text(language)),
     })
 }
 
@@ -263,33 +263,33 @@ fn proof_by_video(video: Media) -> Sent {
     Sent { proof, size: video.size }
 }
 
-/// The tasks with a button each. Marks show what is done.
+/// The list of tasks with a button each.
 fn list(tasks: &[ShiftTask], is_closing: bool, language: Language) -> (String, Vec<Vec<Button>>) {
-    let has_room = tasks.len() * 2 <= BUTTONS_MOST;
+    let has_room = tasks.len() * 2 <= MAX_BUTTONS;
     let row = |task: &ShiftTask| {
         let more = more_button(task, language).filter(|_| has_room);
         [button_of(task, language)].into_iter().chain(more).collect()
     };
-    let mut rows: Vec<Vec<Button>> = tasks.iter().take(BUTTONS_MOST).map(row).collect();
+    let mut rows: Vec<Vec<Button>> = tasks.iter().take(MAX_BUTTONS).map(row).collect();
     let ready = if is_closing { key!("shifts-go-on-button") } else { key!("shifts-ready-button") };
     rows.push(vec![Button::new(language.text(ready), READY)]);
-    rows.push(chat::way_out(language));
+    rows.push(chat::navigation_row(language));
     let title = text!(language, "shifts-tasks");
     (format!("{title}\n{}", chat::task_lines(tasks, language)), rows)
 }
 
 fn button_of(task: &ShiftTask, language: Language) -> Button {
-    let (words, deed) = if task.done_at.is_some() {
+    let (text, action) = if task.done_at.is_some() {
         (text!(language, "shifts-undo-choice", task = chat::caption(&task.text)), UNDO)
     } else if task.needs_media && task.media_count == 0 {
         (text!(language, "shifts-photo-choice", task = chat::caption(&task.text)), PHOTO)
     } else {
         (text!(language, "shifts-done-choice", task = chat::caption(&task.text)), DONE)
     };
-    Button::new(chat::caption(&words), format!("{deed}{}", task.id)).repeatable()
+    Button::new(chat::caption(&text), format!("{action}{}", task.id)).repeatable()
 }
 
-/// A photo can be added to every task; where one is needed first, the task's own button asks for it.
+/// A button to add a photo. A task that still needs its first photo has none, because its own button asks for it.
 fn more_button(task: &ShiftTask, language: Language) -> Option<Button> {
     let is_asked_for = task.done_at.is_none() && task.needs_media && task.media_count == 0;
     let data = format!("{PHOTO}{}", task.id);

@@ -1,4 +1,4 @@
-//! "My shifts": what is planned, what is open, and what is over.
+//! "My shifts": plans, the active shift, and recent ones.
 
 use opora::clock::Millis;
 use opora::prelude::*;
@@ -9,18 +9,18 @@ use super::planning::PlanShift;
 use super::{Plan, PlanStatus, Shift, Shifts, cancelling, planning, when};
 use crate::application::App;
 use crate::front::menu_button;
-use crate::money::{Hours, Money};
+use crate::money::{Money, PaidHours};
 use crate::sites::{Period, Site, Sites};
 use crate::text;
 use crate::texts::Language;
 
 pub const MINE: &str = "shifts:mine";
 
-/// What is over is shown for so long.
-const BEHIND_MS: i64 = 14 * 24 * 3_600_000;
-const SHIFTS_MOST: usize = 5;
+/// How far back finished shifts are shown.
+const HISTORY_MS: i64 = 14 * 24 * 3_600_000;
+const MAX_SHIFTS: usize = 5;
 
-/// From the menu it is a new list, from a page of it another page.
+/// Sends a new list from the menu; a page button replaces the shown page.
 pub async fn show(turn: &mut Turn, press: Press) -> Step<PlanShift> {
     if press.rest.is_empty() {
         say(turn).await?;
@@ -30,7 +30,7 @@ pub async fn show(turn: &mut Turn, press: Press) -> Step<PlanShift> {
     turn_page(turn, &press, question)
 }
 
-/// The list from its beginning.
+/// Sends the first page of the list.
 pub async fn say(turn: &mut Turn) -> Result<(), BoxError> {
     let question = list(turn, 0).await?;
     paging::ask(turn, question);
@@ -42,14 +42,14 @@ async fn list(turn: &mut Turn, offset: usize) -> Result<Question, BoxError> {
     let (app, now, language) = (turn.context::<App>(), turn.now(), person.language);
     let shifts = Shifts::of_app(&app);
     let plans = shifts.plans_of(person.id, now).await?;
-    let behind = Period { from: Millis(now.0 - BEHIND_MS), to: Millis(now.0 + 1) };
+    let behind = Period { from: Millis(now.0 - HISTORY_MS), to: Millis(now.0 + 1) };
     let worked = shifts.of_person(person.id, behind).await?;
     let ids: Vec<_> = plans.iter().map(|plan| plan.site_id).chain(worked.iter().map(|shift| shift.site_id)).collect();
     let sites = Sites::of_app(&app).with_ids(&ids).await?;
     let site_of = |id: i64| sites.iter().find(|site| site.id == id);
     let mut lines = vec![text!(language, "shifts-mine")];
     let mut rows = Vec::new();
-    let page = Page::of(&plans, offset);
+    let page = Page::new(&plans, offset);
     for plan in page.items {
         let Some(site) = site_of(plan.site_id) else { continue };
         lines.push(plan_line(plan, site));
@@ -61,10 +61,10 @@ async fn list(turn: &mut Turn, offset: usize) -> Result<Question, BoxError> {
     if plans.is_empty() {
         lines.push(text!(language, "shifts-mine-none"));
     }
-    for shift in worked.iter().take(SHIFTS_MOST) {
+    for shift in worked.iter().take(MAX_SHIFTS) {
         lines.extend(site_of(shift.site_id).map(|site| shift_line(shift, site, now, language)));
     }
-    rows.extend(page.turns(&format!("{MINE}:"), language));
+    rows.extend(page.page_buttons(&format!("{MINE}:"), language));
     rows.push(vec![Button::raw(text!(language, "shifts-plan-button"), planning::BEGIN)]);
     rows.push(vec![menu_button(language)]);
     Ok(Some((fit(lines.join("\n")), rows)))
@@ -78,7 +78,7 @@ fn plan_line(plan: &Plan, site: &Site) -> String {
 fn shift_line(shift: &Shift, site: &Site, now: Millis, language: Language) -> String {
     let ended_at = shift.ended_at.unwrap_or(now);
     let period = Period { from: shift.started_at, to: ended_at };
-    let hours = Hours::worked((ended_at.0 - shift.started_at.0) / 1000).shown(language);
+    let hours = PaidHours::worked((ended_at.0 - shift.started_at.0) / 1000).shown(language);
     let rate = Money::from_kopecks(shift.rate_kopecks).shown(language);
     let (name, when) = (site.about.name.as_str(), when(period, site));
     if shift.ended_at.is_none() {

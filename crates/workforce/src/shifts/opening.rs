@@ -1,20 +1,20 @@
-//! Opening a shift: one of today's plans, or a site where the contract allows it; then the position, unless nobody knows that
-//! of the site; then it is open.
+//! The dialogue that opens a shift: choose a plan of today, or a site where the contract allows it; then the position,
+//! if the site has one.
 
 use std::collections::BTreeMap;
 
 use opora::clock::Millis;
 use opora::prelude::*;
 
-use super::chat::{self, LIFE, Typed, last_words, last_words_and, refused, worker};
+use super::chat::{self, EXPIRY, TypedKey, final_message, final_message_with, refused, worker};
 use super::paging::{self, Page, Question, offset};
-use super::rules::EARLIEST_MS;
-use super::working::{self, Start};
-use super::{Happened, Plan, PlanStatus, ShiftTask, Shifts, Update, closing, marking, planning, plans, when};
+use super::rules::EARLY_START_MS;
+use super::working::{self, ShiftStart};
+use super::{Plan, PlanStatus, ShiftEvent, ShiftEventKind, ShiftTask, Shifts, closing, marking, planning, plans, when};
 use crate::application::App;
 use crate::people::WriteAs;
 use crate::person::Person;
-use crate::sites::{self, ContractStatus, Position, Site, Sites, Why, local};
+use crate::sites::{self, ContractStatus, Position, Site, SiteRefusal, Sites, local};
 use crate::{key, text};
 
 pub const BEGIN: &str = "open:begin";
@@ -22,7 +22,7 @@ const PLAN: &str = "open:plan:";
 const SITE: &str = "open:site:";
 const MORE: &str = "open:more:";
 
-/// Where opening stands.
+/// The states of the dialogue.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
 #[states(dialogue = "open_shift")]
 #[serde(tag = "at", rename_all = "snake_case")]
@@ -30,24 +30,24 @@ pub enum OpenShift {
     Choose,
     Position {
         site_id: i64,
-        /// None: without a plan.
+        /// None for a shift without a plan.
         plan_id: Option<i64>,
     },
 }
 
-/// What a person can open now.
+/// What the person can open now.
 struct Choices {
     plans: Vec<Plan>,
-    /// Without a plan, and where there is none for now.
+    /// Sites without a plan for now, where the contract allows shifts without one.
     sites: Vec<Site>,
-    /// Those of the plans too.
+    /// All these sites, including those of the plans.
     known: Vec<Site>,
 }
 
 pub fn dialogue() -> Dialogue<OpenShift> {
     Dialogue::new()
         .start(button(BEGIN), begin)
-        .ask(OpenShift::CHOOSE, ask_what)
+        .ask(OpenShift::CHOOSE, ask_choice)
         .on(OpenShift::CHOOSE, button(PLAN), plan)
         .on(OpenShift::CHOOSE, button(SITE), site)
         .on(OpenShift::CHOOSE, button(MORE), more)
@@ -55,25 +55,25 @@ pub fn dialogue() -> Dialogue<OpenShift> {
         .ask(OpenShift::POSITION, ask_position)
         .on(OpenShift::POSITION, location(), position)
         .on(OpenShift::POSITION, text(), typed)
-        .life(LIFE)
-        .timeout(timed_out)
+        .expires_after(EXPIRY)
+        .on_expiry(timed_out)
 }
 
 async fn begin(turn: &mut Turn, _: Press) -> Step<OpenShift> {
     let Some(person) = worker(turn).await? else { return Ok(Next::Stay) };
     let (app, language, now) = (turn.context::<App>(), person.language, turn.now());
     let is_at_work = Shifts::of_app(&app).active_of(person.id).await?.is_some();
-    if is_at_work && working::forgotten(app.domain.read(), person.id, now).await?.is_none() {
+    if is_at_work && working::forgotten_shift(app.domain.read(), person.id, now).await?.is_none() {
         return is_at_work_already(turn, &person);
     }
     let choices = choices(&app, &person, now).await?;
     if choices.plans.is_empty() && choices.sites.is_empty() {
-        // What was forgotten gives way to something else only.
+        // A forgotten shift only gives way to another shift.
         if is_at_work {
             return is_at_work_already(turn, &person);
         }
         let plan = Button::raw(text!(language, "shifts-plan-button"), planning::BEGIN);
-        turn.say(last_words_and(text!(language, "shifts-nothing-to-open"), [plan], language));
+        turn.say(final_message_with(text!(language, "shifts-nothing-to-open"), [plan], language));
         return Ok(Next::Stay);
     }
     Ok(Next::Go(OpenShift::Choose))
@@ -81,76 +81,78 @@ async fn begin(turn: &mut Turn, _: Press) -> Step<OpenShift> {
 
 fn is_at_work_already(turn: &mut Turn, person: &Person) -> Step<OpenShift> {
     let buttons = [tasks_button(person), close_button(person)];
-    turn.say(last_words_and(Why::Working.words(person.language), buttons, person.language));
+    turn.say(final_message_with(SiteRefusal::Working.text(person.language), buttons, person.language));
     Ok(Next::Stay)
 }
 
-async fn ask_what(turn: &mut Turn) -> Result<(), BoxError> {
-    let question = what(turn, 0).await?;
+async fn ask_choice(turn: &mut Turn) -> Result<(), BoxError> {
+    let question = choices_page(turn, 0).await?;
     paging::ask(turn, question);
     Ok(())
 }
 
 async fn more(turn: &mut Turn, press: Press) -> Step<OpenShift> {
-    let question = what(turn, offset(&press)).await?;
+    let question = choices_page(turn, offset(&press)).await?;
     paging::turn_page(turn, &press, question)
 }
 
-/// Plans first, then sites without one.
-async fn what(turn: &mut Turn, offset: usize) -> Result<Question, BoxError> {
+/// A page of choices: plans first, then sites.
+async fn choices_page(turn: &mut Turn, offset: usize) -> Result<Question, BoxError> {
     let Some(person) = worker(turn).await? else { return Ok(None) };
     let (app, language, now) = (turn.context::<App>(), person.language, turn.now());
     let choices = choices(&app, &person, now).await?;
     let plan = |plan: &Plan| {
         let site = choices.known.iter().find(|site| site.id == plan.site_id)?;
-        let words = format!("🗓 {} · {}", when(plan.period, site), site.about.name);
-        Some((chat::caption(&words), format!("{PLAN}{}", plan.id)))
+        let text = format!("🗓 {} · {}", when(plan.period, site), site.about.name);
+        Some((chat::caption(&text), format!("{PLAN}{}", plan.id)))
     };
     let site = |site: &Site| {
-        let words = text!(language, "shifts-without-plan-choice", site = chat::caption(&site.about.name));
-        (chat::caption(&words), format!("{SITE}{}", site.id))
+        let text = text!(language, "shifts-without-plan-choice", site = chat::caption(&site.about.name));
+        (chat::caption(&text), format!("{SITE}{}", site.id))
     };
     let all: Vec<_> = choices.plans.iter().filter_map(plan).chain(choices.sites.iter().map(site)).collect();
-    let page = Page::of(&all, offset);
+    let page = Page::new(&all, offset);
     let mut rows: Vec<_> =
-        page.items.iter().map(|(words, data)| vec![Button::new(words.as_str(), data.as_str())]).collect();
-    rows.extend(page.turns(MORE, language));
-    let mut words = text!(language, "shifts-open-what");
-    if let Some(before) = before(&app, &person, now).await? {
-        words = format!("{before}\n\n{words}");
+        page.items.iter().map(|(caption, data)| vec![Button::new(caption.as_str(), data.as_str())]).collect();
+    rows.extend(page.page_buttons(MORE, language));
+    let mut text = text!(language, "shifts-open-what");
+    if let Some(before) = forgotten_shift_text(&app, &person, now).await? {
+        text = format!("{before}\n\n{text}");
         rows.push(vec![close_button(&person)]);
     }
-    rows.push(chat::way_out(language));
-    Ok(Some((words, rows)))
+    rows.push(chat::navigation_row(language));
+    Ok(Some((text, rows)))
 }
 
-/// What becomes of the shift that was forgotten, if one was.
-async fn before(app: &App, person: &Person, now: Millis) -> Result<Option<String>, BoxError> {
-    let Some((shift, ended_at)) = working::forgotten(app.domain.read(), person.id, now).await? else { return Ok(None) };
-    let Some(site) = Sites::of_app(app).of(shift.site_id).await? else { return Ok(None) };
+/// A text about the forgotten shift, if there is one.
+async fn forgotten_shift_text(app: &App, person: &Person, now: Millis) -> Result<Option<String>, BoxError> {
+    let Some((shift, ended_at)) = working::forgotten_shift(app.domain.read(), person.id, now).await? else {
+        return Ok(None);
+    };
+    let Some(site) = Sites::of_app(app).site(shift.site_id).await? else { return Ok(None) };
     let end = local(ended_at, site.about.time_zone).format("%d.%m %H:%M").to_string();
     Ok(Some(text!(person.language, "shifts-open-forgotten", site = site.about.name, end = end)))
 }
 
 async fn plan(turn: &mut Turn, press: Press) -> Step<OpenShift> {
-    let Ok(id) = press.rest.parse() else { return Ok(Next::Again) };
+    let Ok(id) = press.rest.parse() else { return Ok(Next::AskAgain) };
     let Some(person) = worker(turn).await? else { return Ok(Next::End) };
     let plan = Shifts::of_app(&turn.context::<App>()).plan_of(id).await?;
-    let Some(plan) = plan.filter(|plan| plan.user_id == person.id) else { return Ok(Next::Again) };
+    let Some(plan) = plan.filter(|plan| plan.user_id == person.id) else { return Ok(Next::AskAgain) };
     chosen(turn, &person, plan.site_id, Some(id)).await
 }
 
 async fn site(turn: &mut Turn, press: Press) -> Step<OpenShift> {
-    let Ok(site_id) = press.rest.parse() else { return Ok(Next::Again) };
+    let Ok(site_id) = press.rest.parse() else { return Ok(Next::AskAgain) };
     let Some(person) = worker(turn).await? else { return Ok(Next::End) };
     chosen(turn, &person, site_id, None).await
 }
 
-/// On to the position, or to the shift where nobody knows the site's: every position would do there.
+/// Asks for the position. If the site has none, opens the shift right away.
 async fn chosen(turn: &mut Turn, person: &Person, site_id: i64, plan_id: Option<i64>) -> Step<OpenShift> {
     let app = turn.context::<App>();
     let Some(site) = site_to_open(&app, person, site_id, plan_id).await? else {
-        return chat::give_up(turn, Why::NoContract, person.language);
+        return chat::give_up(turn, SiteRefusal::NoContract, person.language);
     };
     if site.about.position.is_some() {
         return Ok(Next::Go(OpenShift::Position { site_id, plan_id }));
@@ -162,7 +164,7 @@ async fn chosen(turn: &mut Turn, person: &Person, site_id: i64, plan_id: Option<
     Ok(Next::End)
 }
 
-/// The site where a person may begin: that of an own plan, or one where they work by a contract. Nothing is said of others.
+/// A site where the person may start: that of an own plan, or one with a contract. Nothing is said about others.
 async fn site_to_open(
     app: &App,
     person: &Person,
@@ -173,7 +175,7 @@ async fn site_to_open(
     let Some(plan_id) = plan_id else { return Ok(sites.site_of_worker(person.id, site_id).await?) };
     let plan = Shifts::of_app(app).plan_of(plan_id).await?;
     if plan.is_some_and(|plan| plan.user_id == person.id && plan.site_id == site_id) {
-        return Ok(sites.of(site_id).await?);
+        return Ok(sites.site(site_id).await?);
     }
     Ok(None)
 }
@@ -181,11 +183,11 @@ async fn site_to_open(
 async fn ask_position(turn: &mut Turn, site_id: i64, plan_id: Option<i64>) -> Result<(), BoxError> {
     let Some(person) = worker(turn).await? else { return Ok(()) };
     let Some(site) = site_to_open(&turn.context::<App>(), &person, site_id, plan_id).await? else {
-        turn.say(last_words(Why::NoContract.words(person.language), person.language));
+        turn.say(final_message(SiteRefusal::NoContract.text(person.language), person.language));
         return Ok(());
     };
-    let words = text!(person.language, "shifts-open-position", site = site.about.name);
-    chat::ask_position(turn, words, person.language);
+    let text = text!(person.language, "shifts-open-position", site = site.about.name);
+    chat::ask_position(turn, text, person.language);
     Ok(())
 }
 
@@ -193,26 +195,26 @@ async fn position(turn: &mut Turn, site_id: i64, plan_id: Option<i64>, sent: Loc
     let Some(person) = worker(turn).await? else { return Ok(Next::End) };
     let (app, language) = (turn.context::<App>(), person.language);
     let Some(site) = site_to_open(&app, &person, site_id, plan_id).await? else {
-        return chat::give_up(turn, Why::NoContract, language);
+        return chat::give_up(turn, SiteRefusal::NoContract, language);
     };
     if let Some(why) = refused(turn) {
         turn.say(Say::text(text!(language, "shifts-position-taken")).remove_keyboard());
         return chat::give_up(turn, why, language);
     }
-    let Some(position) = chat::near(turn, &site, sent, language) else { return Ok(Next::Stay) };
+    let Some(position) = chat::accepted_position(turn, &site, sent, language) else { return Ok(Next::Stay) };
     turn.say(Say::text(text!(language, "shifts-position-taken")).remove_keyboard());
-    let came = (position, chat::sent_at(turn, &sent));
-    open(turn, &app, &person, (&site, plan_id), Some(came)).await?;
+    let arrival = (position, chat::sent_at(turn, &sent));
+    open(turn, &app, &person, (&site, plan_id), Some(arrival)).await?;
     Ok(Next::End)
 }
 
-/// Writes it, and says what is to be done. `came` is where somebody was, and when; nothing where they need not say.
+/// Opens the shift and lists its tasks. `arrival` is the position with its time; None where no position is needed.
 async fn open(
     turn: &mut Turn,
     app: &App,
     person: &Person,
     (site, plan_id): (&Site, Option<i64>),
-    came: Option<(Position, Millis)>,
+    arrival: Option<(Position, Millis)>,
 ) -> Result<(), BoxError> {
     let (language, at, shifts) = (person.language, turn.now(), Shifts::of_app(app));
     let plan = match plan_id {
@@ -220,34 +222,36 @@ async fn open(
         None => plans::due(app.domain.read(), person.id, site.id, at).await?,
     };
     let plan_id = plan_id.or(plan.as_ref().map(|plan| plan.id));
-    let (position, came_at) = came.unzip();
-    let started_at = came_at.unwrap_or(at);
-    let start = Start { user_id: person.id, site_id: site.id, plan_id, position, started_at, at };
+    let (position, arrived_at) = arrival.unzip();
+    let started_at = arrived_at.unwrap_or(at);
+    let start = ShiftStart { user_id: person.id, site_id: site.id, plan_id, position, started_at, at };
     let mandatory = shifts.mandatory_task_penalty().await?;
     turn.write_as(person, move |db| Box::pin(async move { working::open_next(db, start, mandatory).await.map(drop) }));
-    let mut since = working::begins_at(app.domain.read(), start, plan.as_ref()).await?;
-    if let Some((forgotten, ended_at)) = working::forgotten(app.domain.read(), person.id, at).await? {
+    let mut since = working::start_time(app.domain.read(), start, plan.as_ref()).await?;
+    if let Some((forgotten_shift, ended_at)) = working::forgotten_shift(app.domain.read(), person.id, at).await? {
         since = since.max(ended_at);
-        Update::of_shift(Happened::ShiftClosed, forgotten.id, person.id).at(forgotten.site_id).after(turn);
+        ShiftEvent::of_shift(ShiftEventKind::ShiftClosed, forgotten_shift.id, person.id)
+            .at(forgotten_shift.site_id)
+            .after(turn);
     }
-    chat::tell(turn, Update::new(Happened::ShiftCreated, person.id).at(site.id));
+    chat::publish(turn, ShiftEvent::new(ShiftEventKind::ShiftCreated, person.id).at(site.id));
     let tasks = sites::tasks_for(app.domain.read(), site.id, plan.map(|plan| plan.slot_id)).await?;
     let tasks: Vec<_> = tasks.iter().map(ShiftTask::to_come).collect();
-    let mut words = text!(language, "shifts-opened", site = site.about.name.as_str(), hour = chat::hour(since, site));
+    let mut text = text!(language, "shifts-opened", site = site.about.name.as_str(), hour = chat::hour(since, site));
     if !tasks.is_empty() {
         let title = text!(language, "shifts-opened-tasks");
-        words = format!("{words}\n\n{title}\n{}", chat::task_lines(&tasks, language));
+        text = format!("{text}\n\n{title}\n{}", chat::task_lines(&tasks, language));
     }
-    turn.say(last_words_and(words, [tasks_button(person), close_button(person)], language));
+    turn.say(final_message_with(text, [tasks_button(person), close_button(person)], language));
     Ok(())
 }
 
 async fn typed(turn: &mut Turn, _: i64, _: Option<i64>, text: String) -> Step<OpenShift> {
     let language = turn.context::<App>().speaker(turn).await?.language;
-    match chat::typed(turn, &text, language).await? {
-        Typed::Back => Ok(Next::Go(OpenShift::Choose)),
-        Typed::Menu => Ok(Next::End),
-        Typed::SomethingElse => turn.refuse(text!(language, "shifts-position-wanted")),
+    match chat::typed_key(turn, &text, language).await? {
+        TypedKey::Back => Ok(Next::Go(OpenShift::Choose)),
+        TypedKey::Menu => Ok(Next::End),
+        TypedKey::SomethingElse => turn.refuse(text!(language, "shifts-position-wanted")),
     }
 }
 
@@ -266,10 +270,10 @@ fn close_button(person: &Person) -> Button {
 async fn choices(app: &App, person: &Person, now: Millis) -> Result<Choices, BoxError> {
     let sites = Sites::of_app(app);
     let mut plans = Shifts::of_app(app).plans_of(person.id, now).await?;
-    plans.retain(|plan| plan.status == PlanStatus::Planned && plan.period.from.0 - EARLIEST_MS <= now.0);
+    plans.retain(|plan| plan.status == PlanStatus::Planned && plan.period.from.0 - EARLY_START_MS <= now.0);
     let contracts = sites.contracts_of(person.id).await?;
     let active = contracts.iter().filter(|one| one.deleted_at.is_none() && one.about.status == ContractStatus::Active);
-    // Of several contracts for a site the newest decides, as it does when the shift is opened.
+    // The newest of several contracts for a site counts, as when the shift is opened.
     let newest: BTreeMap<i64, bool> =
         active.flat_map(|one| one.about.sites.iter().map(|site| (*site, one.about.allows_spontaneous))).collect();
     let spontaneous: Vec<i64> =

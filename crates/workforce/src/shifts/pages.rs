@@ -1,8 +1,8 @@
-//! The pages of shifts: shifts with what was sent for their tasks, and reasons of those who do not come.
+//! The pages of this room: shifts with their media, and cancellations.
 
 use maud::{Markup, html};
 
-use super::Mark;
+use super::ShiftCursor;
 use crate::text;
 use crate::texts::Language;
 use crate::web::Routes;
@@ -27,8 +27,8 @@ pub fn routes() -> Routes {
         .post("/cancellations/{id}/photo/again", cancellations::photo_again)
 }
 
-/// The ways through a list of which nobody has counted the pages.
-fn more(path: &str, newer: Option<Mark>, older: Option<Mark>, language: Language) -> Markup {
+/// Links to the neighbouring pages of a list with cursors.
+fn cursor_pager(path: &str, newer: Option<ShiftCursor>, older: Option<ShiftCursor>, language: Language) -> Markup {
     html! {
         @if newer.is_some() || older.is_some() {
             nav.pager aria-label=(text!(language, "web-pages")) {

@@ -1,7 +1,7 @@
-//! Lists that are longer than one message: so many choices at once, and buttons that lead to those before and after them.
+//! Lists of choices in the chat that need several pages.
 //!
-//! Such a button carries where its page begins, so nothing has to be remembered, and a list that has become shorter is
-//! shown from its last page on.
+//! A page button carries the offset of its page, so nothing is stored. If the list has become shorter, its last page is
+//! shown.
 
 use opora::prelude::*;
 
@@ -9,10 +9,10 @@ use super::chat;
 use crate::text;
 use crate::texts::Language;
 
-/// Choices in one message. Telegram takes a hundred buttons; people look through fewer.
-const CHOICES_MOST: usize = 20;
+/// Choices in one message. Telegram allows a hundred buttons, but a short list is easier to read.
+const PAGE_SIZE: usize = 20;
 
-/// A part of a list.
+/// A page of a list.
 #[derive(Debug)]
 pub struct Page<'a, T> {
     pub items: &'a [T],
@@ -20,43 +20,43 @@ pub struct Page<'a, T> {
     of: usize,
 }
 
-/// A question with its choices; none where nobody is there to be asked.
+/// A question with its buttons; None if the speaker may not answer.
 pub type Question = Option<(String, Vec<Vec<Button>>)>;
 
 pub fn ask(turn: &mut Turn, question: Question) {
-    if let Some((words, rows)) = question {
-        turn.say(Say::text(words).buttons(rows));
+    if let Some((text, rows)) = question {
+        turn.say(Say::text(text).buttons(rows));
     }
 }
 
-/// The same in place of the page under which a button was pressed.
+/// Replaces the message under the pressed button with another page.
 pub fn turn_page<S>(turn: &mut Turn, press: &Press, question: Question) -> Step<S> {
-    if let Some((words, rows)) = question {
-        chat::show_again(turn, press, words, rows);
+    if let Some((text, rows)) = question {
+        chat::edit_or_say(turn, press, text, rows);
     }
     Ok(Next::Stay)
 }
 
-/// Where the page begins that a button leads to.
+/// The offset of the page that a button leads to.
 pub fn offset(press: &Press) -> usize {
     press.rest.trim_start_matches(':').parse().unwrap_or_default()
 }
 
 impl<'a, T> Page<'a, T> {
-    /// The page that begins here, or the last one.
-    pub fn of(all: &'a [T], offset: usize) -> Self {
-        let last = all.len().saturating_sub(1) / CHOICES_MOST * CHOICES_MOST;
+    /// The page at this offset, or the last one.
+    pub fn new(all: &'a [T], offset: usize) -> Self {
+        let last = all.len().saturating_sub(1) / PAGE_SIZE * PAGE_SIZE;
         let from = offset.min(last);
-        let to = all.len().min(from + CHOICES_MOST);
+        let to = all.len().min(from + PAGE_SIZE);
         Self { items: &all[from..to], from, of: all.len() }
     }
 
-    /// The buttons to the pages before and after this one, as a row; none where this is all. `data` is what stands before
-    /// the offset.
-    pub fn turns(&self, data: &str, language: Language) -> Option<Vec<Button>> {
-        let to = |words: String, offset: usize| Button::new(words, format!("{data}{offset}")).repeatable();
-        let before = self.from.checked_sub(CHOICES_MOST);
-        let after = Some(self.from + CHOICES_MOST).filter(|after| *after < self.of);
+    /// A row of buttons to the neighbouring pages; None if there is only one page. `data` is the prefix before the
+    /// offset.
+    pub fn page_buttons(&self, data: &str, language: Language) -> Option<Vec<Button>> {
+        let to = |text: String, offset: usize| Button::new(text, format!("{data}{offset}")).repeatable();
+        let before = self.from.checked_sub(PAGE_SIZE);
+        let after = Some(self.from + PAGE_SIZE).filter(|after| *after < self.of);
         let before = before.map(|offset| to(text!(language, "shifts-page-before-button"), offset));
         let after = after.map(|offset| to(text!(language, "shifts-page-after-button"), offset));
         let row: Vec<Button> = before.into_iter().chain(after).collect();
@@ -69,17 +69,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pages_follow_each_other_to_the_end_and_none_is_beyond_it() {
-        let all: Vec<usize> = (0..CHOICES_MOST * 2 + 1).collect();
-        let turns = |page: &Page<'_, usize>| page.turns("more:", Language::En).map_or(0, |row| row.len());
-        let first = Page::of(&all, 0);
-        assert_eq!((first.items, turns(&first)), (&all[..CHOICES_MOST], 1));
-        let second = Page::of(&all, CHOICES_MOST);
-        assert_eq!((second.items, turns(&second)), (&all[CHOICES_MOST..CHOICES_MOST * 2], 2));
-        let last = Page::of(&all, 1_000);
-        assert_eq!((last.items, turns(&last)), (&all[CHOICES_MOST * 2..], 1));
-        let whole = Page::of(&all[..CHOICES_MOST], 5);
-        assert_eq!((whole.items.len(), turns(&whole)), (CHOICES_MOST, 0));
-        assert!(Page::<usize>::of(&[], 7).items.is_empty());
+    fn an_offset_beyond_the_end_shows_the_last_page() {
+        let all: Vec<usize> = (0..PAGE_SIZE * 2 + 1).collect();
+        let page_buttons = |page: &Page<'_, usize>| page.page_buttons("more:", Language::En).map_or(0, |row| row.len());
+        let first = Page::new(&all, 0);
+        assert_eq!((first.items, page_buttons(&first)), (&all[..PAGE_SIZE], 1));
+        let second = Page::new(&all, PAGE_SIZE);
+        assert_eq!((second.items, page_buttons(&second)), (&all[PAGE_SIZE..PAGE_SIZE * 2], 2));
+        let last = Page::new(&all, 1_000);
+        assert_eq!((last.items, page_buttons(&last)), (&all[PAGE_SIZE * 2..], 1));
+        let whole = Page::new(&all[..PAGE_SIZE], 5);
+        assert_eq!((whole.items.len(), page_buttons(&whole)), (PAGE_SIZE, 0));
+        assert!(Page::<usize>::new(&[], 7).items.is_empty());
     }
 }

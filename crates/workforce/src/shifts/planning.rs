@@ -1,19 +1,20 @@
-//! Planning a shift: a site, a day, a free slot, and yes. Or one of the next free places anywhere.
+//! The dialogue that plans a shift: a site, a day, a free slot, a confirmation; or one of the next free slots at any
+//! site.
 
 use chrono::{Datelike, NaiveDate, Weekday};
 use opora::clock::Millis;
 use opora::prelude::*;
 
-use super::chat::{self, LIFE, last_words, last_words_and, refused, way_out, worker};
+use super::chat::{self, EXPIRY, final_message, final_message_with, navigation_row, refused, worker};
 use super::paging::{self, Page, Question, offset};
 use super::rules::{LONG_DAY_MINUTES, minutes_of_day, plannable};
-use super::{Happened, Shifts, Update, mine, plans, when};
+use super::{ShiftEvent, ShiftEventKind, Shifts, mine, plans, when};
 use crate::application::App;
 use crate::money::Money;
 use crate::payroll::rate_of;
 use crate::people::WriteAs;
 use crate::person::Person;
-use crate::sites::{Site, Sites, Slot, Why};
+use crate::sites::{Site, SiteRefusal, Sites, Slot};
 use crate::texts::Language;
 use crate::{key, text};
 
@@ -28,13 +29,13 @@ const DAY: &str = "plan:day:";
 const SLOT: &str = "plan:slot:";
 const YES: &str = "plan:yes";
 
-/// Where planning stands.
+/// The states of the dialogue.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
 #[states(dialogue = "plan_shift")]
 #[serde(tag = "at", rename_all = "snake_case")]
 pub enum PlanShift {
     Site,
-    /// The next free places at all sites.
+    /// The next free slots at all sites.
     Free,
     Day {
         site_id: i64,
@@ -68,16 +69,16 @@ pub fn dialogue() -> Dialogue<PlanShift> {
         .on(PlanShift::SLOT, button(SLOT), slot)
         .ask(PlanShift::CONFIRM, ask_yes)
         .on(PlanShift::CONFIRM, button(YES), yes)
-        .anywhere(button(chat::BACK), chat::back)
-        .life(LIFE)
-        .timeout(timed_out)
+        .on_any_state(button(chat::BACK), chat::back)
+        .expires_after(EXPIRY)
+        .on_expiry(timed_out)
 }
 
 async fn begin(turn: &mut Turn, _: Press) -> Step<PlanShift> {
     let Some(person) = worker(turn).await? else { return Ok(Next::Stay) };
-    let sites = Sites::of_app(&turn.context::<App>()).of_worker(person.id).await?;
+    let sites = Sites::of_app(&turn.context::<App>()).sites_of_worker(person.id).await?;
     if sites.is_empty() {
-        turn.say(last_words(text!(person.language, "shifts-no-sites"), person.language));
+        turn.say(final_message(text!(person.language, "shifts-no-sites"), person.language));
         return Ok(Next::Stay);
     }
     Ok(Next::Go(PlanShift::Site))
@@ -97,21 +98,21 @@ async fn more_sites(turn: &mut Turn, press: Press) -> Step<PlanShift> {
 async fn which_site(turn: &mut Turn, offset: usize) -> Result<Question, BoxError> {
     let Some(person) = worker(turn).await? else { return Ok(None) };
     let language = person.language;
-    let sites = Sites::of_app(&turn.context::<App>()).of_worker(person.id).await?;
-    let page = Page::of(&sites, offset);
+    let sites = Sites::of_app(&turn.context::<App>()).sites_of_worker(person.id).await?;
+    let page = Page::new(&sites, offset);
     let site = |site: &Site| vec![Button::new(chat::caption(&site.about.name), format!("{SITE}{}", site.id))];
     let mut rows: Vec<_> = page.items.iter().map(site).collect();
-    rows.extend(page.turns(MORE_SITES, language));
+    rows.extend(page.page_buttons(MORE_SITES, language));
     rows.push(vec![Button::new(text!(language, "shifts-free-button"), FREE)]);
-    rows.push(way_out(language));
+    rows.push(navigation_row(language));
     Ok(Some((text!(language, "shifts-plan-site"), rows)))
 }
 
 async fn site(turn: &mut Turn, press: Press) -> Step<PlanShift> {
-    let Ok(site_id) = press.rest.parse() else { return Ok(Next::Again) };
+    let Ok(site_id) = press.rest.parse() else { return Ok(Next::AskAgain) };
     let Some(person) = worker(turn).await? else { return Ok(Next::End) };
     let site = Sites::of_app(&turn.context::<App>()).site_of_worker(person.id, site_id).await?;
-    Ok(if site.is_some() { Next::Go(PlanShift::Day { site_id }) } else { Next::Again })
+    Ok(if site.is_some() { Next::Go(PlanShift::Day { site_id }) } else { Next::AskAgain })
 }
 
 async fn free(_: &mut Turn, _: Press) -> Step<PlanShift> {
@@ -132,16 +133,16 @@ async fn more_free(turn: &mut Turn, press: Press) -> Step<PlanShift> {
 async fn which_free(turn: &mut Turn, offset: usize) -> Result<Question, BoxError> {
     let Some(person) = worker(turn).await? else { return Ok(None) };
     let (app, now) = (turn.context::<App>(), turn.now());
-    let sites = Sites::of_app(&app).of_worker(person.id).await?;
+    let sites = Sites::of_app(&app).sites_of_worker(person.id).await?;
     let free = free_slots(&app, &person, &sites, now).await?;
     let choice = |slot: &Slot| {
         let site = sites.iter().find(|site| site.id == slot.site_id)?;
-        let words = format!("{} · {}", when(slot.period, site), site.about.name);
-        Some(vec![Button::new(chat::caption(&words), format!("{SLOT}{}", slot.id))])
+        let text = format!("{} · {}", when(slot.period, site), site.about.name);
+        Some(vec![Button::new(chat::caption(&text), format!("{SLOT}{}", slot.id))])
     };
-    let page = Page::of(&free, offset);
-    let rows = page.items.iter().filter_map(choice).chain(page.turns(MORE_FREE, person.language)).collect();
-    Ok(Some(offered(rows, key!("shifts-plan-free"), person.language)))
+    let page = Page::new(&free, offset);
+    let rows = page.items.iter().filter_map(choice).chain(page.page_buttons(MORE_FREE, person.language)).collect();
+    Ok(Some(choices_or_none(rows, key!("shifts-plan-free"), person.language)))
 }
 
 async fn ask_day(turn: &mut Turn, site_id: i64) -> Result<(), BoxError> {
@@ -166,16 +167,16 @@ async fn which_day(turn: &mut Turn, site_id: i64, offset: usize) -> Result<Quest
         }
     }
     let choice = |(day, count): &(NaiveDate, usize)| {
-        let words = format!("{} {} · {count}", weekday(day.weekday(), person.language), day.format("%d.%m"));
-        vec![Button::new(words, format!("{DAY}{day}"))]
+        let text = format!("{} {} · {count}", weekday(day.weekday(), person.language), day.format("%d.%m"));
+        vec![Button::new(text, format!("{DAY}{day}"))]
     };
-    let page = Page::of(&days, offset);
-    let rows = page.items.iter().map(choice).chain(page.turns(MORE_DAYS, person.language)).collect();
-    Ok(Some(offered(rows, key!("shifts-plan-day"), person.language)))
+    let page = Page::new(&days, offset);
+    let rows = page.items.iter().map(choice).chain(page.page_buttons(MORE_DAYS, person.language)).collect();
+    Ok(Some(choices_or_none(rows, key!("shifts-plan-day"), person.language)))
 }
 
 async fn day(_: &mut Turn, site_id: i64, press: Press) -> Step<PlanShift> {
-    let Ok(day) = press.rest.parse() else { return Ok(Next::Again) };
+    let Ok(day) = press.rest.parse() else { return Ok(Next::AskAgain) };
     Ok(Next::Go(PlanShift::Slot { site_id, day }))
 }
 
@@ -197,13 +198,13 @@ async fn which_slot(turn: &mut Turn, site_id: i64, day: NaiveDate, offset: usize
     };
     free.retain(|slot| slot.about.day == day);
     let choice = |slot: &Slot| {
-        let words = format!("{} · {} · {}", when(slot.period, &site), slot.about.title, slot.places_left());
-        let words = words.replace(" ·  · ", " · ");
-        vec![Button::new(chat::caption(&words), format!("{SLOT}{}", slot.id))]
+        let text = format!("{} · {} · {}", when(slot.period, &site), slot.about.title, slot.places_left());
+        let text = text.replace(" ·  · ", " · ");
+        vec![Button::new(chat::caption(&text), format!("{SLOT}{}", slot.id))]
     };
-    let page = Page::of(&free, offset);
-    let rows = page.items.iter().map(choice).chain(page.turns(MORE_SLOTS, person.language)).collect();
-    Ok(Some(offered(rows, key!("shifts-plan-slot"), person.language)))
+    let page = Page::new(&free, offset);
+    let rows = page.items.iter().map(choice).chain(page.page_buttons(MORE_SLOTS, person.language)).collect();
+    Ok(Some(choices_or_none(rows, key!("shifts-plan-slot"), person.language)))
 }
 
 async fn slot(turn: &mut Turn, _: i64, _: NaiveDate, press: Press) -> Step<PlanShift> {
@@ -211,11 +212,11 @@ async fn slot(turn: &mut Turn, _: i64, _: NaiveDate, press: Press) -> Step<PlanS
 }
 
 async fn slot_anywhere(turn: &mut Turn, press: Press) -> Step<PlanShift> {
-    let Ok(slot_id) = press.rest.parse() else { return Ok(Next::Again) };
+    let Ok(slot_id) = press.rest.parse() else { return Ok(Next::AskAgain) };
     let Some(person) = worker(turn).await? else { return Ok(Next::End) };
     match Sites::of_app(&turn.context::<App>()).slot_of_worker(person.id, slot_id).await? {
         Some(_) => Ok(Next::Go(PlanShift::Confirm { slot_id })),
-        None => turn.refuse(Why::Gone.words(person.language)),
+        None => turn.refuse(SiteRefusal::Gone.text(person.language)),
     }
 }
 
@@ -223,7 +224,7 @@ async fn ask_yes(turn: &mut Turn, slot_id: i64) -> Result<(), BoxError> {
     let Some(person) = worker(turn).await? else { return Ok(()) };
     let (app, language, now) = (turn.context::<App>(), person.language, turn.now());
     let Some((slot, site)) = Sites::of_app(&app).slot_of_worker(person.id, slot_id).await? else {
-        turn.say(Say::text(Why::Gone.words(language)).buttons([way_out(language)]));
+        turn.say(Say::text(SiteRefusal::Gone.text(language)).buttons([navigation_row(language)]));
         return Ok(());
     };
     let contract = Sites::of_app(&app).contract_for(person.id, site.id).await?;
@@ -231,12 +232,12 @@ async fn ask_yes(turn: &mut Turn, slot_id: i64) -> Result<(), BoxError> {
     let own = contract.and_then(|contract| contract.about.rate_kopecks).map(money);
     let rate = rate_of(own, slot.about.rate_kopecks.map(money), money(site.about.rate_kopecks));
     let (name, when, rate) = (site.about.name.as_str(), when(slot.period, &site), rate.shown(language));
-    let mut words = text!(language, "shifts-plan-confirm", site = name, when = when, rate = rate);
+    let mut text = text!(language, "shifts-plan-confirm", site = name, when = when, rate = rate);
     if let Some(warning) = warning(&app, &person, &slot, &site, now).await? {
-        words = format!("{words}\n\n{warning}");
+        text = format!("{text}\n\n{warning}");
     }
     let yes = Button::new(text!(language, "shifts-plan-yes-button"), YES);
-    turn.say(Say::text(words).buttons([vec![yes], way_out(language)]));
+    turn.say(Say::text(text).buttons([vec![yes], navigation_row(language)]));
     Ok(())
 }
 
@@ -244,18 +245,18 @@ async fn yes(turn: &mut Turn, slot_id: i64, _: Press) -> Step<PlanShift> {
     let Some(person) = worker(turn).await? else { return Ok(Next::End) };
     let (app, language, at, user_id) = (turn.context::<App>(), person.language, turn.now(), person.id);
     if let Some(why) = refused(turn) {
-        let again = Button::raw(text!(language, "shifts-plan-button"), BEGIN);
-        turn.say(last_words_and(why.words(language), [again], language));
+        let plan_again = Button::raw(text!(language, "shifts-plan-button"), BEGIN);
+        turn.say(final_message_with(why.text(language), [plan_again], language));
         return Ok(Next::End);
     }
     let Some((slot, site)) = Sites::of_app(&app).slot_of_worker(user_id, slot_id).await? else {
-        return chat::give_up(turn, Why::Gone, language);
+        return chat::give_up(turn, SiteRefusal::Gone, language);
     };
     turn.write_as(&person, move |db| Box::pin(async move { plans::plan(db, user_id, slot_id, at).await.map(drop) }));
-    chat::tell(turn, Update::new(Happened::PlanCreated, user_id).at(site.id));
+    chat::publish(turn, ShiftEvent::new(ShiftEventKind::PlanCreated, user_id).at(site.id));
     let (name, when) = (site.about.name.as_str(), when(slot.period, &site));
-    let mine = Button::raw(text!(language, "shifts-mine-button"), mine::MINE);
-    turn.say(last_words_and(text!(language, "shifts-planned", site = name, when = when), [mine], language));
+    let my_shifts = Button::raw(text!(language, "shifts-mine-button"), mine::MINE);
+    turn.say(final_message_with(text!(language, "shifts-planned", site = name, when = when), [my_shifts], language));
     Ok(Next::End)
 }
 
@@ -263,7 +264,7 @@ async fn timed_out(turn: &mut Turn, _: PlanShift) -> Step<PlanShift> {
     chat::timed_out(turn, key!("shifts-plan-button"), BEGIN).await
 }
 
-/// The site and its free places; none where the person does not work.
+/// A site with its free slots; None if the person does not work there.
 async fn free_at(turn: &mut Turn, person: &Person, site_id: i64) -> Result<Option<(Site, Vec<Slot>)>, BoxError> {
     let (app, now) = (turn.context::<App>(), turn.now());
     let Some(site) = Sites::of_app(&app).site_of_worker(person.id, site_id).await? else { return Ok(None) };
@@ -271,12 +272,12 @@ async fn free_at(turn: &mut Turn, person: &Person, site_id: i64) -> Result<Optio
     Ok(Some((site, free)))
 }
 
-/// In place of a question about a site where the person does not work any more.
+/// The text for a site where the person does not work any more.
 fn no_contract(language: Language) -> Question {
-    Some((Why::NoContract.words(language), vec![way_out(language)]))
+    Some((SiteRefusal::NoContract.text(language), vec![navigation_row(language)]))
 }
 
-/// Free places that do not meet a plan of the person's own.
+/// Free slots that do not overlap the person's plans.
 async fn free_slots(app: &App, person: &Person, sites: &[Site], now: Millis) -> Result<Vec<Slot>, BoxError> {
     let ids: Vec<_> = sites.iter().map(|site| site.id).collect();
     let mut slots = Sites::of_app(app).slots(&ids, plannable(now)).await?;
@@ -288,7 +289,7 @@ async fn free_slots(app: &App, person: &Person, sites: &[Site], now: Millis) -> 
     Ok(slots)
 }
 
-/// That the time is taken, or that the day gets long.
+/// A warning that the time is taken or that the day gets long.
 async fn warning(
     app: &App,
     person: &Person,
@@ -306,14 +307,18 @@ async fn warning(
     Ok(is_long.then(|| text!(person.language, "shifts-long-day-warning", hours = (minutes + 30) / 60)))
 }
 
-/// Choices with a question, or that there are none.
-fn offered(mut rows: Vec<Vec<Button>>, question: &'static str, language: Language) -> (String, Vec<Vec<Button>>) {
-    let words = if rows.is_empty() { text!(language, "shifts-nothing-free") } else { language.text(question) };
-    rows.push(way_out(language));
-    (words, rows)
+/// A question with its choices, or a text that there are none.
+fn choices_or_none(
+    mut rows: Vec<Vec<Button>>,
+    question: &'static str,
+    language: Language,
+) -> (String, Vec<Vec<Button>>) {
+    let text = if rows.is_empty() { text!(language, "shifts-nothing-free") } else { language.text(question) };
+    rows.push(navigation_row(language));
+    (text, rows)
 }
 
-/// What people call a day of the week, short.
+/// The short name of a day of the week.
 pub fn weekday(day: Weekday, language: Language) -> String {
     language.text(match day {
         Weekday::Mon => key!("weekday-mon"),

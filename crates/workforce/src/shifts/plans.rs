@@ -1,7 +1,7 @@
 //! Planning and cancelling, within a commit.
 //!
-//! Places are counted and overlaps kept by the database, so of two hundred who want ten places ten get one, whatever was
-//! read before. A place is free again with the commit that cancels its plan; what the reason is worth is judged later.
+//! The database counts places and prevents overlaps: if two hundred people ask for ten places, exactly ten get one.
+//! Cancelling frees the place in the same commit; the reason is judged later.
 
 use opora::clock::Millis;
 use opora::store::WriteError;
@@ -12,31 +12,31 @@ use sea_orm::{
 };
 use serde_json::json;
 
-use super::records::{Judgement, MediumKind, Plan, PlanStatus, Reason, ShiftStatus};
-use super::rules::EARLIEST_MS;
+use super::records::{CancellationStatus, MediumKind, Plan, PlanStatus, Reason, ShiftStatus};
+use super::rules::EARLY_START_MS;
 use super::tables::{cancellation, plan, shift};
 use super::{records, when};
-use crate::domain::Writing;
+use crate::domain::Transaction;
 use crate::money::{Kind, Money};
 use crate::notices::{self, Notice};
-use crate::payroll::{Basis, Payroll, Row, Source};
+use crate::payroll::{Basis, NewAdjustment, Payroll, Source};
 use crate::people;
-use crate::sites::{self, By, Site, Slot, Why, kept, local};
+use crate::sites::{self, ChangedBy, Site, SiteRefusal, Slot, constraint_refusal, local};
 
 const MINUTE_MS: i64 = 60_000;
 const HOUR_MS: i64 = 60 * MINUTE_MS;
 
-/// What somebody gives as a reason.
+/// The details that a person gives when cancelling.
 #[derive(Clone, Debug)]
-pub struct Excuse {
+pub struct CancellationDetails {
     pub reason: Reason,
     pub words: Option<String>,
     pub document: Option<String>,
-    /// What proves it, and as what it was sent.
+    /// The evidence, with the kind of the sent file.
     pub photo: Option<(MediumKind, String)>,
 }
 
-/// What cancelling costs, once the reason was rejected. Prices: the fines that come of them are below zero.
+/// The fines for a rejected cancellation, as positive prices.
 #[derive(Clone, Copy, Debug)]
 pub struct Fines {
     pub notice_hours: i64,
@@ -45,15 +45,15 @@ pub struct Fines {
 }
 
 /// Takes a place in a slot.
-pub async fn plan(db: &Writing<'_, '_>, user_id: i64, slot_id: i64, at: Millis) -> Result<i64, WriteError> {
-    let slot = sites::hold_slot(db, slot_id).await?.filter(|slot| slot.deleted_at.is_none());
-    let slot = slot.ok_or_else(|| Why::Gone.refusal())?;
+pub async fn plan(db: &Transaction<'_, '_>, user_id: i64, slot_id: i64, at: Millis) -> Result<i64, WriteError> {
+    let slot = sites::lock_slot(db, slot_id).await?.filter(|slot| slot.deleted_at.is_none());
+    let slot = slot.ok_or_else(|| SiteRefusal::Gone.refusal())?;
     if slot.period.to <= at {
-        return Err(Why::Past.refusal());
+        return Err(SiteRefusal::Past.refusal());
     }
-    sites::live_site(db, slot.site_id).await?;
+    sites::lock_site_shared(db, slot.site_id).await?;
     if sites::contract_for(db, user_id, slot.site_id).await?.is_none() {
-        return Err(Why::NoContract.refusal());
+        return Err(SiteRefusal::NoContract.refusal());
     }
     sites::take_place(db, slot_id).await?;
     let row = plan::ActiveModel {
@@ -66,70 +66,76 @@ pub async fn plan(db: &Writing<'_, '_>, user_id: i64, slot_id: i64, at: Millis) 
         updated_at: Set(at.0),
         ..Default::default()
     };
-    Ok(row.insert(db).await.map_err(kept)?.id)
+    Ok(row.insert(db).await.map_err(constraint_refusal)?.id)
 }
 
-/// Takes a place for somebody else, who is told.
-pub async fn plan_for(db: &Writing<'_, '_>, user_id: i64, slot_id: i64, by: By) -> Result<i64, WriteError> {
+/// Takes a place for another person, who gets a notice.
+pub async fn plan_for(db: &Transaction<'_, '_>, user_id: i64, slot_id: i64, by: ChangedBy) -> Result<i64, WriteError> {
     let id = plan(db, user_id, slot_id, by.at).await?;
-    let made = records::plan(db, id).await?.ok_or_else(|| Why::Gone.refusal())?;
-    let site = sites::site(db, made.site_id).await?.ok_or_else(|| Why::Gone.refusal())?;
-    let notice = Notice::PlanMade { site: site.about.name.clone(), when: when(made.period, &site) };
+    let created = records::plan(db, id).await?.ok_or_else(|| SiteRefusal::Gone.refusal())?;
+    let site = sites::site(db, created.site_id).await?.ok_or_else(|| SiteRefusal::Gone.refusal())?;
+    let notice = Notice::PlanMade { site: site.about.name.clone(), when: when(created.period, &site) };
     notices::write(db, vec![(user_id, notice)], by.at).await?;
-    by.note(db, "plan made", ("plan", id), json!({ "user": user_id })).await?;
+    by.audit(db, "plan made", ("plan", id), json!({ "user": user_id })).await?;
     Ok(id)
 }
 
-/// Gives a place back, with a reason that somebody is to judge. `told` are the people who judge.
+/// Cancels a person's own plan with a reason. `judges` are the people who judge it; they get a notice.
 pub async fn cancel(
-    db: &Writing<'_, '_>,
+    db: &Transaction<'_, '_>,
     plan_id: i64,
     (user_id, name): (i64, String),
-    excuse: Excuse,
+    details: CancellationDetails,
     notice_hours: i64,
-    told: Vec<i64>,
+    judges: Vec<i64>,
     at: Millis,
 ) -> Result<(), WriteError> {
-    let plan = held(db, plan_id).await?;
+    let plan = lock_plan(db, plan_id).await?;
     if plan.user_id != user_id {
-        return Err(Why::Gone.refusal());
+        return Err(SiteRefusal::Gone.refusal());
     }
     if plan.period.to <= at {
-        return Err(Why::Past.refusal());
+        return Err(SiteRefusal::Past.refusal());
     }
     end(db, plan_id, PlanStatus::Cancelled, at).await?;
     sites::free_place(db, plan.slot_id).await?;
-    let (photo_kind, photo_file) = excuse.photo.unzip();
+    let (photo_kind, photo_file) = details.photo.unzip();
     let row = cancellation::ActiveModel {
-        words: Set(excuse.words),
-        document: Set(excuse.document),
+        words: Set(details.words),
+        document: Set(details.document),
         photo_file: Set(photo_file),
         photo_kind: Set(photo_kind.map(|kind| kind.name().to_owned())),
         is_short_notice: Set(plan.period.from.0 - at.0 < notice_hours * HOUR_MS),
         notice_hours: Set(Some(notice_hours)),
-        ..cancelled(&plan, excuse.reason, at)
+        ..cancelled(&plan, details.reason, at)
     };
-    row.insert(db).await.map_err(kept)?;
-    let site = sites::site(db, plan.site_id).await?.ok_or_else(|| Why::Gone.refusal())?;
+    row.insert(db).await.map_err(constraint_refusal)?;
+    let site = sites::site(db, plan.site_id).await?.ok_or_else(|| SiteRefusal::Gone.refusal())?;
     let notice = Notice::Cancelled { name, site: site.about.name.clone(), when: when(plan.period, &site) };
-    notices::write(db, told.into_iter().map(|id| (id, notice.clone())).collect(), at).await
+    notices::write(db, judges.into_iter().map(|id| (id, notice.clone())).collect(), at).await
 }
 
-/// Cancels somebody else's plan: no reason has to be judged, and the person is told.
-pub async fn cancel_by_staff(db: &Writing<'_, '_>, plan_id: i64, by: By) -> Result<(), WriteError> {
-    let plan = held(db, plan_id).await?;
-    let site = sites::site(db, plan.site_id).await?.ok_or_else(|| Why::Gone.refusal())?;
+/// Cancels another person's plan without a reason to judge. The person gets a notice.
+pub async fn cancel_by_staff(db: &Transaction<'_, '_>, plan_id: i64, by: ChangedBy) -> Result<(), WriteError> {
+    let plan = lock_plan(db, plan_id).await?;
+    let site = sites::site(db, plan.site_id).await?.ok_or_else(|| SiteRefusal::Gone.refusal())?;
     end(db, plan_id, PlanStatus::Cancelled, by.at).await?;
     sites::free_place(db, plan.slot_id).await?;
-    cancelled_by_staff(&plan, by).insert(db).await.map_err(kept)?;
+    cancelled_by_staff(&plan, by).insert(db).await.map_err(constraint_refusal)?;
     let notice = Notice::PlanCancelled { site: site.about.name.clone(), when: when(plan.period, &site) };
     notices::write(db, vec![(plan.user_id, notice)], by.at).await?;
-    by.note(db, "plan cancelled", ("plan", plan_id), json!({})).await
+    by.audit(db, "plan cancelled", ("plan", plan_id), json!({})).await
 }
 
-/// Judges a reason. Rejected, it costs a fine, and another one where the notice was short.
-pub async fn judge(db: &Writing<'_, '_>, id: i64, is_accepted: bool, fines: Fines, by: By) -> Result<(), WriteError> {
-    let status = if is_accepted { Judgement::Accepted } else { Judgement::Rejected };
+/// Judges a reason. A rejected reason costs a fine, and a second one for short notice.
+pub async fn judge(
+    db: &Transaction<'_, '_>,
+    id: i64,
+    is_accepted: bool,
+    fines: Fines,
+    by: ChangedBy,
+) -> Result<(), WriteError> {
+    let status = if is_accepted { CancellationStatus::Accepted } else { CancellationStatus::Rejected };
     let decided = cancellation::Entity::update_many()
         .set(cancellation::ActiveModel {
             status: Set(status.name().to_owned()),
@@ -138,15 +144,15 @@ pub async fn judge(db: &Writing<'_, '_>, id: i64, is_accepted: bool, fines: Fine
             ..Default::default()
         })
         .filter(cancellation::Column::Id.eq(id))
-        .filter(cancellation::Column::Status.eq(Judgement::Pending.name()))
+        .filter(cancellation::Column::Status.eq(CancellationStatus::Pending.name()))
         .exec(db)
         .await?;
-    let row = cancellation::Entity::find_by_id(id).one(db).await?.ok_or_else(|| Why::Gone.refusal())?;
+    let row = cancellation::Entity::find_by_id(id).one(db).await?.ok_or_else(|| SiteRefusal::Gone.refusal())?;
     if decided.rows_affected == 0 {
-        return Err(Why::Decided.refusal());
+        return Err(SiteRefusal::Decided.refusal());
     }
-    let plan = records::plan(db, row.plan_id).await?.ok_or_else(|| Why::Gone.refusal())?;
-    let site = sites::site(db, plan.site_id).await?.ok_or_else(|| Why::Gone.refusal())?;
+    let plan = records::plan(db, row.plan_id).await?.ok_or_else(|| SiteRefusal::Gone.refusal())?;
+    let site = sites::site(db, plan.site_id).await?.ok_or_else(|| SiteRefusal::Gone.refusal())?;
     let (name, when) = (site.about.name.clone(), when(plan.period, &site));
     let notice = if is_accepted {
         Notice::ReasonAccepted { site: name, when }
@@ -157,32 +163,33 @@ pub async fn judge(db: &Writing<'_, '_>, id: i64, is_accepted: bool, fines: Fine
         Notice::ReasonRejected { site: name, when, fine }
     };
     notices::write(db, vec![(plan.user_id, notice)], by.at).await?;
-    by.note(db, "cancellation judged", ("plan", plan.id), json!({ "accepted": is_accepted })).await
+    by.audit(db, "cancellation judged", ("plan", plan.id), json!({ "accepted": is_accepted })).await
 }
 
-/// The plans of a slot move along with it; refused where somebody has another plan then, and where its beginning would
-/// change under somebody who works in it, or has worked: what has begun stays when it was, and its place with it.
+/// Moves the plans of a slot with it. Refused if a plan would overlap another one of its person, or if the start would
+/// change after a shift has started in the slot.
 pub async fn move_plans(
-    db: &Writing<'_, '_>,
+    db: &Transaction<'_, '_>,
     before: &Slot,
     after: &Slot,
     site: &Site,
-    by: By,
+    by: ChangedBy,
 ) -> Result<(), WriteError> {
-    let mut told = planned_for(db, before.id).await?;
-    // Another beginning may be missed anew; who has missed this one is not told twice because its end has changed.
+    let mut plans = lock_unused_plans(db, before.id).await?;
+    // A new start can be missed again. If only the end changes, a person who was reported as missing is not reported
+    // twice.
     let has_moved = before.period.from != after.period.from;
-    let begun = begun_in(db, before.id).await?;
+    let begun = started_plans(db, before.id).await?;
     if has_moved && !begun.is_empty() {
-        return Err(Why::Worked.refusal());
+        return Err(SiteRefusal::Worked.refusal());
     }
     let working: Vec<_> = begun.into_iter().filter(|plan| plan.status == PlanStatus::InProgress).collect();
     if !working.is_empty() {
-        end_with(db, after, by).await?;
+        move_shift_ends(db, after, by).await?;
     }
-    told.extend(working);
-    // Nobody is late by a beginning that was over when they were told of it: they are awaited from now on, or from when
-    // they were awaited before.
+    plans.extend(working);
+    // A start that had passed when the person was told does not count as late: the person is expected from now on, or
+    // from the time at which the person was expected before.
     let known_from = before.period.from.min(by.at).0;
     let is_later = plan::Column::AwaitedFrom.gt(known_from);
     let awaited_from = Expr::case(is_later, Expr::col(plan::Column::AwaitedFrom)).finally(known_from);
@@ -201,19 +208,19 @@ pub async fn move_plans(
         .filter(plan::Column::Status.eq(PlanStatus::Planned.name()))
         .exec(db)
         .await
-        .map_err(kept)?;
+        .map_err(constraint_refusal)?;
     let notice = Notice::PlanMoved {
         site: site.about.name.clone(),
         before: when(before.period, site),
         after: when(after.period, site),
     };
-    notices::write(db, told.iter().map(|plan| (plan.user_id, notice.clone())).collect(), by.at).await
+    notices::write(db, plans.iter().map(|plan| (plan.user_id, notice.clone())).collect(), by.at).await
 }
 
-/// Who works in a slot now works to its end as it is: a shift that nobody closes is paid up to there, and for the hours that
-/// were worked before somebody moved the end behind it. The shift comes first, as for whoever closes it.
-async fn end_with(db: &Writing<'_, '_>, slot: &Slot, by: By) -> Result<(), WriteError> {
-    // Each shift by its own end: that of the slot may have been moved back before.
+/// Gives active shifts in a slot the slot's new end, up to which a forgotten shift is paid. Time that was worked before
+/// the end was moved into the past stays paid. Shifts are locked before plans, as when closing.
+async fn move_shift_ends(db: &Transaction<'_, '_>, slot: &Slot, by: ChangedBy) -> Result<(), WriteError> {
+    // Each shift by its own planned end: the end of the slot may have been moved before.
     let (to, planned_end) = (slot.period.to.0, shift::Column::PlannedEnd);
     let paid_to = Expr::case(planned_end.lte(to), to)
         .case(planned_end.lte(by.at.0), Expr::col(planned_end))
@@ -233,16 +240,21 @@ async fn end_with(db: &Writing<'_, '_>, slot: &Slot, by: By) -> Result<(), Write
         .filter(plan::Column::Status.eq(PlanStatus::InProgress.name()))
         .exec(db)
         .await
-        .map_err(kept)?;
+        .map_err(constraint_refusal)?;
     Ok(())
 }
 
-/// The plans of a slot go with it; answers how many of its places stay taken, by shifts that are over.
-pub async fn cancel_plans(db: &Writing<'_, '_>, slot: &Slot, site: &Site, by: By) -> Result<i64, WriteError> {
-    let planned = planned_for(db, slot.id).await?;
+/// Cancels the plans of a deleted slot; returns how many places stay taken by finished shifts.
+pub async fn cancel_plans(
+    db: &Transaction<'_, '_>,
+    slot: &Slot,
+    site: &Site,
+    by: ChangedBy,
+) -> Result<i64, WriteError> {
+    let planned = lock_unused_plans(db, slot.id).await?;
     let works = plan::Column::SlotId.eq(slot.id).and(plan::Column::Status.eq(PlanStatus::InProgress.name()));
     if plan::Entity::find().filter(works).one(db).await?.is_some() {
-        return Err(Why::InUse.refusal());
+        return Err(SiteRefusal::InUse.refusal());
     }
     plan::Entity::update_many()
         .set(plan::ActiveModel {
@@ -256,16 +268,21 @@ pub async fn cancel_plans(db: &Writing<'_, '_>, slot: &Slot, site: &Site, by: By
         .await?;
     if !planned.is_empty() {
         let rows = planned.iter().map(|plan| cancelled_by_staff(plan, by));
-        cancellation::Entity::insert_many(rows).exec_without_returning(db).await.map_err(kept)?;
+        cancellation::Entity::insert_many(rows).exec_without_returning(db).await.map_err(constraint_refusal)?;
     }
     let notice = Notice::PlanCancelled { site: site.about.name.clone(), when: when(slot.period, site) };
     notices::write(db, planned.iter().map(|plan| (plan.user_id, notice.clone())).collect(), by.at).await?;
     Ok(slot.taken - planned.len() as i64)
 }
 
-/// The plans that went with a slot come back, where their people have no other plan by now; answers how many places are
-/// taken then.
-pub async fn restore_plans(db: &Writing<'_, '_>, slot: &Slot, site: &Site, by: By) -> Result<i64, WriteError> {
+/// Restores the plans that were cancelled with a slot, if their people have no other plan now. Returns how many places
+/// are taken.
+pub async fn restore_plans(
+    db: &Transaction<'_, '_>,
+    slot: &Slot,
+    site: &Site,
+    by: ChangedBy,
+) -> Result<i64, WriteError> {
     let gone_with_it = cancellation::Entity::find()
         .filter(cancellation::Column::Reason.eq(Reason::ByStaff.name()))
         .filter(cancellation::Column::CancelledAt.eq(slot.deleted_at.map(|at| at.0)))
@@ -273,27 +290,28 @@ pub async fn restore_plans(db: &Writing<'_, '_>, slot: &Slot, site: &Site, by: B
         .await?;
     let of_slot = plan::Column::SlotId.eq(slot.id);
     let ids = gone_with_it.iter().map(|row| row.plan_id);
-    let gone = plan::Entity::find().filter(of_slot.clone()).filter(plan::Column::Id.is_in(ids)).all(db).await?;
+    let cancelled_plans =
+        plan::Entity::find().filter(of_slot.clone()).filter(plan::Column::Id.is_in(ids)).all(db).await?;
     let live = [PlanStatus::Planned.name(), PlanStatus::InProgress.name()];
     let busy = plan::Entity::find()
-        .filter(plan::Column::UserId.is_in(gone.iter().map(|row| row.user_id)))
+        .filter(plan::Column::UserId.is_in(cancelled_plans.iter().map(|row| row.user_id)))
         .filter(plan::Column::Status.is_in(live))
         .filter(plan::Column::StartsAt.lt(slot.period.to.0))
         .filter(plan::Column::EndsAt.gt(slot.period.from.0))
         .all(db)
         .await?;
-    // Who was kept out meanwhile does not come either.
-    let members = people::verified_of(db, gone.iter().map(|row| row.user_id)).await?;
+    // People who were blocked meanwhile are left out.
+    let members = people::verified_of(db, cancelled_plans.iter().map(|row| row.user_id)).await?;
     let is_free = |row: &&plan::Model| busy.iter().all(|other| other.user_id != row.user_id);
-    let back: Vec<_> = gone.iter().filter(is_free).filter(|row| members.contains(&row.user_id)).collect();
+    let back: Vec<_> = cancelled_plans.iter().filter(is_free).filter(|row| members.contains(&row.user_id)).collect();
     let ids: Vec<_> = back.iter().map(|row| row.id).collect();
-    // What is yet to begin was called off in between, so people are reminded of it, and missed, as of something new.
+    // A future slot was cancelled in between, so its people are reminded, and reported as missing, again.
     let is_to_come = slot.period.from > by.at;
     plan::Entity::update_many()
         .set(plan::ActiveModel {
             status: Set(PlanStatus::Planned.name().to_owned()),
             updated_at: Set(by.at.0),
-            // Until now nobody had to come, so nobody is late by that.
+            // The start was not known before, so no person is late for it.
             awaited_from: Set(Some(by.at.0)),
             reminded_at: if is_to_come { Set(None) } else { NotSet },
             missed_at: if is_to_come { Set(None) } else { NotSet },
@@ -302,25 +320,25 @@ pub async fn restore_plans(db: &Writing<'_, '_>, slot: &Slot, site: &Site, by: B
         .filter(plan::Column::Id.is_in(ids.clone()))
         .exec(db)
         .await
-        .map_err(kept)?;
+        .map_err(constraint_refusal)?;
     cancellation::Entity::delete_many().filter(cancellation::Column::PlanId.is_in(ids)).exec(db).await?;
     let notice = Notice::PlanRestored { site: site.about.name.clone(), when: when(slot.period, site) };
     notices::write(db, back.iter().map(|row| (row.user_id, notice.clone())).collect(), by.at).await?;
     Ok(slot.taken + back.len() as i64)
 }
 
-/// The plan by which somebody comes to a site now: the first that was not used and may be, if there is one.
+/// The first unused plan of a person at a site that can be used now.
 pub async fn due(db: &impl ConnectionTrait, user_id: i64, site_id: i64, at: Millis) -> Result<Option<Plan>, DbErr> {
     let planned = plan::Entity::find()
         .filter(plan::Column::UserId.eq(user_id))
         .filter(plan::Column::SiteId.eq(site_id))
         .filter(plan::Column::Status.eq(PlanStatus::Planned.name()))
-        .filter(plan::Column::StartsAt.lte(at.0 + EARLIEST_MS))
+        .filter(plan::Column::StartsAt.lte(at.0 + EARLY_START_MS))
         .filter(plan::Column::EndsAt.gt(at.0));
     planned.order_by_asc(plan::Column::StartsAt).one(db).await?.map(Plan::try_from).transpose()
 }
 
-/// Whether somebody works in a slot, or means to.
+/// Whether a person has a live plan in a slot.
 pub async fn has_place_in(db: &impl ConnectionTrait, user_id: i64, slot_id: i64) -> Result<bool, DbErr> {
     let live = [PlanStatus::Planned.name(), PlanStatus::InProgress.name()];
     let own = plan::Column::SlotId.eq(slot_id).and(plan::Column::UserId.eq(user_id));
@@ -328,29 +346,29 @@ pub async fn has_place_in(db: &impl ConnectionTrait, user_id: i64, slot_id: i64)
     Ok(found.is_some())
 }
 
-/// Whether somebody works at a site, or means to.
+/// Whether a site has an active shift or a future plan.
 pub async fn is_site_in_use(db: &impl ConnectionTrait, site_id: i64, at: Millis) -> Result<bool, DbErr> {
     let to_come = Condition::all()
         .add(plan::Column::SiteId.eq(site_id))
         .add(plan::Column::Status.eq(PlanStatus::Planned.name()))
         .add(plan::Column::EndsAt.gt(at.0));
     let planned = plan::Entity::find().filter(to_come).limit(1).one(db).await?;
-    Ok(planned.is_some() || works_somebody(db, site_id).await?)
+    Ok(planned.is_some() || has_active_shift(db, site_id).await?)
 }
 
-/// Whether somebody works at a site now.
-pub async fn works_somebody(db: &impl ConnectionTrait, site_id: i64) -> Result<bool, DbErr> {
+/// Whether a site has an active shift.
+pub async fn has_active_shift(db: &impl ConnectionTrait, site_id: i64) -> Result<bool, DbErr> {
     let active = shift::Column::SiteId.eq(site_id).and(shift::Column::Status.eq(ShiftStatus::Active.name()));
     Ok(shift::Entity::find().filter(active).limit(1).one(db).await?.is_some())
 }
 
-/// Uses a plan up: refused if that was done before.
-pub(super) async fn end(db: &Writing<'_, '_>, id: i64, to: PlanStatus, at: Millis) -> Result<(), WriteError> {
-    if is_ended(db, id, to, at).await? { Ok(()) } else { Err(Why::PlanUsed.refusal()) }
+/// Changes the status of an unused plan; refused if the plan was used before.
+pub(super) async fn end(db: &Transaction<'_, '_>, id: i64, to: PlanStatus, at: Millis) -> Result<(), WriteError> {
+    if try_end(db, id, to, at).await? { Ok(()) } else { Err(SiteRefusal::PlanUsed.refusal()) }
 }
 
-/// The same; false if it was used before.
-pub(super) async fn is_ended(db: &Writing<'_, '_>, id: i64, to: PlanStatus, at: Millis) -> Result<bool, WriteError> {
+/// Like [`end`], but returns false if the plan was used before.
+pub(super) async fn try_end(db: &Transaction<'_, '_>, id: i64, to: PlanStatus, at: Millis) -> Result<bool, WriteError> {
     let ended = plan::Entity::update_many()
         .set(plan::ActiveModel { status: Set(to.name().to_owned()), updated_at: Set(at.0), ..Default::default() })
         .col_expr(plan::Column::Version, Expr::col(plan::Column::Version).add(1))
@@ -361,22 +379,22 @@ pub(super) async fn is_ended(db: &Writing<'_, '_>, id: i64, to: PlanStatus, at: 
     Ok(ended.rows_affected > 0)
 }
 
-/// A plan whose slot, and so whose hours, nobody changes until this commits.
-async fn held(db: &Writing<'_, '_>, id: i64) -> Result<Plan, WriteError> {
-    let seen = records::plan(db, id).await?.ok_or_else(|| Why::Gone.refusal())?;
-    sites::hold_slot(db, seen.slot_id).await?;
-    records::plan(db, id).await?.ok_or_else(|| Why::Gone.refusal())
+/// A plan whose slot is locked, so its hours stay until the commit.
+async fn lock_plan(db: &Transaction<'_, '_>, id: i64) -> Result<Plan, WriteError> {
+    let seen = records::plan(db, id).await?.ok_or_else(|| SiteRefusal::Gone.refusal())?;
+    sites::lock_slot(db, seen.slot_id).await?;
+    records::plan(db, id).await?.ok_or_else(|| SiteRefusal::Gone.refusal())
 }
 
-/// The plans of a slot that were not used yet, kept so until this commits: nobody opens a shift by one meanwhile.
-async fn planned_for(db: &Writing<'_, '_>, slot_id: i64) -> Result<Vec<Plan>, DbErr> {
+/// The unused plans of a slot, locked until the commit: no shift can be opened with one of them.
+async fn lock_unused_plans(db: &Transaction<'_, '_>, slot_id: i64) -> Result<Vec<Plan>, DbErr> {
     let planned = plan::Column::SlotId.eq(slot_id).and(plan::Column::Status.eq(PlanStatus::Planned.name()));
-    let held = plan::Entity::find().filter(planned).order_by_asc(plan::Column::Id).lock(LockType::NoKeyUpdate);
-    held.all(db).await?.into_iter().map(Plan::try_from).collect()
+    let locked = plan::Entity::find().filter(planned).order_by_asc(plan::Column::Id).lock(LockType::NoKeyUpdate);
+    locked.all(db).await?.into_iter().map(Plan::try_from).collect()
 }
 
-/// The plans of a slot by which somebody works, or has worked.
-async fn begun_in(db: &Writing<'_, '_>, slot_id: i64) -> Result<Vec<Plan>, DbErr> {
+/// The plans of a slot with which a shift was started.
+async fn started_plans(db: &Transaction<'_, '_>, slot_id: i64) -> Result<Vec<Plan>, DbErr> {
     let begun = [PlanStatus::InProgress.name(), PlanStatus::Completed.name()];
     let found = plan::Entity::find().filter(plan::Column::SlotId.eq(slot_id)).filter(plan::Column::Status.is_in(begun));
     found.all(db).await?.into_iter().map(Plan::try_from).collect()
@@ -389,21 +407,21 @@ fn cancelled(plan: &Plan, reason: Reason, at: Millis) -> cancellation::ActiveMod
         reason: Set(reason.name().to_owned()),
         is_short_notice: Set(false),
         cancelled_at: Set(at.0),
-        status: Set(Judgement::Pending.name().to_owned()),
+        status: Set(CancellationStatus::Pending.name().to_owned()),
         ..Default::default()
     }
 }
 
-fn cancelled_by_staff(plan: &Plan, by: By) -> cancellation::ActiveModel {
+fn cancelled_by_staff(plan: &Plan, by: ChangedBy) -> cancellation::ActiveModel {
     cancellation::ActiveModel {
-        status: Set(Judgement::Accepted.name().to_owned()),
+        status: Set(CancellationStatus::Accepted.name().to_owned()),
         decided_by: Set(by.person),
         decided_at: Set(Some(by.at.0)),
         ..cancelled(plan, Reason::ByStaff, by.at)
     }
 }
 
-fn fines_of(plan: &Plan, cancelled: &cancellation::Model, fines: Fines, site: &Site) -> Vec<Row> {
+fn fines_of(plan: &Plan, cancelled: &cancellation::Model, fines: Fines, site: &Site) -> Vec<NewAdjustment> {
     let day = local(plan.period.from, site.about.time_zone).date().to_string();
     let invalid = Some((Kind::CancelledInvalid, fines.invalid_reason));
     let short = cancelled.is_short_notice.then_some((Kind::CancelledLate, fines.short_notice));
@@ -411,12 +429,12 @@ fn fines_of(plan: &Plan, cancelled: &cancellation::Model, fines: Fines, site: &S
         notice_hours: cancelled.notice_hours.unwrap_or(fines.notice_hours),
         notice_minutes: (plan.period.from.0 - cancelled.cancelled_at).div_euclid(MINUTE_MS),
     };
-    let row = |(kind, price): (Kind, Money)| Row {
+    let row = |(kind, price): (Kind, Money)| NewAdjustment {
         user_id: plan.user_id,
         kind,
         source: Source::Plan(plan.id),
         day: day.clone(),
-        amount: price.taken_away(),
+        amount: price.as_deduction(),
         basis: basis.clone(),
     };
     [invalid, short].into_iter().flatten().map(row).collect()

@@ -11,7 +11,7 @@ use crate::key;
 use crate::sites::{Period, Position, Task};
 use crate::texts::Language;
 
-/// That somebody means to come.
+/// A person's place in a slot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     pub id: i64,
@@ -22,14 +22,14 @@ pub struct Plan {
     pub status: PlanStatus,
     /// When the place was taken.
     pub created_at: Millis,
-    /// When the person was told of these hours, or was awaited before, where staff have moved the slot or brought it back.
+    /// Set if staff moved or restored the slot: when the person learned of the new hours, or was expected before.
     pub awaited_from: Option<Millis>,
-    /// It was noticed that nobody came.
+    /// When the person was reported as missing.
     pub missed_at: Option<Millis>,
     pub version: i64,
 }
 
-/// Where a plan stands.
+/// The status of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlanStatus {
     Planned,
@@ -38,7 +38,7 @@ pub enum PlanStatus {
     Cancelled,
 }
 
-/// Somebody's work, from opening to closing.
+/// A person's work from opening to closing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shift {
     pub id: i64,
@@ -48,11 +48,11 @@ pub struct Shift {
     pub plan_id: Option<i64>,
     pub contract_id: Option<i64>,
     pub status: ShiftStatus,
-    /// From when the person was awaited to the end of the slot; none for shifts without a plan.
+    /// From the time at which the person was expected to the end of the slot; None without a plan.
     pub planned: Option<Period>,
     pub started_at: Millis,
     pub ended_at: Option<Millis>,
-    /// As it was when the shift was opened; so are the next three.
+    /// This field and the next three are as of the opening of the shift.
     pub rate_kopecks: i64,
     pub penalises_lateness: bool,
     pub late_threshold_minutes: i64,
@@ -63,35 +63,33 @@ pub struct Shift {
     pub version: i64,
 }
 
-/// Where a shift stands.
+/// The status of a shift.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShiftStatus {
     Active,
     Completed,
-    /// Part of the data model. No command sets it: staff close a shift that was opened by mistake as of its beginning,
-    /// and correct its amounts by hand.
+    /// Not used by any command: staff close a mistaken shift as of its start and correct its adjustments.
     Cancelled,
 }
 
-/// Who closed a shift.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClosedBy {
-    /// Whose it is.
+    /// The worker.
     Person,
     Staff,
-    /// Nobody did, and its time was over.
+    /// The job, because the time was over.
     Time,
 }
 
-/// A task as it was when the shift was opened.
+/// A task as of the opening of the shift.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShiftTask {
     pub id: i64,
     pub shift_id: i64,
-    /// It is the slot's own, not the site's.
+    /// Whether it is a task of the slot, not of the site.
     pub is_of_slot: bool,
     pub text: String,
-    /// Above zero a bonus, below zero a penalty.
+    /// Positive for a bonus, negative for a penalty.
     pub amount_kopecks: i64,
     pub is_mandatory: bool,
     pub needs_media: bool,
@@ -99,41 +97,41 @@ pub struct ShiftTask {
     pub done_at: Option<Millis>,
 }
 
-/// What proves that a task is done.
+/// A file that shows that a task is done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Medium {
     pub id: i64,
     pub shift_task_id: i64,
     pub kind: MediumKind,
-    /// By which Telegram shows it again.
+    /// Telegram's file id.
     pub telegram_file: String,
     pub created_at: Millis,
 }
 
-/// What was sent.
+/// The kind of a sent file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MediumKind {
     Photo,
     Video,
-    /// A video in a circle.
+    /// A round video.
     VideoNote,
     Document,
 }
 
-/// A site is open, or was.
+/// A period during which a site is or was open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opening {
     pub id: i64,
     pub site_id: i64,
     pub opened_by: i64,
     pub opened_at: Millis,
-    /// Nobody: it closed because nobody was left.
+    /// None if the site closed automatically.
     pub closed_by: Option<i64>,
     pub closed_at: Option<Millis>,
 }
 
-/// Why somebody does not come after all.
+/// A cancelled plan with its reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cancellation {
     pub id: i64,
@@ -143,15 +141,15 @@ pub struct Cancellation {
     pub words: Option<String>,
     pub document: Option<String>,
     pub photo_file: Option<String>,
-    /// As what it was sent; none where nobody noted it.
+    /// The kind of the sent file; None for rows that do not record it.
     pub photo_kind: Option<MediumKind>,
     pub is_short_notice: bool,
     pub cancelled_at: Millis,
-    pub status: Judgement,
+    pub status: CancellationStatus,
     pub decided_by: Option<i64>,
 }
 
-/// What people give as a reason.
+/// Why a person cancels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
@@ -159,19 +157,19 @@ pub enum Reason {
     Family,
     Transport,
     Other,
-    /// It was not the person who cancelled.
+    /// Staff cancelled the plan.
     ByStaff,
 }
 
-/// What a moderator says of a reason.
+/// What staff decided about a reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Judgement {
+pub enum CancellationStatus {
     Pending,
     Accepted,
     Rejected,
 }
 
-/// Names in the database, both ways.
+/// Conversions to and from the names in the database.
 macro_rules! named {
     ($type:ident, $($value:ident = $name:literal),+) => {
         impl $type {
@@ -189,7 +187,7 @@ macro_rules! named {
             fn from_str(name: &str) -> Result<Self, Self::Err> {
                 match name {
                     $($name => Ok(Self::$value),)+
-                    _ => Err(format!("nothing here is called `{name}`")),
+                    _ => Err(format!("unknown name `{name}`")),
                 }
             }
         }
@@ -200,14 +198,14 @@ named!(ShiftStatus, Active = "active", Completed = "completed", Cancelled = "can
 named!(ClosedBy, Person = "person", Staff = "staff", Time = "time");
 named!(MediumKind, Photo = "photo", Video = "video", VideoNote = "video_note", Document = "document");
 named!(Reason, Illness = "illness", Family = "family", Transport = "transport", Other = "other", ByStaff = "by_staff");
-named!(Judgement, Pending = "pending", Accepted = "accepted", Rejected = "rejected");
+named!(CancellationStatus, Pending = "pending", Accepted = "accepted", Rejected = "rejected");
 
 impl Reason {
-    /// Those that people choose from.
+    /// The reasons that people can choose.
     pub const OFFERED: [Self; 4] = [Self::Illness, Self::Family, Self::Transport, Self::Other];
 
-    /// What people call it.
-    pub fn words(self, language: Language) -> String {
+    /// The text that people read.
+    pub fn text(self, language: Language) -> String {
         language.text(match self {
             Self::Illness => key!("shifts-reason-illness-button"),
             Self::Family => key!("shifts-reason-family-button"),
@@ -219,15 +217,15 @@ impl Reason {
 }
 
 impl Plan {
-    /// From when on the person is awaited: who takes a place in a slot that has begun, or is told later that it has, is not
-    /// late by what was before.
+    /// When the person is expected. A person who planned a slot after its start, or learned of the start later, is not
+    /// late for the time before.
     pub fn expected_at(&self) -> Millis {
         self.period.from.max(self.created_at).max(self.awaited_from.unwrap_or(self.created_at))
     }
 }
 
 impl ShiftTask {
-    /// A task as it will be in a shift that is about to be opened.
+    /// A task in a shift that is about to be opened.
     pub fn to_come(task: &Task) -> Self {
         Self {
             id: 0,
@@ -243,25 +241,25 @@ impl ShiftTask {
     }
 }
 
-/// The tasks of a shift, in their order: those of its slot, then those of its site. Closing a shift or a site, "My tasks"
-/// and the job that looks after amounts all ask here.
+/// The tasks of a shift, in order: those of its slot, then those of its site. The only place where these tasks are
+/// read.
 pub async fn tasks_of(db: &impl ConnectionTrait, shift_id: i64) -> Result<Vec<ShiftTask>, DbErr> {
     tasks_of_all(db, &[shift_id]).await
 }
 
-/// The same for several shifts at once.
+/// The tasks of several shifts, by shift and in order.
 pub async fn tasks_of_all(db: &impl ConnectionTrait, shifts: &[i64]) -> Result<Vec<ShiftTask>, DbErr> {
     let found = task::Entity::find().filter(task::Column::ShiftId.is_in(shifts.iter().copied()));
     let ordered = found.order_by_asc(task::Column::ShiftId).order_by_asc(task::Column::Place);
     Ok(ordered.all(db).await?.into_iter().map(ShiftTask::from).collect())
 }
 
-/// A shift, also as a commit under way has it.
+/// A shift by id. Works within a commit.
 pub async fn shift(db: &impl ConnectionTrait, id: i64) -> Result<Option<Shift>, DbErr> {
     shift::Entity::find_by_id(id).one(db).await?.map(Shift::try_from).transpose()
 }
 
-/// A plan, also as a commit under way has it.
+/// A plan by id. Works within a commit.
 pub async fn plan(db: &impl ConnectionTrait, id: i64) -> Result<Option<Plan>, DbErr> {
     plan::Entity::find_by_id(id).one(db).await?.map(Plan::try_from).transpose()
 }

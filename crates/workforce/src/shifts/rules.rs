@@ -1,25 +1,25 @@
-//! What follows from a shift and its site, by calculation alone: when it should have ended, who is late, who is too far.
+//! Pure functions about shifts: when one should have ended, who is late, who is too far away.
 
 use chrono::{Days, NaiveDate};
 use opora::clock::Millis;
 
 use super::records::{Shift, ShiftTask};
 use crate::money::Money;
-use crate::payroll::{self, LatenessFacts, Row, ShiftFacts, TaskFacts};
+use crate::payroll::{self, LatenessFacts, NewAdjustment, ShiftFacts, TaskFacts};
 use crate::sites::{AboutSite, LONGEST_DAY_MS, Period, Position, Site, local};
 
 const MINUTE_MS: i64 = 60_000;
 const HOUR_MS: i64 = 60 * MINUTE_MS;
-/// Longer ones are no shifts: a site that closes later than that was not meant.
-const LONGEST_HOURS: i64 = 16;
-/// A day of work that is longer is worth a warning.
+/// The longest shift. A closing time farther away belongs to another day.
+const MAX_SHIFT_HOURS: i64 = 16;
+/// A longer working day gets a warning.
 pub const LONG_DAY_MINUTES: i64 = 12 * 60;
-/// How long before its start a planned shift may be opened: it is paid from then on.
-pub const EARLIEST_MS: i64 = 2 * HOUR_MS;
-/// How far ahead people plan.
-const AHEAD_MS: i64 = 21 * 24 * HOUR_MS;
+/// How long before its start a planned shift may be opened. It is paid from then on.
+pub const EARLY_START_MS: i64 = 2 * HOUR_MS;
+/// How far ahead people can plan.
+const PLANNING_HORIZON_MS: i64 = 21 * 24 * HOUR_MS;
 
-/// When a shift that nobody closed ends, and from when on it may be closed for that.
+/// When a forgotten shift ends, and when it may be closed automatically.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overdue {
     /// It is paid up to here.
@@ -27,7 +27,7 @@ pub struct Overdue {
     pub due_at: Millis,
 }
 
-/// The slot's end, else the site's closing time, else so many minutes after the start.
+/// The end of the slot, else the closing time of the site, else some minutes after the start.
 pub fn overdue(started_at: Millis, planned_end: Option<Millis>, site: &AboutSite) -> Overdue {
     let patience_ms = site.auto_close_minutes * MINUTE_MS;
     match planned_end.or_else(|| closing_after(started_at, site)) {
@@ -42,46 +42,53 @@ pub fn overdue(started_at: Millis, planned_end: Option<Millis>, site: &AboutSite
     }
 }
 
-/// From when on a site that was opened is closed by itself, unless somebody works there: some minutes after its hours are
-/// over. None around the clock, where they never are.
+/// When an open site without shifts is closed automatically: some minutes after its hours. None for sites that are open
+/// around the clock.
 pub fn site_due(opened_at: Millis, site: &AboutSite) -> Option<Millis> {
     let hours = hours_around(opened_at, site)?;
-    // Who opens it much earlier has come after the hours of yesterday.
-    let is_for_them = hours.from.0 - opened_at.0 <= EARLIEST_MS || hours.to.0 - opened_at.0 <= LONGEST_HOURS * HOUR_MS;
+    // A site that is opened long before its hours was opened after those of the day before.
+    let is_for_them =
+        hours.from.0 - opened_at.0 <= EARLY_START_MS || hours.to.0 - opened_at.0 <= MAX_SHIFT_HOURS * HOUR_MS;
     let end = if is_for_them { hours.to } else { opened_at };
     Some(Millis(end.0 + site.auto_close_minutes * MINUTE_MS))
 }
 
-/// When the slots begin that people plan for. Those that have begun are among them until they are over.
+/// The period in which slots start that people can plan. It includes slots that have started and not ended.
 pub const fn plannable(now: Millis) -> Period {
-    Period { from: Millis(now.0 - LONGEST_DAY_MS), to: Millis(now.0 + AHEAD_MS) }
+    Period { from: Millis(now.0 - LONGEST_DAY_MS), to: Millis(now.0 + PLANNING_HORIZON_MS) }
 }
 
-/// How far off somebody is who is too far; none for who is near, and where nobody knows the site's position.
+/// The distance of a person who is too far away; None for a person who is near, or if the site has no position.
 pub fn too_far(site: &AboutSite, position: Position) -> Option<i64> {
     let distance_m = site.position?.distance_m(position);
     (distance_m > site.max_distance_m).then_some(distance_m)
 }
 
-/// Minutes of work on the day of a period, by its place's clock, if it is added to these.
+/// The minutes of work on the day of a period, including that period, by the site's clock.
 pub fn minutes_of_day(of: Period, others: &[Period], site: &AboutSite) -> i64 {
     let day = local(of.from, site.time_zone).date();
     let same = others.iter().filter(|other| local(other.from, site.time_zone).date() == day);
     of.minutes() + same.map(|other| other.minutes()).sum::<i64>()
 }
 
-/// The day that a shift belongs to: that of its start, by its place's clock.
+/// The day of a shift: that of its start, by the site's clock.
 pub fn day_of(shift: &Shift, site: &AboutSite) -> NaiveDate {
     local(shift.started_at, site.time_zone).date()
 }
 
-/// Whole minutes past the threshold; zero for those who are not late, or whose lateness does not count.
+/// Whole minutes past the threshold; zero if the person is not late or lateness does not count.
 pub fn minutes_late(shift: &Shift) -> i64 {
     lateness(shift).map_or(0, |late| payroll::minutes_late(&late))
 }
 
-/// What a shift comes to if it ends then.
-pub fn reckon(shift: &Shift, tasks: &[ShiftTask], ended_at: Millis, site: &Site, mandatory: Money) -> Vec<Row> {
+/// The adjustments of a shift that ends at `ended_at`.
+pub fn shift_adjustments(
+    shift: &Shift,
+    tasks: &[ShiftTask],
+    ended_at: Millis,
+    site: &Site,
+    mandatory: Money,
+) -> Vec<NewAdjustment> {
     let facts = ShiftFacts {
         shift_id: shift.id,
         user_id: shift.user_id,
@@ -115,17 +122,17 @@ fn task_facts(task: &ShiftTask) -> TaskFacts {
     }
 }
 
-/// The closing time that a start belongs to; none around the clock, or where it is too far away.
+/// The closing time after a start; None around the clock or if it is too far away.
 fn closing_after(started_at: Millis, site: &AboutSite) -> Option<Millis> {
     let next = hours_around(started_at, site)?.to;
-    (next.0 - started_at.0 <= LONGEST_HOURS * HOUR_MS).then_some(next)
+    (next.0 - started_at.0 <= MAX_SHIFT_HOURS * HOUR_MS).then_some(next)
 }
 
-/// The opening hours of a day that are on then, else the next ones; none around the clock.
+/// The opening hours at an instant, or the next ones; None around the clock.
 fn hours_around(at: Millis, site: &AboutSite) -> Option<Period> {
     let hours = site.closing_hours()?;
     let today = local(at, site.time_zone).date();
-    // Yesterday's hours may go on into today.
+    // Yesterday's hours may continue into today.
     let days = [today.checked_sub_days(Days::new(1))?, today, today.checked_add_days(Days::new(1))?];
     let all = days.into_iter().filter_map(|day| hours.on(day, site.time_zone));
     all.filter(|hours| hours.to > at).min_by_key(|hours| hours.to)
@@ -154,35 +161,35 @@ mod tests {
     }
 
     #[test]
-    fn a_planned_shift_ends_with_its_slot_and_is_left_alone_for_a_while() {
+    fn a_planned_shift_ends_with_its_slot() {
         let shop = site(Moscow, 9, 18);
         let (start, end) = (at("2026-01-10T09:00:00", Moscow), at("2026-01-10T15:00:00", Moscow));
         let overdue = overdue(start, Some(end), &shop);
         assert_eq!(overdue, Overdue { ends_at: end, due_at: Millis(end.0 + 3_600_000) });
-        // Who came after the end is paid nothing, and not less.
+        // A person who came after the end is paid nothing.
         assert_eq!(super::overdue(Millis(end.0 + 5), Some(end), &shop).ends_at, Millis(end.0 + 5));
     }
 
     #[test]
-    fn a_shift_without_a_plan_ends_at_closing_time_also_at_night() {
+    fn a_shift_without_a_plan_ends_at_closing_time() {
         assert_eq!(ends("2026-01-10T09:30:00", &site(Moscow, 9, 18)), "10 18:00");
         assert_eq!(ends("2026-01-10T08:30:00", &site(Moscow, 9, 18)), "10 18:00");
         let bar = site(Moscow, 20, 4);
         assert_eq!(ends("2026-01-10T21:00:00", &bar), "11 04:00");
         assert_eq!(ends("2026-01-11T01:00:00", &bar), "11 04:00");
-        // The night on which the clock is put forward.
+        // The night on which clocks go forward.
         assert_eq!(ends("2026-03-28T23:00:00", &site(Berlin, 20, 4)), "29 04:00");
     }
 
     #[test]
-    fn without_a_closing_time_it_ends_some_minutes_after_its_start() {
+    fn without_a_closing_time_a_shift_ends_some_minutes_later() {
         assert_eq!(ends("2026-01-10T13:00:00", &site(Moscow, 0, 0)), "10 14:00");
-        // After closing: the next closing time is tomorrow's.
+        // After closing, the next closing time is tomorrow's.
         assert_eq!(ends("2026-01-10T19:00:00", &site(Moscow, 9, 18)), "10 20:00");
     }
 
     #[test]
-    fn a_site_that_was_opened_is_due_some_minutes_after_its_hours_are_over() {
+    fn an_open_site_is_due_some_minutes_after_its_hours() {
         let due = |opened: &str, site: &AboutSite| {
             let due = site_due(at(opened, site.time_zone), site);
             due.map(|due| local(due, site.time_zone).format("%d %H:%M").to_string())
@@ -191,10 +198,10 @@ mod tests {
         for opened in ["2026-01-10T08:00:00", "2026-01-10T09:00:00", "2026-01-10T17:59:00"] {
             assert_eq!(due(opened, &shop).as_deref(), Some("10 19:00"), "{opened}");
         }
-        // After its hours somebody opens it for a while, and not until tomorrow evening.
+        // A site that is opened after its hours is open for a while, not until tomorrow evening.
         assert_eq!(due("2026-01-10T18:30:00", &shop).as_deref(), Some("10 19:30"));
         assert_eq!(due("2026-01-11T01:00:00", &site(Moscow, 20, 4)).as_deref(), Some("11 05:00"));
-        // However long its day is.
+        // Independent of the length of the hours.
         for opened in ["2026-01-10T04:00:00", "2026-01-10T05:00:00", "2026-01-10T22:00:00"] {
             assert_eq!(due(opened, &site(Moscow, 5, 23)).as_deref(), Some("11 00:00"), "{opened}");
         }
@@ -202,18 +209,18 @@ mod tests {
     }
 
     #[test]
-    fn only_who_is_farther_than_allowed_is_too_far() {
-        let here = Position { latitude: 55.75, longitude: 37.61 };
-        let mut shop = AboutSite { position: Some(here), ..site(Moscow, 9, 18) };
-        let there = Position { latitude: 55.76, ..here };
-        assert_eq!(too_far(&shop, there), Some(1112));
+    fn too_far_is_beyond_the_allowed_distance() {
+        let shop_position = Position { latitude: 55.75, longitude: 37.61 };
+        let mut shop = AboutSite { position: Some(shop_position), ..site(Moscow, 9, 18) };
+        let person_position = Position { latitude: 55.76, ..shop_position };
+        assert_eq!(too_far(&shop, person_position), Some(1112));
         shop.max_distance_m = 1112;
-        assert_eq!(too_far(&shop, there), None);
-        assert_eq!(too_far(&site(Moscow, 9, 18), there), None);
+        assert_eq!(too_far(&shop, person_position), None);
+        assert_eq!(too_far(&site(Moscow, 9, 18), person_position), None);
     }
 
     #[test]
-    fn the_work_of_a_day_is_counted_by_the_place_it_is_in() {
+    fn minutes_of_a_day_follow_the_clock_of_the_site() {
         let shop = site(Moscow, 9, 18);
         let of = |from: &str, to: &str| Period { from: at(from, Moscow), to: at(to, Moscow) };
         let late = of("2026-01-10T22:00:00", "2026-01-11T06:00:00");

@@ -1,4 +1,4 @@
-//! The tables of shifts, for this room alone.
+//! The tables of this room.
 
 pub mod plan {
     use sea_orm::entity::prelude::*;

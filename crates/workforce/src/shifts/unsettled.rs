@@ -1,4 +1,4 @@
-//! The front door, where whoever closes a month of pay asks what of it is not settled yet.
+//! What is still open in a month of pay that an owner wants to close.
 
 use std::collections::BTreeMap;
 
@@ -8,16 +8,16 @@ use opora::clock::Millis;
 use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{ColumnTrait, DbErr, EntityTrait, JoinType, QueryFilter, QueryOrder, QuerySelect};
 
-use super::doors::Shifts;
+use super::api::Shifts;
 use super::tables::{cancellation, plan, shift};
 use crate::payroll::Unsettled;
 use crate::sites::{Period, Sites, local};
 
 impl Shifts {
-    /// What is not settled yet of these days, by the clocks of the sites; both ends are included. One query for shifts, one
-    /// for cancellations, and one for the clocks.
+    /// Open shifts and undecided cancellations of these days, in the time zones of the sites; both ends included. One
+    /// query for shifts, one for cancellations, one for the sites.
     pub async fn unsettled(&self, first: NaiveDate, last: NaiveDate) -> Result<Unsettled, DbErr> {
-        // A day more at either end: places have clocks of their own.
+        // One more day at either end, because sites have their own time zones.
         let days = u64::try_from((last - first).num_days()).unwrap_or_default().saturating_add(3);
         let around = first.checked_sub_days(Days::new(1)).and_then(|before| Period::of_days(before, days, Tz::UTC));
         let Some(around) = around else { return Ok(Unsettled::default()) };
@@ -38,10 +38,10 @@ impl Shifts {
         Ok(Unsettled { shifts, cancellations })
     }
 
-    /// Site, start and number of each shift that is open.
+    /// Site, start and id of each open shift.
     async fn open_within(&self, around: Period) -> Result<Vec<(i64, i64, i64)>, DbErr> {
         shift::Entity::find()
-            // An index knows it in these words.
+            // An index has exactly this condition.
             .filter(Expr::cust("status = 'active'"))
             .filter(shift::Column::StartedAt.gte(around.from.0).and(shift::Column::StartedAt.lt(around.to.0)))
             .select_only()
@@ -49,11 +49,11 @@ impl Shifts {
             .column(shift::Column::StartedAt)
             .column(shift::Column::Id)
             .into_tuple()
-            .all(self.reading())
+            .all(self.db())
             .await
     }
 
-    /// Site and start of each plan whose cancellation waits to be judged: a fine belongs to the day of the plan.
+    /// Site and start of each plan with an undecided cancellation. A fine belongs to the day of the plan.
     async fn pending_within(&self, around: Period) -> Result<Vec<(i64, i64)>, DbErr> {
         let of_plan =
             Expr::col((plan::Entity, plan::Column::Id)).equals((cancellation::Entity, cancellation::Column::PlanId));
@@ -63,9 +63,9 @@ impl Shifts {
             .select_only()
             .column(plan::Column::SiteId)
             .column(plan::Column::StartsAt)
-            // The order of the index that has those alone.
+            // The order of the index on undecided cancellations.
             .order_by_asc(cancellation::Column::Id);
         QuerySelect::query(&mut found).join(JoinType::InnerJoin, plan::Entity, of_plan);
-        found.into_tuple().all(self.reading()).await
+        found.into_tuple().all(self.db()).await
     }
 }

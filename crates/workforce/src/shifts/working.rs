@@ -1,7 +1,7 @@
-//! Opening, marking, attaching and closing, within a commit.
+//! Opening and closing shifts and sites, marking tasks, and adding media, within a commit.
 //!
-//! A shift keeps what its pay depends on as it was when it was opened. Closing writes the shift, its plan and the amounts
-//! together, and only once: whoever closes second is refused.
+//! A shift keeps a copy of everything that its pay depends on. Closing commits the shift, its plan and the adjustments
+//! together, once: a second attempt is refused.
 
 use std::collections::BTreeSet;
 
@@ -13,71 +13,71 @@ use sea_orm::{
     QuerySelect, Set,
 };
 
-use super::plans::{self, works_somebody};
+use super::plans::{self, has_active_shift};
 use super::records::{self, ClosedBy, MediumKind, Opening, Plan, PlanStatus, Shift, ShiftStatus, tasks_of};
-use super::rules::{EARLIEST_MS, overdue, reckon};
+use super::rules::{EARLY_START_MS, overdue, shift_adjustments};
 use super::tables::{medium, opening, plan, shift, task};
 use crate::attachments;
-use crate::domain::Writing;
+use crate::domain::Transaction;
 use crate::money::Money;
-use crate::notices::{self, Closed, Notice, PaidLine};
-use crate::payroll::{Basis, Line, Payroll, rate_of};
-use crate::sites::{self, Position, Site, Task, Why, kept, local};
+use crate::notices::{self, Notice, ShiftSummary, SummaryLine};
+use crate::payroll::{Adjustment, Basis, Payroll, rate_of};
+use crate::sites::{self, Position, Site, SiteRefusal, Task, constraint_refusal, local};
 
-/// Photos of one task, at most.
-const MEDIA_MOST: i64 = 10;
+/// The most media of a task.
+const MAX_MEDIA: i64 = 10;
 
-/// A shift to be opened.
+/// A request to open a shift.
 #[derive(Clone, Copy, Debug)]
-pub struct Start {
+pub struct ShiftStart {
     pub user_id: i64,
     pub site_id: i64,
-    /// None: by the plan that there is for now, else without one, where the contract allows that.
+    /// None: use a plan that is due, else open without a plan if the contract allows it.
     pub plan_id: Option<i64>,
     pub position: Option<Position>,
-    /// It is paid from here on, or from as soon as it can be; see `begins_at`.
+    /// When the person came. Pay starts here or later; see `start_time`.
     pub started_at: Millis,
     pub at: Millis,
 }
 
-/// A shift to be closed.
+/// A request to close a shift.
 #[derive(Clone, Copy, Debug)]
-pub struct End {
+pub struct ShiftEnd {
     pub shift_id: i64,
-    /// What was seen of it, where its end follows from that: refused where it has changed since.
+    /// The version that the end was derived from; refused if the shift has changed since.
     pub version: Option<i64>,
     pub position: Option<Position>,
     pub closed_by: ClosedBy,
     /// It is paid up to here.
     pub ended_at: Millis,
-    /// The setting, as it is now.
+    /// The current value of the setting.
     pub mandatory_task_penalty: Money,
     pub at: Millis,
 }
 
-/// What was sent for a task.
+/// A file that was sent for a task.
 #[derive(Clone, Debug)]
 pub struct Proof {
     pub kind: MediumKind,
     pub telegram_file: String,
-    /// The same for the same picture: sent twice, it counts once.
+    /// Telegram's unique id of the file: a picture that is sent twice counts once.
     pub unique_id: String,
 }
 
-/// Opens a shift with its tasks, and its site if that was closed; answers its number.
-pub async fn open(db: &Writing<'_, '_>, start: Start) -> Result<i64, WriteError> {
-    let Start { user_id, site_id, plan_id, position, at, .. } = start;
-    let site = sites::live_site(db, site_id).await?;
-    let contract = sites::contract_for(db, user_id, site_id).await?.ok_or_else(|| Why::NoContract.refusal())?;
-    // Who has a plan here comes by it, whatever was chosen: nobody is on time, or missed, because they left it out.
+/// Opens a shift with its tasks, and opens its site if necessary. Returns the id of the shift.
+pub async fn open(db: &Transaction<'_, '_>, start: ShiftStart) -> Result<i64, WriteError> {
+    let ShiftStart { user_id, site_id, plan_id, position, at, .. } = start;
+    let site = sites::lock_site_shared(db, site_id).await?;
+    let contract = sites::contract_for(db, user_id, site_id).await?.ok_or_else(|| SiteRefusal::NoContract.refusal())?;
+    // A due plan is always used, so a person cannot avoid lateness by leaving it out, or is reported as missing.
     let plan_id = match plan_id {
         Some(id) => Some(id),
         None => plans::due(db, user_id, site_id, at).await?.map(|plan| plan.id),
     };
     let plan = match plan_id {
-        Some(id) => Some(used(db, id, start).await?),
+        Some(id) => Some(use_plan(db, id, start).await?),
         None if contract.about.allows_spontaneous => None,
-        None => return Err(Why::NotSpontaneous.refusal()),
+        None => return Err(SiteRefusal::NotSpontaneous.refusal()),
     };
     let slot = match &plan {
         Some(plan) => sites::slot(db, plan.slot_id).await?,
@@ -94,7 +94,7 @@ pub async fn open(db: &Writing<'_, '_>, start: Start) -> Result<i64, WriteError>
         contract_id: Set(Some(contract.id)),
         planned_start: Set(plan.as_ref().map(|plan| plan.expected_at().0)),
         planned_end: Set(plan.as_ref().map(|plan| plan.period.to.0)),
-        started_at: Set(begins_at(db, start, plan.as_ref()).await?.0),
+        started_at: Set(start_time(db, start, plan.as_ref()).await?.0),
         rate_kopecks: Set(rate.kopecks()),
         penalises_lateness: Set(slot.as_ref().is_some_and(|slot| slot.about.penalises_lateness)),
         late_threshold_minutes: Set(site.about.late_threshold_minutes),
@@ -103,7 +103,7 @@ pub async fn open(db: &Writing<'_, '_>, start: Start) -> Result<i64, WriteError>
         opened_longitude: Set(position.map(|position| position.longitude)),
         ..Default::default()
     };
-    let id = row.insert(db).await.map_err(kept)?.id;
+    let id = row.insert(db).await.map_err(constraint_refusal)?.id;
     let tasks = sites::tasks_for(db, site_id, slot.map(|slot| slot.id)).await?;
     let rows: Vec<_> = (1..).zip(tasks).map(|(place, task)| snapshot(id, place, task)).collect();
     if !rows.is_empty() {
@@ -115,27 +115,38 @@ pub async fn open(db: &Writing<'_, '_>, start: Start) -> Result<i64, WriteError>
     Ok(id)
 }
 
-/// The same for somebody who may have forgotten to close the shift before: where its time is over it ends by itself first,
-/// when it should have, and they are told. So nobody is late for what comes next because of it.
-pub async fn open_next(db: &Writing<'_, '_>, start: Start, mandatory_task_penalty: Money) -> Result<i64, WriteError> {
-    let Start { user_id, site_id, at, .. } = start;
-    if let Some((seen, _)) = forgotten(db, user_id, at).await? {
-        // As for whoever closes or opens one, sites come before shifts; and of two the first by number, so that nobody
-        // waits in a circle.
+/// Opens a shift for a person who may have forgotten to close the previous one. If that is overdue, it is closed as of
+/// its proper end, with a notice, so it does not delay the next one.
+pub async fn open_next(
+    db: &Transaction<'_, '_>,
+    start: ShiftStart,
+    mandatory_task_penalty: Money,
+) -> Result<i64, WriteError> {
+    let ShiftStart { user_id, site_id, at, .. } = start;
+    if let Some((seen, _)) = forgotten_shift(db, user_id, at).await? {
+        // Sites are locked before shifts, and in order of their ids, to avoid deadlocks.
         for id in BTreeSet::from([seen.site_id, site_id]) {
-            sites::site_to_change(db, id).await?;
+            sites::lock_site_for_change(db, id).await?;
         }
-        // Whoever was faster has closed it.
-        if let Some((shift, ended_at)) = forgotten(db, user_id, at).await? {
+        // A concurrent commit may have closed it.
+        if let Some((shift, ended_at)) = forgotten_shift(db, user_id, at).await? {
             let (shift_id, version, position, closed_by) = (shift.id, Some(shift.version), None, ClosedBy::Time);
-            close_for(db, End { shift_id, version, position, closed_by, ended_at, mandatory_task_penalty, at }).await?;
+            close_for_worker(
+                db,
+                ShiftEnd { shift_id, version, position, closed_by, ended_at, mandatory_task_penalty, at },
+            )
+            .await?;
         }
     }
     open(db, start).await
 }
 
-/// The shift that somebody has open though its time is over, and when it should have ended.
-pub async fn forgotten(db: &impl ConnectionTrait, user_id: i64, at: Millis) -> Result<Option<(Shift, Millis)>, DbErr> {
+/// The overdue active shift of a person, and when it should have ended.
+pub async fn forgotten_shift(
+    db: &impl ConnectionTrait,
+    user_id: i64,
+    at: Millis,
+) -> Result<Option<(Shift, Millis)>, DbErr> {
     let active = shift::Column::UserId.eq(user_id).and(shift::Column::Status.eq(ShiftStatus::Active.name()));
     let Some(row) = shift::Entity::find().filter(active).one(db).await? else { return Ok(None) };
     let shift = Shift::try_from(row)?;
@@ -144,42 +155,42 @@ pub async fn forgotten(db: &impl ConnectionTrait, user_id: i64, at: Millis) -> R
     Ok((over.ends_at <= at).then_some((shift, over.ends_at)))
 }
 
-/// When a shift begins for which somebody came before now: not before it may be opened, nor before what they worked in last
-/// has ended, so that no time is paid twice.
-pub async fn begins_at(db: &impl ConnectionTrait, start: Start, plan: Option<&Plan>) -> Result<Millis, DbErr> {
-    let Start { user_id, started_at, at, .. } = start;
+/// When a shift starts if the person came before now: not before the earliest start, and not before the end of the
+/// previous shift, so no time is paid twice.
+pub async fn start_time(db: &impl ConnectionTrait, start: ShiftStart, plan: Option<&Plan>) -> Result<Millis, DbErr> {
+    let ShiftStart { user_id, started_at, at, .. } = start;
     if started_at >= at {
         return Ok(at);
     }
     let over = shift::Column::UserId.eq(user_id).and(shift::Column::EndedAt.is_not_null());
     let last = shift::Entity::find().filter(over).order_by_desc(shift::Column::StartedAt).limit(1).one(db).await?;
-    let earliest = plan.map(|plan| plan.period.from.0 - EARLIEST_MS);
+    let earliest = plan.map(|plan| plan.period.from.0 - EARLY_START_MS);
     let bounds = [earliest, last.and_then(|shift| shift.ended_at)];
     Ok(bounds.into_iter().flatten().map(Millis).fold(started_at, Millis::max).min(at))
 }
 
-/// Marks a task of somebody's open shift as done; once more does nothing.
-pub async fn mark(db: &Writing<'_, '_>, user_id: i64, task_id: i64, at: Millis) -> Result<(), WriteError> {
+/// Marks a task of the person's open shift as done. Repeating it does nothing.
+pub async fn mark(db: &Transaction<'_, '_>, user_id: i64, task_id: i64, at: Millis) -> Result<(), WriteError> {
     let done = task::ActiveModel { done_at: Set(Some(at.0)), ..Default::default() };
     set_mark(db, user_id, task_id, done, task::Column::DoneAt.is_null()).await
 }
 
-/// Takes a mark back.
-pub async fn unmark(db: &Writing<'_, '_>, user_id: i64, task_id: i64) -> Result<(), WriteError> {
+/// Removes a mark.
+pub async fn unmark(db: &Transaction<'_, '_>, user_id: i64, task_id: i64) -> Result<(), WriteError> {
     let undone = task::ActiveModel { done_at: Set(None), ..Default::default() };
     set_mark(db, user_id, task_id, undone, task::Column::DoneAt.is_not_null()).await
 }
 
-/// Adds what proves a task, and marks it as done with it.
+/// Adds a file to a task and marks the task as done.
 pub async fn attach(
-    db: &Writing<'_, '_>,
+    db: &Transaction<'_, '_>,
     user_id: i64,
     task_id: i64,
     (proof, is_too_large): (Proof, bool),
     at: Millis,
 ) -> Result<(), WriteError> {
-    keep_open(db, user_id, task_id).await?;
-    let row = task::Entity::find_by_id(task_id).one(db).await?.ok_or_else(|| Why::Gone.refusal())?;
+    lock_open_shift(db, user_id, task_id).await?;
+    let row = task::Entity::find_by_id(task_id).one(db).await?.ok_or_else(|| SiteRefusal::Gone.refusal())?;
     let medium = medium::ActiveModel {
         shift_task_id: Set(task_id),
         kind: Set(proof.kind.name().to_owned()),
@@ -190,12 +201,12 @@ pub async fn attach(
     };
     let once = OnConflict::new().do_nothing().to_owned();
     let added = medium::Entity::insert(medium).on_conflict(once).exec_without_returning(db).await?;
-    if added > 0 && row.media_count >= MEDIA_MOST {
-        return Err(Why::TooMuchMedia.refusal());
+    if added > 0 && row.media_count >= MAX_MEDIA {
+        return Err(SiteRefusal::TooMuchMedia.refusal());
     }
-    // What was sent before is there already, maybe by another of Telegram's ids.
+    // The file was sent before, perhaps with another file id.
     if added > 0 {
-        attachments::want(db, proof.telegram_file, Some(at), is_too_large).await?;
+        attachments::insert(db, proof.telegram_file, Some(at), is_too_large).await?;
     }
     task::Entity::update_many()
         .col_expr(task::Column::MediaCount, Expr::col(task::Column::MediaCount).add(added as i64))
@@ -206,23 +217,23 @@ pub async fn attach(
     Ok(())
 }
 
-/// Closes a shift and tells nobody: shift, plan and amounts in one commit, and the site if nobody is left there.
-pub async fn close(db: &Writing<'_, '_>, end: End) -> Result<(), WriteError> {
+/// Closes a shift without a notice: shift, plan and adjustments in one commit, and the site if it is empty then.
+pub async fn close(db: &Transaction<'_, '_>, end: ShiftEnd) -> Result<(), WriteError> {
     end_shift(db, end).await.map(drop)
 }
 
-/// Closes the shift of the person who asks, and tells them what it came to.
-pub async fn close_own(db: &Writing<'_, '_>, end: End) -> Result<(), WriteError> {
-    let Ended { shift, site, lines, is_site_closed } = end_shift(db, end).await?;
+/// Closes the person's own shift and writes a summary as a notice.
+pub async fn close_own(db: &Transaction<'_, '_>, end: ShiftEnd) -> Result<(), WriteError> {
+    let ClosedShift { shift, site, lines, is_site_closed } = end_shift(db, end).await?;
     let worked_seconds = (end.ended_at.0 - shift.started_at.0) / 1000;
     let lines = lines.into_iter().map(paid_line).collect();
-    let notice = Notice::Closed(Closed { site: site.about.name, worked_seconds, lines, is_site_closed });
+    let notice = Notice::Closed(ShiftSummary { site: site.about.name, worked_seconds, lines, is_site_closed });
     notices::write(db, vec![(shift.user_id, notice)], end.at).await
 }
 
-/// Closes somebody's shift for them, and tells them when it ended and what it came to.
-pub async fn close_for(db: &Writing<'_, '_>, end: End) -> Result<(), WriteError> {
-    let Ended { shift, site, lines, .. } = end_shift(db, end).await?;
+/// Closes a shift for its worker and writes a notice with the end and the total.
+pub async fn close_for_worker(db: &Transaction<'_, '_>, end: ShiftEnd) -> Result<(), WriteError> {
+    let ClosedShift { shift, site, lines, .. } = end_shift(db, end).await?;
     let total = lines.iter().map(|line| line.amount).sum();
     let ended = local(end.ended_at, site.about.time_zone).format("%d.%m %H:%M").to_string();
     let site = site.about.name;
@@ -233,19 +244,19 @@ pub async fn close_for(db: &Writing<'_, '_>, end: End) -> Result<(), WriteError>
     notices::write(db, vec![(shift.user_id, notice)], end.at).await
 }
 
-/// A shift that this commit has closed, with the amounts that it has written.
-struct Ended {
+/// A shift that this commit has closed, with its adjustments.
+struct ClosedShift {
     shift: Shift,
     site: Site,
-    lines: Vec<Line>,
+    lines: Vec<Adjustment>,
     is_site_closed: bool,
 }
 
-/// The site is held before the shift, as by whoever opens one: nobody begins there while it is closed for the last one, and
-/// nobody waits in a circle.
-async fn end_shift(db: &Writing<'_, '_>, end: End) -> Result<Ended, WriteError> {
-    let seen = records::shift(db, end.shift_id).await?.ok_or_else(|| Why::NotWorking.refusal())?;
-    let site = sites::site_to_change(db, seen.site_id).await?;
+/// Locks the site before the shift, as opening does. So no shift starts there while the last shift closes it, and no
+/// deadlock can occur.
+async fn end_shift(db: &Transaction<'_, '_>, end: ShiftEnd) -> Result<ClosedShift, WriteError> {
+    let seen = records::shift(db, end.shift_id).await?.ok_or_else(|| SiteRefusal::NotWorking.refusal())?;
+    let site = sites::lock_site_for_change(db, seen.site_id).await?;
     let closed = shift::Entity::update_many()
         .set(shift::ActiveModel {
             status: Set(ShiftStatus::Completed.name().to_owned()),
@@ -263,9 +274,9 @@ async fn end_shift(db: &Writing<'_, '_>, end: End) -> Result<Ended, WriteError> 
         .await?;
     if closed.rows_affected == 0 {
         let is_open = records::shift(db, end.shift_id).await?.is_some_and(|shift| shift.ended_at.is_none());
-        return Err(if is_open { Why::Stale } else { Why::NotWorking }.refusal());
+        return Err(if is_open { SiteRefusal::Stale } else { SiteRefusal::NotWorking }.refusal());
     }
-    let shift = records::shift(db, end.shift_id).await?.ok_or_else(|| Why::Gone.refusal())?;
+    let shift = records::shift(db, end.shift_id).await?.ok_or_else(|| SiteRefusal::Gone.refusal())?;
     if let Some(plan_id) = shift.plan_id {
         plan::Entity::update_many()
             .set(plan::ActiveModel {
@@ -279,50 +290,50 @@ async fn end_shift(db: &Writing<'_, '_>, end: End) -> Result<Ended, WriteError> 
     }
     post(db, shift.id, end.mandatory_task_penalty, end.at).await?;
     let lines = Payroll::lines_of_shift(db, shift.id).await?;
-    let is_site_closed = !works_somebody(db, shift.site_id).await?;
+    let is_site_closed = !has_active_shift(db, shift.site_id).await?;
     if is_site_closed {
-        shut(db, shift.site_id, None, end.at).await?;
+        end_opening(db, shift.site_id, None, end.at).await?;
     }
-    Ok(Ended { shift, site, lines, is_site_closed })
+    Ok(ClosedShift { shift, site, lines, is_site_closed })
 }
 
-fn paid_line(line: Line) -> PaidLine {
+fn paid_line(line: Adjustment) -> SummaryLine {
     let task = if let Basis::Task { text, .. } = line.basis { Some(text) } else { None };
-    PaidLine { kind: line.kind, task, amount: line.amount }
+    SummaryLine { kind: line.kind, task, amount: line.amount }
 }
 
-/// Posts what a shift that is over comes to; what was posted already stays.
-pub async fn post(db: &Writing<'_, '_>, shift_id: i64, mandatory: Money, at: Millis) -> Result<(), WriteError> {
-    let shift = records::shift(db, shift_id).await?.ok_or_else(|| Why::Gone.refusal())?;
+/// Posts the adjustments of a finished shift; existing ones stay.
+pub async fn post(db: &Transaction<'_, '_>, shift_id: i64, mandatory: Money, at: Millis) -> Result<(), WriteError> {
+    let shift = records::shift(db, shift_id).await?.ok_or_else(|| SiteRefusal::Gone.refusal())?;
     let Some(ended_at) = shift.ended_at.filter(|_| shift.status == ShiftStatus::Completed) else { return Ok(()) };
-    let site = sites::site(db, shift.site_id).await?.ok_or_else(|| Why::Gone.refusal())?;
+    let site = sites::site(db, shift.site_id).await?.ok_or_else(|| SiteRefusal::Gone.refusal())?;
     let tasks = tasks_of(db, shift_id).await?;
-    Payroll::post_at(db, site.id, reckon(&shift, &tasks, ended_at, &site, mandatory), at).await
+    Payroll::post_at(db, site.id, shift_adjustments(&shift, &tasks, ended_at, &site, mandatory), at).await
 }
 
-pub async fn open_site(db: &Writing<'_, '_>, site_id: i64, user_id: i64, at: Millis) -> Result<(), WriteError> {
-    sites::live_site(db, site_id).await?;
-    opening_row(site_id, user_id, at).insert(db).await.map_err(kept)?;
+pub async fn open_site(db: &Transaction<'_, '_>, site_id: i64, user_id: i64, at: Millis) -> Result<(), WriteError> {
+    sites::lock_site_shared(db, site_id).await?;
+    opening_row(site_id, user_id, at).insert(db).await.map_err(constraint_refusal)?;
     Ok(())
 }
 
-/// Refused while somebody works there, or begins to.
-pub async fn close_site(db: &Writing<'_, '_>, site_id: i64, user_id: i64, at: Millis) -> Result<(), WriteError> {
-    sites::site_to_change(db, site_id).await?;
-    if works_somebody(db, site_id).await? {
-        return Err(Why::OthersWork.refusal());
+/// Refused while the site has active shifts.
+pub async fn close_site(db: &Transaction<'_, '_>, site_id: i64, user_id: i64, at: Millis) -> Result<(), WriteError> {
+    sites::lock_site_for_change(db, site_id).await?;
+    if has_active_shift(db, site_id).await? {
+        return Err(SiteRefusal::OthersWork.refusal());
     }
-    if shut(db, site_id, Some(user_id), at).await? { Ok(()) } else { Err(Why::SiteClosed.refusal()) }
+    if end_opening(db, site_id, Some(user_id), at).await? { Ok(()) } else { Err(SiteRefusal::SiteClosed.refusal()) }
 }
 
-/// Closes a site whose hours are over for whoever has opened it, and tells them. Refused if somebody works there after
-/// all, or this opening has ended.
-pub async fn close_site_for(db: &Writing<'_, '_>, opened: Opening, at: Millis) -> Result<(), WriteError> {
-    sites::site_to_change(db, opened.site_id).await?;
-    if works_somebody(db, opened.site_id).await? {
-        return Err(Why::OthersWork.refusal());
+/// Closes an open site whose hours are over, with a notice to the person who opened it. Refused if the site has an
+/// active shift or the opening has ended.
+pub async fn close_overdue_site(db: &Transaction<'_, '_>, opened: Opening, at: Millis) -> Result<(), WriteError> {
+    sites::lock_site_for_change(db, opened.site_id).await?;
+    if has_active_shift(db, opened.site_id).await? {
+        return Err(SiteRefusal::OthersWork.refusal());
     }
-    let site = sites::site(db, opened.site_id).await?.ok_or_else(|| Why::Gone.refusal())?;
+    let site = sites::site(db, opened.site_id).await?.ok_or_else(|| SiteRefusal::Gone.refusal())?;
     let shut = opening::Entity::update_many()
         .set(opening::ActiveModel { closed_at: Set(Some(at.0)), ..Default::default() })
         .filter(opening::Column::Id.eq(opened.id))
@@ -330,25 +341,25 @@ pub async fn close_site_for(db: &Writing<'_, '_>, opened: Opening, at: Millis) -
         .exec(db)
         .await?;
     if shut.rows_affected == 0 {
-        return Err(Why::SiteClosed.refusal());
+        return Err(SiteRefusal::SiteClosed.refusal());
     }
     let notice = Notice::SiteClosedByTime { site: site.about.name };
     notices::write(db, vec![(opened.opened_by, notice)], at).await
 }
 
-/// Uses a plan up; answers it as it is then.
-async fn used(db: &Writing<'_, '_>, id: i64, start: Start) -> Result<Plan, WriteError> {
-    let Start { user_id, site_id, started_at, at, .. } = start;
-    // First it is used, then it is read: its hours stay as they are from then on.
+/// Marks a plan as used and returns it.
+async fn use_plan(db: &Transaction<'_, '_>, id: i64, start: ShiftStart) -> Result<Plan, WriteError> {
+    let ShiftStart { user_id, site_id, started_at, at, .. } = start;
+    // Mark first, then read: from then on its hours cannot change.
     plans::end(db, id, PlanStatus::InProgress, at).await?;
     let plan = records::plan(db, id).await?.filter(|plan| plan.user_id == user_id && plan.site_id == site_id);
-    let plan = plan.ok_or_else(|| Why::Gone.refusal())?;
-    // Who came in time does not come too late because they were heard later.
+    let plan = plan.ok_or_else(|| SiteRefusal::Gone.refusal())?;
+    // A person who came in time is not refused because the message was handled later.
     if plan.period.to <= started_at {
-        return Err(Why::Past.refusal());
+        return Err(SiteRefusal::Past.refusal());
     }
-    if plan.period.from.0 - EARLIEST_MS > at.0 {
-        return Err(Why::Early.refusal());
+    if plan.period.from.0 - EARLY_START_MS > at.0 {
+        return Err(SiteRefusal::Early.refusal());
     }
     Ok(plan)
 }
@@ -372,8 +383,13 @@ fn opening_row(site_id: i64, user_id: i64, at: Millis) -> opening::ActiveModel {
     opening::ActiveModel { site_id: Set(site_id), opened_by: Set(user_id), opened_at: Set(at.0), ..Default::default() }
 }
 
-/// Closes a site; false if it was closed.
-pub async fn shut(db: &Writing<'_, '_>, site_id: i64, by: Option<i64>, at: Millis) -> Result<bool, WriteError> {
+/// Closes a site; returns false if it was closed.
+pub async fn end_opening(
+    db: &Transaction<'_, '_>,
+    site_id: i64,
+    by: Option<i64>,
+    at: Millis,
+) -> Result<bool, WriteError> {
     let shut = opening::Entity::update_many()
         .set(opening::ActiveModel { closed_at: Set(Some(at.0)), closed_by: Set(by), ..Default::default() })
         .filter(opening::Column::SiteId.eq(site_id))
@@ -384,21 +400,21 @@ pub async fn shut(db: &Writing<'_, '_>, site_id: i64, by: Option<i64>, at: Milli
 }
 
 async fn set_mark(
-    db: &Writing<'_, '_>,
+    db: &Transaction<'_, '_>,
     user_id: i64,
     task_id: i64,
     marked: task::ActiveModel,
     where_not_yet: SimpleExpr,
 ) -> Result<(), WriteError> {
-    keep_open(db, user_id, task_id).await?;
+    lock_open_shift(db, user_id, task_id).await?;
     let of_task = task::Entity::update_many().set(marked).filter(task::Column::Id.eq(task_id));
-    of_task.filter(where_not_yet).exec(db).await.map_err(kept)?;
+    of_task.filter(where_not_yet).exec(db).await.map_err(constraint_refusal)?;
     Ok(())
 }
 
-/// Refuses unless a task is of a shift that this person has open. Whoever closes that shift waits for this commit, and
-/// sees what it has marked; so nothing is done that was not paid.
-async fn keep_open(db: &Writing<'_, '_>, user_id: i64, task_id: i64) -> Result<(), WriteError> {
+/// Refuses unless the task belongs to the person's open shift, and locks that shift. Closing waits for this commit and
+/// sees the mark, so no mark is left out of the pay.
+async fn lock_open_shift(db: &Transaction<'_, '_>, user_id: i64, task_id: i64) -> Result<(), WriteError> {
     let of_task =
         Query::select().column(task::Column::ShiftId).from(task::Entity).and_where(task::Column::Id.eq(task_id)).take();
     let open = shift::Entity::find()
@@ -406,5 +422,5 @@ async fn keep_open(db: &Writing<'_, '_>, user_id: i64, task_id: i64) -> Result<(
         .filter(shift::Column::UserId.eq(user_id))
         .filter(shift::Column::Status.eq(ShiftStatus::Active.name()));
     let found = open.lock_shared().one(db).await?;
-    if found.is_some() { Ok(()) } else { Err(Why::NotWorking.refusal()) }
+    if found.is_some() { Ok(()) } else { Err(SiteRefusal::NotWorking.refusal()) }
 }

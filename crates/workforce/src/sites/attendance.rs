@@ -1,4 +1,4 @@
-//! What this room asks of the one that knows who comes: plans, shifts and openings of sites.
+//! What this room needs from the room of shifts: plans, shifts and openings of sites.
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -7,62 +7,62 @@ use futures_util::future::BoxFuture;
 use opora::store::WriteError;
 use sea_orm::DbErr;
 
-use super::{By, NotDone, Site, Slot};
+use super::{ActionError, ChangedBy, Site, Slot};
 use crate::application::App;
-use crate::domain::Writing;
+use crate::domain::Transaction;
 use crate::person::Person;
 
-/// Who comes to a site. What changes something happens within the commit of the change it belongs to.
+/// Attendance at sites. Functions that change something run inside the commit of the change that calls them.
 pub trait Attendance: Debug + Send + Sync {
-    /// Which of these sites are open now.
+    /// Those of these sites that are open now.
     fn open_sites<'a>(&'a self, app: &'a App, sites: &'a [i64]) -> BoxFuture<'a, Result<BTreeSet<i64>, DbErr>>;
 
-    /// Opens a site, by staff.
-    fn open_site<'a>(&'a self, app: &'a App, by: &'a Person, site_id: i64) -> BoxFuture<'a, Result<(), NotDone>>;
+    /// Opens a site for a member of staff.
+    fn open_site<'a>(&'a self, app: &'a App, by: &'a Person, site_id: i64) -> BoxFuture<'a, Result<(), ActionError>>;
 
-    /// Closes a site, by staff.
-    fn close_site<'a>(&'a self, app: &'a App, by: &'a Person, site_id: i64) -> BoxFuture<'a, Result<(), NotDone>>;
+    /// Closes a site for a member of staff.
+    fn close_site<'a>(&'a self, app: &'a App, by: &'a Person, site_id: i64) -> BoxFuture<'a, Result<(), ActionError>>;
 
-    /// A site is being deleted: refused while somebody works there or means to. It is closed.
+    /// Called when a site is deleted. Refuses while the site has active shifts or future plans; closes the site.
     fn site_deleted<'a>(
         &'a self,
-        db: &'a Writing<'_, '_>,
+        db: &'a Transaction<'_, '_>,
         site_id: i64,
-        by: By,
+        by: ChangedBy,
     ) -> BoxFuture<'a, Result<(), WriteError>>;
 
-    /// A slot has other hours: its plans move along, and their people are told.
+    /// Called when the hours of a slot change. Moves its plans and writes notices.
     fn slot_moved<'a>(
         &'a self,
-        db: &'a Writing<'_, '_>,
+        db: &'a Transaction<'_, '_>,
         before: &'a Slot,
         after: &'a Slot,
         site: &'a Site,
-        by: By,
+        by: ChangedBy,
     ) -> BoxFuture<'a, Result<(), WriteError>>;
 
-    /// A slot is being deleted: its plans are cancelled. Answers how many places stay taken.
+    /// Called when a slot is deleted. Cancels its plans and returns how many places stay taken.
     fn slot_deleted<'a>(
         &'a self,
-        db: &'a Writing<'_, '_>,
+        db: &'a Transaction<'_, '_>,
         slot: &'a Slot,
         site: &'a Site,
-        by: By,
+        by: ChangedBy,
     ) -> BoxFuture<'a, Result<i64, WriteError>>;
 
-    /// A slot comes back, and the plans with it. Answers how many places are taken.
+    /// Called when a slot is restored. Restores its plans and returns how many places are taken.
     fn slot_restored<'a>(
         &'a self,
-        db: &'a Writing<'_, '_>,
+        db: &'a Transaction<'_, '_>,
         slot: &'a Slot,
         site: &'a Site,
-        by: By,
+        by: ChangedBy,
     ) -> BoxFuture<'a, Result<i64, WriteError>>;
 
     /// Whether a person has a place in a slot.
     fn has_place_in<'a>(
         &'a self,
-        db: &'a Writing<'_, '_>,
+        db: &'a Transaction<'_, '_>,
         user_id: i64,
         slot_id: i64,
     ) -> BoxFuture<'a, Result<bool, DbErr>>;

@@ -1,7 +1,7 @@
-//! Changes of sites and tasks, within a commit. What was done leaves a line in the audit, with what it changed.
+//! Changes of sites and tasks, within a commit. Each writes a line to the audit log with what it changed.
 //!
-//! Who changes something says which version was looked at. A change of another version is refused, and so is one of what
-//! was deleted meanwhile.
+//! The caller passes the version that the person saw. The change is refused if the row has another version or is
+//! deleted.
 
 use opora::clock::Millis;
 use opora::store::WriteError;
@@ -15,23 +15,23 @@ use serde_json::{Map, Value, json};
 
 use super::records::{AboutSite, AboutTask, Site, Task};
 use super::tables::{site, slot, task};
-use super::{Why, kept};
+use super::{SiteRefusal, constraint_refusal};
 use crate::audit;
-use crate::domain::Writing;
+use crate::domain::Transaction;
 use crate::rooms;
 
-/// Tasks of a shift, at most, so that each has its button under one message.
-pub const TASKS_MOST: u64 = 90;
+/// The most tasks of a shift: each needs a button under one message.
+pub const MAX_TASKS: u64 = 90;
 
-/// Who does something, and when.
+/// Who makes a change, and when.
 #[derive(Clone, Copy, Debug)]
-pub struct By {
-    /// Nobody if it comes from the command line or by itself.
+pub struct ChangedBy {
+    /// None for the command line and for jobs.
     pub person: Option<i64>,
     pub at: Millis,
 }
 
-/// Changes a row at a version, and raises it. Rows of every table here have the same three columns.
+/// Updates a row at a version and raises the version. All tables here have the same three columns.
 macro_rules! change_row {
     ($table:ident, $db:expr, $id:expr, $version:expr, $row:expr, $by:expr) => {{
         let (id, version): (i64, i64) = ($id, $version);
@@ -43,14 +43,14 @@ macro_rules! change_row {
             .filter($table::Column::DeletedAt.is_null())
             .exec($db)
             .await
-            .map_err($crate::sites::kept)?;
+            .map_err($crate::sites::constraint_refusal)?;
         if changed.rows_affected == 0 {
             let is_there = $table::Entity::find_by_id(id).filter($table::Column::DeletedAt.is_null()).one($db).await?;
-            return Err(if is_there.is_some() { Why::Stale } else { Why::Gone }.refusal());
+            return Err(if is_there.is_some() { SiteRefusal::Stale } else { SiteRefusal::Gone }.refusal());
         }
     }};
 }
-/// Brings back what was deleted.
+/// Restores a deleted row.
 macro_rules! restore_row {
     ($table:ident, $db:expr, $id:expr, $by:expr) => {{
         let restored = $table::Entity::update_many()
@@ -60,19 +60,19 @@ macro_rules! restore_row {
             .filter($table::Column::DeletedAt.is_not_null())
             .exec($db)
             .await
-            .map_err($crate::sites::kept)?;
+            .map_err($crate::sites::constraint_refusal)?;
         if restored.rows_affected == 0 {
-            return Err(Why::Gone.refusal());
+            return Err(SiteRefusal::Gone.refusal());
         }
     }};
 }
 pub(super) use {change_row, restore_row};
 
-impl By {
-    /// Writes down what was done.
-    pub async fn note(
+impl ChangedBy {
+    /// Writes a line to the audit log.
+    pub async fn audit(
         self,
-        db: &Writing<'_, '_>,
+        db: &Transaction<'_, '_>,
         action: &'static str,
         subject: (&'static str, i64),
         detail: Value,
@@ -81,76 +81,76 @@ impl By {
     }
 }
 
-/// A site, also as a commit under way has it; deleted ones too.
+/// A site by id, deleted or not. Works within a commit.
 pub async fn site(db: &impl ConnectionTrait, id: i64) -> Result<Option<Site>, DbErr> {
     site::Entity::find_by_id(id).one(db).await?.map(Site::try_from).transpose()
 }
 
-/// A site that is there, as it will be until the commit; refused otherwise.
-pub async fn live_site(db: &Writing<'_, '_>, id: i64) -> Result<Site, WriteError> {
-    held_site(db, id, LockType::Share).await
+/// Locks a site against changes until the commit. Refused if the site is missing or deleted.
+pub async fn lock_site_shared(db: &Transaction<'_, '_>, id: i64) -> Result<Site, WriteError> {
+    lock_site(db, id, LockType::Share).await
 }
 
-/// A site for whoever changes it. Those who plan or work there hold it shared, so they come before or after.
-pub async fn site_to_change(db: &Writing<'_, '_>, id: i64) -> Result<Site, WriteError> {
-    held_site(db, id, LockType::NoKeyUpdate).await
+/// Locks a site in order to change it. Planning and working hold a shared lock, so they run before or after the change.
+pub async fn lock_site_for_change(db: &Transaction<'_, '_>, id: i64) -> Result<Site, WriteError> {
+    lock_site(db, id, LockType::NoKeyUpdate).await
 }
 
-async fn held_site(db: &Writing<'_, '_>, id: i64, lock: LockType) -> Result<Site, WriteError> {
+async fn lock_site(db: &Transaction<'_, '_>, id: i64, lock: LockType) -> Result<Site, WriteError> {
     let found = site::Entity::find_by_id(id).lock(lock).one(db).await?.map(Site::try_from).transpose()?;
-    found.filter(|site| site.deleted_at.is_none()).ok_or_else(|| Why::Gone.refusal())
+    found.filter(|site| site.deleted_at.is_none()).ok_or_else(|| SiteRefusal::Gone.refusal())
 }
 
-pub async fn create_site(db: &Writing<'_, '_>, about: AboutSite, by: By) -> Result<i64, WriteError> {
-    good(&about.mistakes())?;
+pub async fn create_site(db: &Transaction<'_, '_>, about: AboutSite, by: ChangedBy) -> Result<i64, WriteError> {
+    refuse_mistakes(&about.invalid_fields())?;
     let row = site::ActiveModel { created_at: Set(by.at.0), updated_at: Set(by.at.0), ..about.row() };
-    let id = row.insert(db).await.map_err(kept)?.id;
-    by.note(db, "site created", ("site", id), json!(about)).await?;
+    let id = row.insert(db).await.map_err(constraint_refusal)?.id;
+    by.audit(db, "site created", ("site", id), json!(about)).await?;
     Ok(id)
 }
 
-/// Slots keep their hours by the site's clock, so the clock stays while there are some to come.
+/// Slots store their hours by the site's clock, so the time zone stays fixed while there are future slots.
 pub async fn edit_site(
-    db: &Writing<'_, '_>,
+    db: &Transaction<'_, '_>,
     id: i64,
     version: i64,
     about: AboutSite,
-    by: By,
+    by: ChangedBy,
 ) -> Result<(), WriteError> {
-    good(&about.mistakes())?;
-    let before = site_to_change(db, id).await?;
+    refuse_mistakes(&about.invalid_fields())?;
+    let before = lock_site_for_change(db, id).await?;
     if before.about.time_zone != about.time_zone && has_slots_to_come(db, id, by.at).await? {
-        return Err(Why::InUse.refusal());
+        return Err(SiteRefusal::InUse.refusal());
     }
     change_row!(site, db, id, version, about.row(), by);
-    by.note(db, "site changed", ("site", id), differences(&before.about, &about)).await
+    by.audit(db, "site changed", ("site", id), differences(&before.about, &about)).await
 }
 
-/// Refused while somebody works there or means to.
-pub async fn delete_site(db: &Writing<'_, '_>, id: i64, version: i64, by: By) -> Result<(), WriteError> {
-    site_to_change(db, id).await?;
+/// Refused while the site has active shifts or future plans.
+pub async fn delete_site(db: &Transaction<'_, '_>, id: i64, version: i64, by: ChangedBy) -> Result<(), WriteError> {
+    lock_site_for_change(db, id).await?;
     rooms::attendance().site_deleted(db, id, by).await?;
     let deleted = site::ActiveModel { deleted_at: Set(Some(by.at.0)), ..Default::default() };
     change_row!(site, db, id, version, deleted, by);
-    by.note(db, "site deleted", ("site", id), json!({})).await
+    by.audit(db, "site deleted", ("site", id), json!({})).await
 }
 
-pub async fn restore_site(db: &Writing<'_, '_>, id: i64, by: By) -> Result<(), WriteError> {
+pub async fn restore_site(db: &Transaction<'_, '_>, id: i64, by: ChangedBy) -> Result<(), WriteError> {
     restore_row!(site, db, id, by);
-    by.note(db, "site restored", ("site", id), json!({})).await
+    by.audit(db, "site restored", ("site", id), json!({})).await
 }
 
-/// A task of a site, or of one of its slots; it stands behind the others. Refused where a shift would have too many.
+/// Adds a task to a site or to one of its slots, behind the others. Refused if a shift would have too many tasks.
 pub async fn create_task(
-    db: &Writing<'_, '_>,
+    db: &Transaction<'_, '_>,
     site_id: i64,
     slot_id: Option<i64>,
     about: AboutTask,
-    by: By,
+    by: ChangedBy,
 ) -> Result<i64, WriteError> {
-    good(&about.mistakes())?;
-    live_site(db, site_id).await?;
-    has_room(db, site_id, slot_id).await?;
+    refuse_mistakes(&about.invalid_fields())?;
+    lock_site_shared(db, site_id).await?;
+    check_task_limit(db, site_id, slot_id).await?;
     let last: Option<i64> = task::Entity::find()
         .filter(task::Column::SiteId.eq(site_id))
         .select_only()
@@ -168,37 +168,38 @@ pub async fn create_task(
         ..about.row()
     };
     let id = row.insert(db).await?.id;
-    by.note(db, "task created", ("task", id), json!(about)).await?;
+    by.audit(db, "task created", ("task", id), json!(about)).await?;
     Ok(id)
 }
 
 pub async fn edit_task(
-    db: &Writing<'_, '_>,
+    db: &Transaction<'_, '_>,
     id: i64,
     version: i64,
     about: AboutTask,
-    by: By,
+    by: ChangedBy,
 ) -> Result<(), WriteError> {
-    good(&about.mistakes())?;
-    let before = task::Entity::find_by_id(id).one(db).await?.map(Task::from).ok_or_else(|| Why::Gone.refusal())?;
+    refuse_mistakes(&about.invalid_fields())?;
+    let before =
+        task::Entity::find_by_id(id).one(db).await?.map(Task::from).ok_or_else(|| SiteRefusal::Gone.refusal())?;
     change_row!(task, db, id, version, about.row(), by);
-    by.note(db, "task changed", ("task", id), differences(&before.about, &about)).await
+    by.audit(db, "task changed", ("task", id), differences(&before.about, &about)).await
 }
 
-pub async fn delete_task(db: &Writing<'_, '_>, id: i64, version: i64, by: By) -> Result<(), WriteError> {
+pub async fn delete_task(db: &Transaction<'_, '_>, id: i64, version: i64, by: ChangedBy) -> Result<(), WriteError> {
     let deleted = task::ActiveModel { deleted_at: Set(Some(by.at.0)), ..Default::default() };
     change_row!(task, db, id, version, deleted, by);
-    by.note(db, "task deleted", ("task", id), json!({})).await
+    by.audit(db, "task deleted", ("task", id), json!({})).await
 }
 
-pub async fn restore_task(db: &Writing<'_, '_>, id: i64, by: By) -> Result<(), WriteError> {
-    let gone = task::Entity::find_by_id(id).one(db).await?.ok_or_else(|| Why::Gone.refusal())?;
-    has_room(db, gone.site_id, gone.slot_id).await?;
+pub async fn restore_task(db: &Transaction<'_, '_>, id: i64, by: ChangedBy) -> Result<(), WriteError> {
+    let deleted = task::Entity::find_by_id(id).one(db).await?.ok_or_else(|| SiteRefusal::Gone.refusal())?;
+    check_task_limit(db, deleted.site_id, deleted.slot_id).await?;
     restore_row!(task, db, id, by);
-    by.note(db, "task restored", ("task", id), json!({})).await
+    by.audit(db, "task restored", ("task", id), json!({})).await
 }
 
-/// The tasks of a shift, wherever they are wanted: the slot's, then the site's unless the slot ignores them.
+/// The tasks of a shift: those of the slot, then those of the site unless the slot ignores them.
 pub async fn tasks_for(db: &impl ConnectionTrait, site_id: i64, slot_id: Option<i64>) -> Result<Vec<Task>, DbErr> {
     let slot = match slot_id {
         Some(id) => slot::Entity::find_by_id(id).one(db).await?,
@@ -217,12 +218,12 @@ pub async fn tasks_for(db: &impl ConnectionTrait, site_id: i64, slot_id: Option<
     Ok(rows.into_iter().map(Task::from).collect())
 }
 
-/// Refuses a form that has mistakes.
-pub fn good(mistakes: &[&str]) -> Result<(), WriteError> {
-    if mistakes.is_empty() { Ok(()) } else { Err(Why::Bad.refusal()) }
+/// Refuses a form with invalid fields.
+pub fn refuse_mistakes(invalid_fields: &[&str]) -> Result<(), WriteError> {
+    if invalid_fields.is_empty() { Ok(()) } else { Err(SiteRefusal::Bad.refusal()) }
 }
 
-/// What a change changed: for each field how it was, and how it is.
+/// The changed fields, each with its old and its new value.
 pub fn differences<T: Serialize>(before: &T, after: &T) -> Value {
     let fields = |value: &T| match serde_json::to_value(value) {
         Ok(Value::Object(fields)) => fields,
@@ -236,8 +237,9 @@ pub fn differences<T: Serialize>(before: &T, after: &T) -> Value {
     Value::Object(changed.collect())
 }
 
-/// Refuses one more task where a shift has as many as it may: those of its site and of its slot, of whichever it may be.
-async fn has_room(db: &Writing<'_, '_>, site_id: i64, slot_id: Option<i64>) -> Result<(), WriteError> {
+/// Refuses another task if a shift would then have too many. For a task of the site, the slot with the most tasks
+/// counts.
+async fn check_task_limit(db: &Transaction<'_, '_>, site_id: i64, slot_id: Option<i64>) -> Result<(), WriteError> {
     let live = task::Entity::find().filter(task::Column::SiteId.eq(site_id)).filter(task::Column::DeletedAt.is_null());
     let of_site = live.clone().filter(task::Column::SlotId.is_null()).count(db).await?;
     let of_slots = match slot_id {
@@ -253,10 +255,10 @@ async fn has_room(db: &Writing<'_, '_>, site_id: i64, slot_id: Option<i64>) -> R
         .one(db)
         .await?;
     let count = of_site + u64::try_from(fullest.unwrap_or_default()).unwrap_or_default();
-    if count < TASKS_MOST { Ok(()) } else { Err(Why::TooManyTasks.refusal()) }
+    if count < MAX_TASKS { Ok(()) } else { Err(SiteRefusal::TooManyTasks.refusal()) }
 }
 
-async fn has_slots_to_come(db: &Writing<'_, '_>, site_id: i64, at: Millis) -> Result<bool, DbErr> {
+async fn has_slots_to_come(db: &Transaction<'_, '_>, site_id: i64, at: Millis) -> Result<bool, DbErr> {
     let to_come = slot::Column::SiteId.eq(site_id).and(slot::Column::EndsAt.gt(at.0));
     let found = slot::Entity::find().filter(to_come).filter(slot::Column::DeletedAt.is_null()).limit(1).one(db).await?;
     Ok(found.is_some())

@@ -1,4 +1,4 @@
-//! Contracts and what managers may do: how they are seen, and changes within a commit.
+//! Contracts and the permissions of managers: queries, and changes within a commit.
 
 use std::collections::HashMap;
 use std::str::FromStr;
@@ -10,14 +10,14 @@ use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, DbErr, EntityTrait
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::changes::{By, change_row, differences, good, restore_row};
-use super::records::{is_price, mistakes};
+use super::changes::{ChangedBy, change_row, differences, refuse_mistakes, restore_row};
+use super::records::{invalid_fields, is_price};
 use super::tables::{contract, contract_site, permission};
-use super::{Why, kept};
-use crate::domain::Writing;
+use super::{SiteRefusal, constraint_refusal};
+use crate::domain::Transaction;
 use crate::person::Permission;
 
-/// What somebody works by.
+/// A contract of a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contract {
     pub id: i64,
@@ -27,19 +27,19 @@ pub struct Contract {
     pub version: i64,
 }
 
-/// What an owner says of a contract.
+/// The fields of a contract that staff fill in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AboutContract {
     pub status: ContractStatus,
-    /// By the hour; goes before the slot's and the site's.
+    /// Per hour; takes precedence over the rates of slot and site.
     pub rate_kopecks: Option<i64>,
     /// Whether shifts may be opened without a plan.
     pub allows_spontaneous: bool,
-    /// Where it counts, by their numbers.
+    /// The ids of the sites where it is valid.
     pub sites: Vec<i64>,
 }
 
-/// Where a contract stands.
+/// The status of a contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ContractStatus {
@@ -67,14 +67,14 @@ impl FromStr for ContractStatus {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Self::ALL.into_iter().find(|status| status.name() == name).ok_or_else(|| format!("no contract is `{name}`"))
+        Self::ALL.into_iter().find(|status| status.name() == name).ok_or_else(|| format!("no contract status `{name}`"))
     }
 }
 
 impl AboutContract {
-    /// The names of what is not as it should be.
-    pub fn mistakes(&self) -> Vec<&'static str> {
-        mistakes(&[("rate", self.rate_kopecks.is_none_or(is_price))])
+    /// The names of the invalid fields.
+    pub fn invalid_fields(&self) -> Vec<&'static str> {
+        invalid_fields(&[("rate", self.rate_kopecks.is_none_or(is_price))])
     }
 
     fn row(&self) -> contract::ActiveModel {
@@ -88,52 +88,52 @@ impl AboutContract {
 }
 
 pub async fn create_contract(
-    db: &Writing<'_, '_>,
+    db: &Transaction<'_, '_>,
     user_id: i64,
     about: AboutContract,
-    by: By,
+    by: ChangedBy,
 ) -> Result<i64, WriteError> {
-    good(&about.mistakes())?;
+    refuse_mistakes(&about.invalid_fields())?;
     let row = contract::ActiveModel {
         user_id: Set(user_id),
         created_at: Set(by.at.0),
         updated_at: Set(by.at.0),
         ..about.row()
     };
-    let id = row.insert(db).await.map_err(kept)?.id;
+    let id = row.insert(db).await.map_err(constraint_refusal)?.id;
     set_sites(db, id, &about.sites).await?;
-    by.note(db, "contract created", ("contract", id), json!(about)).await?;
+    by.audit(db, "contract created", ("contract", id), json!(about)).await?;
     Ok(id)
 }
 
 pub async fn edit_contract(
-    db: &Writing<'_, '_>,
+    db: &Transaction<'_, '_>,
     id: i64,
     version: i64,
     about: AboutContract,
-    by: By,
+    by: ChangedBy,
 ) -> Result<(), WriteError> {
-    good(&about.mistakes())?;
-    let before = contracts(db, contract::Column::Id.eq(id)).await?.pop().ok_or_else(|| Why::Gone.refusal())?;
+    refuse_mistakes(&about.invalid_fields())?;
+    let before = contracts(db, contract::Column::Id.eq(id)).await?.pop().ok_or_else(|| SiteRefusal::Gone.refusal())?;
     change_row!(contract, db, id, version, about.row(), by);
     set_sites(db, id, &about.sites).await?;
-    by.note(db, "contract changed", ("contract", id), differences(&before.about, &about)).await
+    by.audit(db, "contract changed", ("contract", id), differences(&before.about, &about)).await
 }
 
-pub async fn delete_contract(db: &Writing<'_, '_>, id: i64, version: i64, by: By) -> Result<(), WriteError> {
+pub async fn delete_contract(db: &Transaction<'_, '_>, id: i64, version: i64, by: ChangedBy) -> Result<(), WriteError> {
     let deleted = contract::ActiveModel { deleted_at: Set(Some(by.at.0)), ..Default::default() };
     change_row!(contract, db, id, version, deleted, by);
-    by.note(db, "contract deleted", ("contract", id), json!({})).await
+    by.audit(db, "contract deleted", ("contract", id), json!({})).await
 }
 
-pub async fn restore_contract(db: &Writing<'_, '_>, id: i64, by: By) -> Result<(), WriteError> {
+pub async fn restore_contract(db: &Transaction<'_, '_>, id: i64, by: ChangedBy) -> Result<(), WriteError> {
     restore_row!(contract, db, id, by);
-    by.note(db, "contract restored", ("contract", id), json!({})).await
+    by.audit(db, "contract restored", ("contract", id), json!({})).await
 }
 
-/// The contract by which somebody works at a site: of several the newest.
+/// The active contract of a person for a site; the newest if there are several.
 pub async fn contract_for(db: &impl ConnectionTrait, user_id: i64, site_id: i64) -> Result<Option<Contract>, DbErr> {
-    let here = Query::select()
+    let contracts_of_site = Query::select()
         .column(contract_site::Column::ContractId)
         .from(contract_site::Entity)
         .and_where(contract_site::Column::SiteId.eq(site_id))
@@ -142,14 +142,14 @@ pub async fn contract_for(db: &impl ConnectionTrait, user_id: i64, site_id: i64)
         .eq(user_id)
         .and(contract::Column::Status.eq(ContractStatus::Active.name()))
         .and(contract::Column::DeletedAt.is_null())
-        .and(contract::Column::Id.in_subquery(here));
+        .and(contract::Column::Id.in_subquery(contracts_of_site));
     Ok(contracts(db, which).await?.pop())
 }
 
-/// Refuses a commit about a site where this person does not work by an active contract.
-pub async fn works_at(db: &impl ConnectionTrait, user_id: i64, site_id: i64) -> Result<(), WriteError> {
+/// Refuses unless the person has an active contract for the site.
+pub async fn require_contract(db: &impl ConnectionTrait, user_id: i64, site_id: i64) -> Result<(), WriteError> {
     let contract = contract_for(db, user_id, site_id).await?;
-    if contract.is_some() { Ok(()) } else { Err(Why::NoContract.refusal()) }
+    if contract.is_some() { Ok(()) } else { Err(SiteRefusal::NoContract.refusal()) }
 }
 
 /// Contracts, the oldest first.
@@ -175,16 +175,16 @@ pub async fn contracts(db: &impl ConnectionTrait, which: impl IntoCondition) -> 
     rows.into_iter().map(contract).collect()
 }
 
-/// What a manager may do at a site, in place of what was allowed before.
-pub async fn permit(
-    db: &Writing<'_, '_>,
+/// Replaces a manager's permissions at a site.
+pub async fn set_permissions(
+    db: &Transaction<'_, '_>,
     user_id: i64,
     site_id: i64,
     allowed: Vec<Permission>,
-    by: By,
+    by: ChangedBy,
 ) -> Result<(), WriteError> {
-    let here = permission::Column::SiteId.eq(site_id);
-    permission::Entity::delete_many().filter(permission::Column::UserId.eq(user_id)).filter(here).exec(db).await?;
+    let at_site = permission::Column::SiteId.eq(site_id);
+    permission::Entity::delete_many().filter(permission::Column::UserId.eq(user_id)).filter(at_site).exec(db).await?;
     let names: Vec<_> = allowed.iter().map(|one| one.name()).collect();
     let rows = allowed.iter().map(|one| permission::ActiveModel {
         user_id: Set(user_id),
@@ -198,10 +198,10 @@ pub async fn permit(
         permission::Entity::insert_many(rows).on_conflict(once).exec_without_returning(db).await?;
     }
     let detail = json!({ "site": site_id, "allowed": names });
-    by.note(db, "permissions changed", ("manager", user_id), detail).await
+    by.audit(db, "permissions changed", ("manager", user_id), detail).await
 }
 
-async fn set_sites(db: &Writing<'_, '_>, contract_id: i64, sites: &[i64]) -> Result<(), WriteError> {
+async fn set_sites(db: &Transaction<'_, '_>, contract_id: i64, sites: &[i64]) -> Result<(), WriteError> {
     contract_site::Entity::delete_many().filter(contract_site::Column::ContractId.eq(contract_id)).exec(db).await?;
     let mut sites = sites.to_vec();
     sites.sort_unstable();

@@ -1,10 +1,10 @@
-//! The pages of sites: the sites themselves, their tasks, contracts, and what managers may do.
+//! The pages of this room: sites, tasks, contracts, and permissions of managers.
 
 use super::Hours;
 use crate::application::App;
 use crate::person::Person;
 use crate::web::form::Reader;
-use crate::web::{Oops, Routes, Section};
+use crate::web::{PageError, Routes, Section};
 
 mod access;
 mod contracts;
@@ -12,7 +12,7 @@ mod managers;
 mod site;
 pub mod tasks;
 
-pub use self::access::{Access, why};
+pub use self::access::{Access, refusal};
 pub use self::site::{day_name, open_label, pager};
 
 pub fn routes() -> Routes {
@@ -41,13 +41,13 @@ pub fn routes() -> Routes {
         .post("/managers/{id}", managers::edit)
 }
 
-/// From when to when, as a form has it.
+/// Reads opening hours from two form fields.
 pub fn read_hours(reader: &mut Reader<'_>, from: &'static str, to: &'static str) -> Hours {
     Hours::new(reader.minute(from), reader.minute(to))
 }
 
-/// Contracts and permissions, on a person's page.
-pub async fn about_person(app: &App, viewer: &Person, person: &Person) -> Result<Vec<Section>, Oops> {
+/// Contracts and permissions on a person's page.
+pub async fn person_sections(app: &App, viewer: &Person, person: &Person) -> Result<Vec<Section>, PageError> {
     let mut sections = contracts::section(app, viewer, person).await?;
     sections.extend(managers::section(viewer, person));
     Ok(sections)

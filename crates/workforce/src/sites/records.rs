@@ -1,6 +1,6 @@
 //! Sites, slots and tasks as pages and other rooms see them.
 //!
-//! What an owner fills in is a value of its own (`About…`), the same for making, changing and showing.
+//! The fields that staff fill in form a struct of their own (`About…`), used to create, edit and show the record.
 
 use chrono::NaiveDate;
 use chrono_tz::Tz;
@@ -8,20 +8,20 @@ use opora::clock::Millis;
 use sea_orm::{DbErr, Set};
 use serde::{Deserialize, Serialize};
 
-use super::Why;
+use super::SiteRefusal;
 use super::rules::{Hours, Period, Position, WorkingDays};
 use super::tables::{site, slot, task};
-use crate::domain::{days, typed};
+use crate::domain::{days, user_text};
 
-/// The highest amount that is taken for one: a million.
-pub const KOPECKS_MOST: i64 = 100_000_000;
-const NAME_MOST: usize = 100;
-const ADDRESS_MOST: usize = 300;
-const TEXT_MOST: usize = 300;
-const PLACES_MOST: i64 = 1000;
+/// The highest amount of a rate or a task: one million roubles.
+pub const MAX_KOPECKS: i64 = 100_000_000;
+const MAX_NAME_LENGTH: usize = 100;
+const MAX_ADDRESS_LENGTH: usize = 300;
+const MAX_TEXT_LENGTH: usize = 300;
+const MAX_CAPACITY: i64 = 1000;
 const DAY_MINUTES: i64 = 24 * 60;
 
-/// Where people work.
+/// A place of work.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Site {
     pub id: i64,
@@ -31,77 +31,77 @@ pub struct Site {
     pub version: i64,
 }
 
-/// What an owner says of a site.
+/// The fields of a site that staff fill in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AboutSite {
     pub name: String,
     pub address: String,
-    /// Unknown: nobody's distance is measured.
+    /// None: the distance is not checked.
     pub position: Option<Position>,
     pub time_zone: Tz,
-    /// From when to when it is open; of equal length and around the clock if both are the same.
+    /// The opening hours. If both times are equal, the site is open around the clock.
     pub hours: Hours,
     pub working_days: WorkingDays,
-    /// By the hour.
+    /// Per hour.
     pub rate_kopecks: i64,
     pub max_distance_m: i64,
     pub auto_close_minutes: i64,
     pub late_threshold_minutes: i64,
-    /// What a minute costs: not below zero. The penalty that comes of it is.
+    /// The price of a late minute, never negative. The resulting adjustment is negative.
     pub late_minute_kopecks: i64,
 }
 
-/// A time for which people are wanted at a site.
+/// A time at which people are wanted at a site.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slot {
     pub id: i64,
     pub site_id: i64,
     pub about: AboutSlot,
     pub period: Period,
-    /// Places that have a plan.
+    /// How many places have a plan.
     pub taken: i64,
     pub deleted_at: Option<Millis>,
     pub version: i64,
 }
 
-/// What an owner says of a slot.
+/// The fields of a slot that staff fill in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AboutSlot {
-    /// Such as the post that is to be filled; may be empty.
+    /// Such as the job to be done; may be empty.
     pub title: String,
     pub day: NaiveDate,
     pub hours: Hours,
-    /// By the hour; none: the site's.
+    /// Per hour; None means the site's rate.
     pub rate_kopecks: Option<i64>,
     pub capacity: i64,
     pub penalises_lateness: bool,
     pub ignores_site_tasks: bool,
 }
 
-/// What is to be done in every shift at a site, or in those of one slot.
+/// A task of every shift at a site, or of the shifts in one slot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
     pub id: i64,
     pub site_id: i64,
-    /// None: it is the site's.
+    /// None for a task of the whole site.
     pub slot_id: Option<i64>,
     pub about: AboutTask,
     pub deleted_at: Option<Millis>,
     pub version: i64,
 }
 
-/// What an owner says of a task.
+/// The fields of a task that staff fill in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AboutTask {
     pub text: String,
-    /// Above zero a bonus, below zero a penalty; it keeps its sign wherever it goes.
+    /// Positive for a bonus, negative for a penalty.
     pub amount_kopecks: i64,
     pub is_mandatory: bool,
     pub needs_media: bool,
 }
 
 impl AboutSite {
-    /// A site as most are; the name and the address are for its owner to say.
+    /// A site with default settings, without name and address.
     pub fn usual(time_zone: Tz) -> Self {
         Self {
             name: String::new(),
@@ -118,13 +118,13 @@ impl AboutSite {
         }
     }
 
-    /// The names of what is not as it should be.
-    pub fn mistakes(&self) -> Vec<&'static str> {
+    /// The names of the invalid fields.
+    pub fn invalid_fields(&self) -> Vec<&'static str> {
         let checks = [
-            ("name", is_text(&self.name, NAME_MOST)),
-            ("address", is_text(&self.address, ADDRESS_MOST)),
+            ("name", is_text(&self.name, MAX_NAME_LENGTH)),
+            ("address", is_text(&self.address, MAX_ADDRESS_LENGTH)),
             ("position", self.position.is_none_or(Position::is_on_earth)),
-            ("hours", self.hours.are_of_a_day()),
+            ("hours", self.hours.are_valid()),
             ("working_days", self.working_days.0 <= WorkingDays::EVERY.0),
             ("rate", is_price(self.rate_kopecks)),
             ("max_distance", (1..=100_000).contains(&self.max_distance_m)),
@@ -132,18 +132,18 @@ impl AboutSite {
             ("late_threshold", (0..=DAY_MINUTES).contains(&self.late_threshold_minutes)),
             ("late_minute", is_price(self.late_minute_kopecks)),
         ];
-        mistakes(&checks)
+        invalid_fields(&checks)
     }
 
-    /// None where it is open around the clock.
+    /// The opening hours; None if the site is open around the clock.
     pub fn closing_hours(&self) -> Option<Hours> {
         (self.hours.from_minute != self.hours.to_minute).then_some(self.hours)
     }
 
     pub(super) fn row(&self) -> site::ActiveModel {
         site::ActiveModel {
-            name: Set(typed::line(&self.name)),
-            address: Set(typed::line(&self.address)),
+            name: Set(user_text::line(&self.name)),
+            address: Set(user_text::line(&self.address)),
             latitude: Set(self.position.map(|position| position.latitude)),
             longitude: Set(self.position.map(|position| position.longitude)),
             time_zone: Set(self.time_zone.name().to_owned()),
@@ -161,7 +161,7 @@ impl AboutSite {
 }
 
 impl AboutSlot {
-    /// A place for one, at the site's rate.
+    /// A slot for one person at the site's rate.
     pub fn usual(day: NaiveDate, hours: Hours) -> Self {
         Self {
             title: String::new(),
@@ -174,29 +174,29 @@ impl AboutSlot {
         }
     }
 
-    /// Whether whoever works in it earns the same: its title and its places may differ.
-    pub fn pays_like(&self, other: &Self) -> bool {
+    /// Whether a worker earns the same in both slots. Title and capacity may differ.
+    pub fn has_same_pay(&self, other: &Self) -> bool {
         let (title, capacity) = (self.title.clone(), self.capacity);
         *self == Self { title, capacity, ..other.clone() }
     }
 
-    /// The names of what is not as it should be.
-    pub fn mistakes(&self) -> Vec<&'static str> {
+    /// The names of the invalid fields.
+    pub fn invalid_fields(&self) -> Vec<&'static str> {
         let checks = [
-            ("title", self.title.chars().count() <= NAME_MOST),
+            ("title", self.title.chars().count() <= MAX_NAME_LENGTH),
             ("day", days::is_kept(self.day)),
-            ("hours", self.hours.are_of_a_day()),
+            ("hours", self.hours.are_valid()),
             ("rate", self.rate_kopecks.is_none_or(is_price)),
-            ("capacity", (1..=PLACES_MOST).contains(&self.capacity)),
+            ("capacity", (1..=MAX_CAPACITY).contains(&self.capacity)),
         ];
-        mistakes(&checks)
+        invalid_fields(&checks)
     }
 
-    pub(super) fn row(&self, site: &Site) -> Result<slot::ActiveModel, Why> {
-        let period = self.hours.on(self.day, site.about.time_zone).ok_or(Why::Bad)?;
+    pub(super) fn row(&self, site: &Site) -> Result<slot::ActiveModel, SiteRefusal> {
+        let period = self.hours.on(self.day, site.about.time_zone).ok_or(SiteRefusal::Bad)?;
         Ok(slot::ActiveModel {
             site_id: Set(site.id),
-            title: Set(typed::line(&self.title)),
+            title: Set(user_text::line(&self.title)),
             day: Set(self.day.to_string()),
             starts_minute: Set(self.hours.from_minute),
             ends_minute: Set(self.hours.to_minute),
@@ -218,15 +218,15 @@ impl Slot {
 }
 
 impl AboutTask {
-    /// The names of what is not as it should be.
-    pub fn mistakes(&self) -> Vec<&'static str> {
-        let is_amount = self.amount_kopecks.unsigned_abs() <= KOPECKS_MOST.unsigned_abs();
-        mistakes(&[("text", is_text(&self.text, TEXT_MOST)), ("amount", is_amount)])
+    /// The names of the invalid fields.
+    pub fn invalid_fields(&self) -> Vec<&'static str> {
+        let is_amount = self.amount_kopecks.unsigned_abs() <= MAX_KOPECKS.unsigned_abs();
+        invalid_fields(&[("text", is_text(&self.text, MAX_TEXT_LENGTH)), ("amount", is_amount)])
     }
 
     pub(super) fn row(&self) -> task::ActiveModel {
         task::ActiveModel {
-            text: Set(typed::line(&self.text)),
+            text: Set(user_text::line(&self.text)),
             amount_kopecks: Set(self.amount_kopecks),
             is_mandatory: Set(self.is_mandatory),
             needs_media: Set(self.needs_media),
@@ -235,17 +235,17 @@ impl AboutTask {
     }
 }
 
-pub(super) fn mistakes(checks: &[(&'static str, bool)]) -> Vec<&'static str> {
+pub(super) fn invalid_fields(checks: &[(&'static str, bool)]) -> Vec<&'static str> {
     checks.iter().filter(|(_, is_good)| !is_good).map(|(name, _)| *name).collect()
 }
 
-/// Whether it may be a rate, or the price of a minute.
+/// Whether the value is valid as an hourly rate or as the price of a minute.
 pub fn is_price(kopecks: i64) -> bool {
-    (0..=KOPECKS_MOST).contains(&kopecks)
+    (0..=MAX_KOPECKS).contains(&kopecks)
 }
 
-fn is_text(text: &str, most: usize) -> bool {
-    (1..=most).contains(&typed::line(text).chars().count())
+fn is_text(text: &str, max_chars: usize) -> bool {
+    (1..=max_chars).contains(&user_text::line(text).chars().count())
 }
 
 impl TryFrom<site::Model> for Site {

@@ -1,7 +1,6 @@
-//! Where and when, by calculation alone: positions and distances, the clocks of places, hours of a day, days of a week.
+//! Pure functions about place and time: distances, time zones, hours of a day, days of a week.
 //!
-//! Nothing here reads a clock or a table. Clocks that are put forward or back change instants, never the hours that people
-//! agreed on.
+//! Nothing here reads a clock or a table. A change to or from summer time moves instants, never the local hours.
 
 use chrono::{Datelike, Days, LocalResult, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, TimeZone, Weekday};
 use chrono_tz::Tz;
@@ -10,29 +9,29 @@ use serde::{Deserialize, Serialize};
 
 const DAY_MINUTES: i64 = 24 * 60;
 const MINUTE_MS: i64 = 60_000;
-/// No day is longer, also where clocks are put back in it.
+/// The longest day: 25 hours, when clocks go back.
 pub const LONGEST_DAY_MS: i64 = 25 * 60 * MINUTE_MS;
 const EARTH_RADIUS_M: f64 = 6_371_008.8;
 
-/// A place on the earth, in degrees.
+/// A position on the earth, in degrees.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Position {
     pub latitude: f64,
     pub longitude: f64,
 }
 
-/// From when to when, in minutes since midnight. An end that is not after the beginning is on the next day.
+/// Hours of a day, in minutes since midnight. An end that is not after the start lies on the next day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hours {
     pub from_minute: i64,
     pub to_minute: i64,
 }
 
-/// Days of a week; Monday is the lowest bit.
+/// Days of the week as bits; Monday is the lowest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkingDays(pub u8);
 
-/// From an instant to another, which is not part of it.
+/// A time range without its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Period {
     pub from: Millis,
@@ -44,14 +43,14 @@ impl Position {
         self.latitude.abs() <= 90.0 && self.longitude.abs() <= 180.0
     }
 
-    /// The way between two places along the surface, to the metre.
+    /// The distance along the surface, in whole metres.
     pub fn distance_m(self, other: Self) -> i64 {
         let (here, there) = (self.latitude.to_radians(), other.latitude.to_radians());
         let north = ((there - here) / 2.0).sin();
         let east = ((other.longitude - self.longitude).to_radians() / 2.0).sin();
         let chord = north * north + here.cos() * there.cos() * east * east;
         let metres = 2.0 * EARTH_RADIUS_M * chord.sqrt().min(1.0).asin();
-        // Half the earth's girth fits, and NaN becomes zero only where somebody gave one, which is refused before.
+        // At most half the earth's circumference. NaN would become zero, but invalid positions are refused earlier.
         #[allow(clippy::cast_possible_truncation, reason = "at most twenty million")]
         let whole = metres.round() as i64;
         whole
@@ -63,27 +62,27 @@ impl Hours {
         Self { from_minute, to_minute }
     }
 
-    pub fn are_of_a_day(self) -> bool {
+    pub fn are_valid(self) -> bool {
         let day = 0..DAY_MINUTES;
         day.contains(&self.from_minute) && day.contains(&self.to_minute)
     }
 
-    /// Whether it ends on the day after.
-    pub fn is_over_night(self) -> bool {
+    /// Whether the hours end on the next day.
+    pub fn is_overnight(self) -> bool {
         self.to_minute <= self.from_minute
     }
 
-    /// How long they are on a day on which no clock is put forward or back.
+    /// The length on a day without a clock change.
     pub fn minutes(self) -> i64 {
         (self.to_minute - self.from_minute - 1).rem_euclid(DAY_MINUTES) + 1
     }
 
-    /// The instants of these hours on a day, by the clock of a place. An hour that a clock leaves out is the one after it;
-    /// of one that comes twice it is the first.
+    /// The time range of these hours on a day in a time zone. A local time that is skipped moves forward by an hour; of
+    /// an ambiguous local time the first instant counts.
     pub fn on(self, day: NaiveDate, zone: Tz) -> Option<Period> {
-        let last = if self.is_over_night() { day.checked_add_days(Days::new(1))? } else { day };
+        let last = if self.is_overnight() { day.checked_add_days(Days::new(1))? } else { day };
         let (from, to) = (instant(day, self.from_minute, zone)?, instant(last, self.to_minute, zone)?);
-        // A clock may leave out the hour in which all of it lay.
+        // A clock change may skip the whole range.
         let to = if to > from { to } else { Millis(from.0 + self.minutes() * MINUTE_MS) };
         Some(Period { from, to })
     }
@@ -103,12 +102,12 @@ impl Period {
         self.from < other.to && other.from < self.to
     }
 
-    /// Whether it has begun at an instant, and is not over.
+    /// Whether the instant lies within the range.
     pub fn is_on(self, at: Millis) -> bool {
         self.from <= at && at < self.to
     }
 
-    /// A day before an instant and a day after it, however long days are there.
+    /// From a day before the instant to a day after it, including days with a clock change.
     pub fn around(at: Millis) -> Self {
         Self { from: Millis(at.0 - LONGEST_DAY_MS), to: Millis(at.0 + LONGEST_DAY_MS) }
     }
@@ -117,19 +116,14 @@ impl Period {
         (self.to.0 - self.from.0) / MINUTE_MS
     }
 
-    /// A day by the clock of a place.
-    pub fn of_day(day: NaiveDate, zone: Tz) -> Option<Self> {
-        Self::of_days(day, 1, zone)
-    }
-
-    /// So many days by the clock of a place.
+    /// Several days in a time zone.
     pub fn of_days(first: NaiveDate, days: u64, zone: Tz) -> Option<Self> {
         let after = first.checked_add_days(Days::new(days))?;
         Some(Self { from: instant(first, 0, zone)?, to: instant(after, 0, zone)? })
     }
 }
 
-/// What the clock of a place shows.
+/// The local time of an instant.
 pub fn local(at: Millis, zone: Tz) -> NaiveDateTime {
     zone.timestamp_millis_opt(at.0)
         .single()
@@ -137,18 +131,18 @@ pub fn local(at: Millis, zone: Tz) -> NaiveDateTime {
         .naive_local()
 }
 
-/// The first day of the week of a day.
+/// The Monday of the week of a day.
 pub fn monday_of(day: NaiveDate) -> NaiveDate {
     day - TimeDelta::days(i64::from(day.weekday().num_days_from_monday()))
 }
 
-/// When it is so many minutes past midnight there.
+/// The instant that many minutes after midnight of a day.
 fn instant(day: NaiveDate, minute: i64, zone: Tz) -> Option<Millis> {
     let local = day.and_time(NaiveTime::MIN).checked_add_signed(TimeDelta::minutes(minute))?;
     let at = match zone.from_local_datetime(&local) {
         LocalResult::Single(at) | LocalResult::Ambiguous(at, _) => at,
         LocalResult::None => {
-            // By the clock as it was before: so an hour that is left out becomes the one after it.
+            // Use the offset before the clock change, so a skipped hour becomes the following one.
             let before = zone.from_local_datetime(&(local - TimeDelta::hours(3))).earliest()?;
             before + TimeDelta::hours(3)
         }
@@ -173,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_distance_is_that_along_the_surface() {
+    fn a_distance_follows_the_surface() {
         let kremlin = Position { latitude: 55.7520, longitude: 37.6175 };
         let theatre = Position { latitude: 55.7601, longitude: 37.6186 };
         let distance = kremlin.distance_m(theatre);
@@ -186,25 +180,25 @@ mod tests {
     }
 
     #[test]
-    fn hours_that_end_before_they_begin_end_on_the_next_day() {
+    fn hours_that_end_before_they_start_end_the_next_day() {
         let night = Hours::new(22 * 60, 6 * 60);
-        assert!(night.is_over_night() && night.minutes() == 480);
+        assert!(night.is_overnight() && night.minutes() == 480);
         assert_eq!(hours_on(night, "2026-01-31", Moscow), ("31 22:00".into(), "01 06:00".into(), 480));
         assert_eq!(Hours::new(540, 540).minutes(), DAY_MINUTES);
         assert_eq!(Hours::new(540, 1080).minutes(), 540);
     }
 
     #[test]
-    fn a_clock_that_is_put_forward_or_back_changes_how_long_they_are() {
+    fn a_clock_change_changes_the_length_of_hours() {
         let night = Hours::new(22 * 60, 6 * 60);
-        // Put forward on 29 March 2026 at 2:00, back on 25 October 2026 at 3:00.
+        // Clocks go forward on 29 March 2026 at 2:00, and back on 25 October 2026 at 3:00.
         assert_eq!(hours_on(night, "2026-03-28", Berlin), ("28 22:00".into(), "29 06:00".into(), 420));
         assert_eq!(hours_on(night, "2026-10-24", Berlin), ("24 22:00".into(), "25 06:00".into(), 540));
-        // Half past two is left out: it becomes half past three.
+        // 2:30 is skipped and becomes 3:30.
         assert_eq!(hours_on(Hours::new(150, 360), "2026-03-29", Berlin), ("29 03:30".into(), "29 06:00".into(), 150));
-        // All of it is left out: it is as long as it should be.
+        // The whole range is skipped; its length stays.
         assert_eq!(hours_on(Hours::new(150, 180), "2026-03-29", Berlin), ("29 03:30".into(), "29 04:00".into(), 30));
-        // Half past two comes twice: it is the first.
+        // 2:30 occurs twice; the first one counts.
         assert_eq!(hours_on(Hours::new(120, 150), "2026-10-25", Berlin).2, 30);
     }
 
@@ -216,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_week_begins_on_monday() {
+    fn a_week_starts_on_monday() {
         assert_eq!(monday_of(day("2026-01-04")), day("2025-12-29"));
         assert_eq!(monday_of(day("2026-01-05")), day("2026-01-05"));
         assert!(WorkingDays::MONDAY_TO_FRIDAY.has(Weekday::Fri) && !WorkingDays::MONDAY_TO_FRIDAY.has(Weekday::Sat));

@@ -1,7 +1,7 @@
 //! Changes of time slots, within a commit.
 //!
-//! People who have planned to come move along with their slot and are told; when it is deleted their plans are cancelled,
-//! and come back with it. Copying and filling skip what is there, so doing it twice does nothing twice.
+//! When a slot moves, its plans move with it; when it is deleted they are cancelled, and restoring the slot restores
+//! them. The people concerned get notices. Copying and filling skip slots that exist, so they can be repeated.
 
 use std::collections::HashMap;
 
@@ -11,115 +11,125 @@ use sea_orm::sea_query::{Expr, ExprTrait, LockType, OnConflict};
 use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QuerySelect, Set};
 use serde_json::json;
 
-use super::changes::{By, change_row, differences, good, live_site, restore_row};
+use super::changes::{ChangedBy, change_row, differences, lock_site_shared, refuse_mistakes, restore_row};
 use super::records::{AboutSlot, Site, Slot};
 use super::tables::{site, slot, task};
-use super::{Why, kept};
-use crate::domain::{Writing, days};
+use super::{SiteRefusal, constraint_refusal};
+use crate::domain::{Transaction, days};
 use crate::rooms;
 
-/// Databases take only so many values at once.
-const ROWS_AT_ONCE: usize = 200;
-/// What is filled at once, at most: two years.
-const DAYS_MOST: i64 = 732;
+/// A limit on the number of values in one statement.
+const ROWS_PER_INSERT: usize = 200;
+/// The longest range to fill: two years.
+const MAX_DAYS: i64 = 732;
 
-/// A slot, also as a commit under way has it; deleted ones too.
+/// A slot by id, deleted or not. Works within a commit.
 pub async fn slot(db: &impl ConnectionTrait, id: i64) -> Result<Option<Slot>, DbErr> {
     slot::Entity::find_by_id(id).one(db).await?.map(Slot::try_from).transpose()
 }
 
-/// The same, and nobody else changes it, takes a place or gives one back until this commits. Whoever changes a slot and
-/// its plans holds the slot first, so that what is read of both fits together and nobody waits in a circle.
-pub async fn hold_slot(db: &Writing<'_, '_>, id: i64) -> Result<Option<Slot>, DbErr> {
+/// Locks a slot until the commit: it cannot be changed, and no place is taken or freed. Every change of a slot and
+/// its plans locks the slot first, which keeps both consistent and avoids deadlocks.
+pub async fn lock_slot(db: &Transaction<'_, '_>, id: i64) -> Result<Option<Slot>, DbErr> {
     slot::Entity::find_by_id(id).lock(LockType::NoKeyUpdate).one(db).await?.map(Slot::try_from).transpose()
 }
 
-pub async fn create_slot(db: &Writing<'_, '_>, site_id: i64, about: AboutSlot, by: By) -> Result<i64, WriteError> {
-    let site = live_site(db, site_id).await?;
+pub async fn create_slot(
+    db: &Transaction<'_, '_>,
+    site_id: i64,
+    about: AboutSlot,
+    by: ChangedBy,
+) -> Result<i64, WriteError> {
+    let site = lock_site_shared(db, site_id).await?;
     let row = new_row(&about, &site, by)?;
-    let id = row.insert(db).await.map_err(kept)?.id;
-    by.note(db, "slot created", ("slot", id), json!(about)).await?;
+    let id = row.insert(db).await.map_err(constraint_refusal)?.id;
+    by.audit(db, "slot created", ("slot", id), json!(about)).await?;
     Ok(id)
 }
 
-/// Whoever has planned to come moves along; refused where that meets another plan of theirs, or where there are too many. What
-/// somebody works in, or has worked in, keeps its day and its beginning.
+/// Plans move with the slot. Refused if a moved plan overlaps another plan of its person, or if the capacity is too
+/// low. A slot in which a shift has started keeps its day and its start.
 pub async fn edit_slot(
-    db: &Writing<'_, '_>,
+    db: &Transaction<'_, '_>,
     id: i64,
     version: i64,
     about: AboutSlot,
-    by: By,
+    by: ChangedBy,
 ) -> Result<(), WriteError> {
-    good(&about.mistakes())?;
-    let before = live_slot(db, id).await?;
+    refuse_mistakes(&about.invalid_fields())?;
+    let before = lock_live_slot(db, id).await?;
     if before.version != version {
-        return Err(Why::Stale.refusal());
+        return Err(SiteRefusal::Stale.refusal());
     }
     if about.capacity < before.taken {
-        return Err(Why::Taken.refusal());
+        return Err(SiteRefusal::Taken.refusal());
     }
-    let site = live_site(db, before.site_id).await?;
-    let row = about.row(&site).map_err(Why::refusal)?;
+    let site = lock_site_shared(db, before.site_id).await?;
+    let row = about.row(&site).map_err(SiteRefusal::refusal)?;
     change_row!(slot, db, id, version, row, by);
-    let after = live_slot(db, id).await?;
+    let after = lock_live_slot(db, id).await?;
     if after.period != before.period {
         rooms::attendance().slot_moved(db, &before, &after, &site, by).await?;
     }
-    by.note(db, "slot changed", ("slot", id), differences(&before.about, &about)).await
+    by.audit(db, "slot changed", ("slot", id), differences(&before.about, &about)).await
 }
 
-/// Refuses somebody who has a place in a slot, where they would decide on what it pays them. Nobody takes one meanwhile.
-pub async fn not_ones_own(db: &Writing<'_, '_>, id: i64, user_id: Option<i64>) -> Result<(), WriteError> {
+/// Refuses a user who has a place in the slot and would change its pay. No place is taken until the commit.
+pub async fn refuse_own_slot(db: &Transaction<'_, '_>, id: i64, user_id: Option<i64>) -> Result<(), WriteError> {
     let Some(user_id) = user_id else { return Ok(()) };
-    hold_slot(db, id).await?;
-    if rooms::attendance().has_place_in(db, user_id, id).await? { Err(Why::OwnCase.refusal()) } else { Ok(()) }
+    lock_slot(db, id).await?;
+    if rooms::attendance().has_place_in(db, user_id, id).await? { Err(SiteRefusal::OwnCase.refusal()) } else { Ok(()) }
 }
 
-/// The same of a task; those of a whole site are nobody's own.
-pub async fn not_a_task_of_ones_own(
-    db: &Writing<'_, '_>,
+/// Refuses a user who has a place in the slot of a task and would change the task. Tasks of a whole site are exempt.
+pub async fn refuse_own_slot_task(
+    db: &Transaction<'_, '_>,
     slot_id: Option<i64>,
     user_id: Option<i64>,
 ) -> Result<(), WriteError> {
     match slot_id {
-        Some(id) => not_ones_own(db, id, user_id).await,
+        Some(id) => refuse_own_slot(db, id, user_id).await,
         None => Ok(()),
     }
 }
 
-/// Plans for it are cancelled, without a fine, and their people are told.
-pub async fn delete_slot(db: &Writing<'_, '_>, id: i64, version: i64, by: By) -> Result<(), WriteError> {
-    let before = live_slot(db, id).await?;
-    let site = live_site(db, before.site_id).await?;
+/// Cancels the plans of the slot without a fine, and writes notices.
+pub async fn delete_slot(db: &Transaction<'_, '_>, id: i64, version: i64, by: ChangedBy) -> Result<(), WriteError> {
+    let before = lock_live_slot(db, id).await?;
+    let site = lock_site_shared(db, before.site_id).await?;
     let taken = rooms::attendance().slot_deleted(db, &before, &site, by).await?;
     let deleted = slot::ActiveModel { deleted_at: Set(Some(by.at.0)), taken: Set(taken), ..Default::default() };
     change_row!(slot, db, id, version, deleted, by);
-    by.note(db, "slot deleted", ("slot", id), json!({})).await
+    by.audit(db, "slot deleted", ("slot", id), json!({})).await
 }
 
-/// The plans that were cancelled with it come back, where their people are still free.
-pub async fn restore_slot(db: &Writing<'_, '_>, id: i64, by: By) -> Result<(), WriteError> {
-    let before = hold_slot(db, id).await?.ok_or_else(|| Why::Gone.refusal())?;
-    let site = live_site(db, before.site_id).await?;
+/// Also restores the plans that were cancelled with the slot, if their people are still free.
+pub async fn restore_slot(db: &Transaction<'_, '_>, id: i64, by: ChangedBy) -> Result<(), WriteError> {
+    let before = lock_slot(db, id).await?.ok_or_else(|| SiteRefusal::Gone.refusal())?;
+    let site = lock_site_shared(db, before.site_id).await?;
     restore_row!(slot, db, id, by);
     let taken = rooms::attendance().slot_restored(db, &before, &site, by).await?;
     let places = slot::ActiveModel { taken: Set(taken), ..Default::default() };
-    slot::Entity::update_many().set(places).filter(slot::Column::Id.eq(id)).exec(db).await.map_err(kept)?;
-    by.note(db, "slot restored", ("slot", id), json!({ "taken": taken })).await
+    slot::Entity::update_many()
+        .set(places)
+        .filter(slot::Column::Id.eq(id))
+        .exec(db)
+        .await
+        .map_err(constraint_refusal)?;
+    by.audit(db, "slot restored", ("slot", id), json!({ "taken": taken })).await
 }
 
-/// Copies the slots of a week, with their tasks; answers how many are new. Both days are Mondays.
+/// Copies the slots of a week with their tasks; both days are Mondays. Returns how many are new.
 pub async fn copy_week(
-    db: &Writing<'_, '_>,
+    db: &Transaction<'_, '_>,
     site_id: i64,
     (from, to): (NaiveDate, NaiveDate),
     with_rates: bool,
-    by: By,
+    by: ChangedBy,
 ) -> Result<u64, WriteError> {
-    let site = live_site(db, site_id).await?;
+    let site = lock_site_shared(db, site_id).await?;
     if !days::is_kept(from) || !days::is_kept(to) {
-        return Err(Why::Bad.refusal());
+        return Err(SiteRefusal::Bad.refusal());
     }
     let week = week_of(db, site_id, from).await?;
     let ahead = (to - from).num_days();
@@ -131,35 +141,35 @@ pub async fn copy_week(
     }
     let added = insert(db, rows).await?;
     copy_tasks(db, &week, &added, ahead, by).await?;
-    by.note(db, "week copied", ("site", site_id), json!({ "from": from, "to": to, "slots": added.len() })).await?;
+    by.audit(db, "week copied", ("site", site_id), json!({ "from": from, "to": to, "slots": added.len() })).await?;
     Ok(added.len() as u64)
 }
 
-/// Makes a slot like this one on every working day of the site from one day to another; answers how many are new.
+/// Creates a slot like `like` on every working day of the site in a range. Returns how many are new.
 pub async fn fill(
-    db: &Writing<'_, '_>,
+    db: &Transaction<'_, '_>,
     site_id: i64,
     (first, last): (NaiveDate, NaiveDate),
     like: AboutSlot,
-    by: By,
+    by: ChangedBy,
 ) -> Result<u64, WriteError> {
-    let site = live_site(db, site_id).await?;
+    let site = lock_site_shared(db, site_id).await?;
     if !days::is_kept(first) || !days::is_kept(last) {
-        return Err(Why::Bad.refusal());
+        return Err(SiteRefusal::Bad.refusal());
     }
-    if !(0..DAYS_MOST).contains(&(last - first).num_days()) {
-        return Err(Why::Bad.refusal());
+    if !(0..MAX_DAYS).contains(&(last - first).num_days()) {
+        return Err(SiteRefusal::Bad.refusal());
     }
     let days = first.iter_days().take_while(|day| *day <= last);
     let working = days.filter(|day| site.about.working_days.has(day.weekday()));
     let rows = working.map(|day| new_row(&AboutSlot { day, ..like.clone() }, &site, by)).collect::<Result<_, _>>()?;
     let added = insert(db, rows).await?.len();
-    by.note(db, "slots filled", ("site", site_id), json!({ "from": first, "to": last, "slots": added })).await?;
+    by.audit(db, "slots filled", ("site", site_id), json!({ "from": first, "to": last, "slots": added })).await?;
     Ok(added as u64)
 }
 
-/// Makes the slots of a year by the site's working days and hours, once; what an owner has deleted does not come again.
-pub async fn fill_year(db: &Writing<'_, '_>, site_id: i64, year: i32, by: By) -> Result<u64, WriteError> {
+/// Creates the slots of a year from the site's working days and hours, once. Deleted slots are not created again.
+pub async fn fill_year(db: &Transaction<'_, '_>, site_id: i64, year: i32, by: ChangedBy) -> Result<u64, WriteError> {
     if !days::YEARS.contains(&year) {
         return Ok(0);
     }
@@ -171,12 +181,12 @@ pub async fn fill_year(db: &Writing<'_, '_>, site_id: i64, year: i32, by: By) ->
         .await?;
     let days = NaiveDate::from_ymd_opt(year, 1, 1).zip(NaiveDate::from_ymd_opt(year, 12, 31));
     let (Some(days), 1) = (days, filled.rows_affected) else { return Ok(0) };
-    let hours = live_site(db, site_id).await?.about.hours;
+    let hours = lock_site_shared(db, site_id).await?.about.hours;
     fill(db, site_id, days, AboutSlot::usual(days.0, hours), by).await
 }
 
-/// Takes a place; refused where none is left.
-pub async fn take_place(db: &Writing<'_, '_>, slot_id: i64) -> Result<(), WriteError> {
+/// Takes a place; refused if none is left.
+pub async fn take_place(db: &Transaction<'_, '_>, slot_id: i64) -> Result<(), WriteError> {
     let taken = slot::Entity::update_many()
         .col_expr(slot::Column::Taken, Expr::col(slot::Column::Taken).add(1))
         .filter(slot::Column::Id.eq(slot_id))
@@ -184,12 +194,12 @@ pub async fn take_place(db: &Writing<'_, '_>, slot_id: i64) -> Result<(), WriteE
         .filter(Expr::col(slot::Column::Taken).lt(Expr::col(slot::Column::Capacity)))
         .exec(db)
         .await
-        .map_err(kept)?;
-    if taken.rows_affected == 0 { Err(Why::Full.refusal()) } else { Ok(()) }
+        .map_err(constraint_refusal)?;
+    if taken.rows_affected == 0 { Err(SiteRefusal::Full.refusal()) } else { Ok(()) }
 }
 
-/// Gives a place back.
-pub async fn free_place(db: &Writing<'_, '_>, slot_id: i64) -> Result<(), WriteError> {
+/// Frees a place.
+pub async fn free_place(db: &Transaction<'_, '_>, slot_id: i64) -> Result<(), WriteError> {
     slot::Entity::update_many()
         .col_expr(slot::Column::Taken, Expr::col(slot::Column::Taken).sub(1))
         .filter(slot::Column::Id.eq(slot_id))
@@ -199,28 +209,28 @@ pub async fn free_place(db: &Writing<'_, '_>, slot_id: i64) -> Result<(), WriteE
     Ok(())
 }
 
-async fn live_slot(db: &Writing<'_, '_>, id: i64) -> Result<Slot, WriteError> {
-    let found = hold_slot(db, id).await?.filter(|slot| slot.deleted_at.is_none());
-    found.ok_or_else(|| Why::Gone.refusal())
+async fn lock_live_slot(db: &Transaction<'_, '_>, id: i64) -> Result<Slot, WriteError> {
+    let found = lock_slot(db, id).await?.filter(|slot| slot.deleted_at.is_none());
+    found.ok_or_else(|| SiteRefusal::Gone.refusal())
 }
 
-async fn week_of(db: &Writing<'_, '_>, site_id: i64, monday: NaiveDate) -> Result<Vec<Slot>, DbErr> {
-    // Days are written so that they sort as texts.
+async fn week_of(db: &Transaction<'_, '_>, site_id: i64, monday: NaiveDate) -> Result<Vec<Slot>, DbErr> {
+    // Days sort as text.
     let days = slot::Column::Day.between(monday.to_string(), (monday + Days::new(6)).to_string());
     let live = slot::Entity::find().filter(slot::Column::SiteId.eq(site_id)).filter(slot::Column::DeletedAt.is_null());
     live.filter(days).all(db).await?.into_iter().map(Slot::try_from).collect()
 }
 
-fn new_row(about: &AboutSlot, site: &Site, by: By) -> Result<slot::ActiveModel, WriteError> {
-    good(&about.mistakes())?;
-    let row = about.row(site).map_err(Why::refusal)?;
+fn new_row(about: &AboutSlot, site: &Site, by: ChangedBy) -> Result<slot::ActiveModel, WriteError> {
+    refuse_mistakes(&about.invalid_fields())?;
+    let row = about.row(site).map_err(SiteRefusal::refusal)?;
     Ok(slot::ActiveModel { created_at: Set(by.at.0), updated_at: Set(by.at.0), ..row })
 }
 
-/// Those of the rows that were not there yet.
-async fn insert(db: &Writing<'_, '_>, rows: Vec<slot::ActiveModel>) -> Result<Vec<Slot>, WriteError> {
+/// Inserts rows and returns those that did not exist yet.
+async fn insert(db: &Transaction<'_, '_>, rows: Vec<slot::ActiveModel>) -> Result<Vec<Slot>, WriteError> {
     let mut added = Vec::new();
-    for rows in rows.chunks(ROWS_AT_ONCE) {
+    for rows in rows.chunks(ROWS_PER_INSERT) {
         let skip = OnConflict::new().do_nothing().to_owned();
         let new = slot::Entity::insert_many(rows.to_vec()).on_conflict(skip).exec_with_returning(db).await?;
         for row in new {
@@ -230,17 +240,17 @@ async fn insert(db: &Writing<'_, '_>, rows: Vec<slot::ActiveModel>) -> Result<Ve
     Ok(added)
 }
 
-/// What is to be done in a slot goes along with its copy.
+/// Copies the tasks of slots to their copies.
 async fn copy_tasks(
-    db: &Writing<'_, '_>,
+    db: &Transaction<'_, '_>,
     from: &[Slot],
     to: &[Slot],
     ahead_days: i64,
-    by: By,
+    by: ChangedBy,
 ) -> Result<(), WriteError> {
     let of_week = task::Column::SlotId.is_in(from.iter().map(|slot| slot.id));
     let tasks = task::Entity::find().filter(of_week).filter(task::Column::DeletedAt.is_null()).all(db).await?;
-    let place = |slot: &Slot, ahead: i64| {
+    let identity = |slot: &Slot, ahead: i64| {
         (
             slot.about.day + chrono::TimeDelta::days(ahead),
             slot.about.hours.from_minute,
@@ -248,9 +258,9 @@ async fn copy_tasks(
             slot.about.title.clone(),
         )
     };
-    let copies: HashMap<_, _> = to.iter().map(|slot| (place(slot, 0), slot.id)).collect();
+    let copies: HashMap<_, _> = to.iter().map(|slot| (identity(slot, 0), slot.id)).collect();
     let copy_of: HashMap<_, _> =
-        from.iter().filter_map(|slot| Some((slot.id, *copies.get(&place(slot, ahead_days))?))).collect();
+        from.iter().filter_map(|slot| Some((slot.id, *copies.get(&identity(slot, ahead_days))?))).collect();
     let rows: Vec<_> = tasks
         .into_iter()
         .filter_map(|row| {
@@ -269,7 +279,7 @@ async fn copy_tasks(
             })
         })
         .collect();
-    for rows in rows.chunks(ROWS_AT_ONCE) {
+    for rows in rows.chunks(ROWS_PER_INSERT) {
         task::Entity::insert_many(rows.to_vec()).exec_without_returning(db).await?;
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! The tables of sites, for this room alone.
+//! The tables of this room.
 
 pub mod site {
     use sea_orm::entity::prelude::*;

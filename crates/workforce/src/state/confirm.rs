@@ -7,14 +7,14 @@ use clap::Args;
 
 #[derive(Clone, Copy, Debug, Args)]
 pub struct Consent {
-    /// Do it without asking; needed where there is no terminal to ask on
+    /// Do not ask; needed without a terminal
     #[arg(long)]
     yes: bool,
 }
 
 impl Consent {
-    /// Goes on only with a yes, given on the command line or at the terminal.
-    pub async fn to(self, question: &str) -> anyhow::Result<()> {
+    /// Continues only after a yes, on the command line or at the terminal.
+    pub async fn confirm(self, question: &str) -> anyhow::Result<()> {
         if self.yes {
             return Ok(());
         }

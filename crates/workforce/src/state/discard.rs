@@ -1,4 +1,4 @@
-//! `opora state discard`: removes what a database has kept of conversations before they came to Redis.
+//! `opora state discard`: removes the conversations that a database kept before the bot moved to Redis.
 
 use anyhow::{Context, bail};
 use clap::Args;
@@ -6,7 +6,7 @@ use opora::store::Journal;
 
 use super::confirm::Consent;
 use super::open::Address;
-use super::{Desk, output};
+use super::{CommandContext, output};
 
 #[derive(Debug, Args)]
 pub struct Discard {
@@ -14,19 +14,19 @@ pub struct Discard {
     consent: Consent,
 }
 
-pub async fn run(desk: &Desk<'_>, store: &Address, arguments: Discard) -> anyhow::Result<()> {
+pub async fn run(context: &CommandContext<'_>, store: &Address, arguments: Discard) -> anyhow::Result<()> {
     let (address, named_by) = store.named()?;
     if address.starts_with("redis") {
         bail!("this is for the database of the tables, which {named_by} does not name: it names a Redis");
     }
-    let kept = desk.store.statistics(None).await?;
+    let counts = context.store.statistics(None).await?;
     let question = format!(
         "Remove {} open conversations and all that have ended, {} inputs, {} messages, {} that could not be sent, {} parked turns, \
          {} timers and {} effects from this database, for good? The bot has its conversations in Redis; the tables of the \
          application stay.",
-        kept.active, kept.inbox, kept.outbox, kept.failed, kept.parked, kept.timers, kept.effects
+        counts.active, counts.inbox, counts.outbox, counts.failed, counts.parked, counts.timers, counts.effects
     );
-    arguments.consent.to(&question).await?;
+    arguments.consent.confirm(&question).await?;
     let bots = Journal::discard_conversations(&address).await.context("nothing was removed")?;
     if bots.is_empty() {
         return output::say("There is nothing to remove.");

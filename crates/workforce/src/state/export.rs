@@ -1,6 +1,6 @@
 //! `opora state export`: conversations as JSON lines.
 //!
-//! Each conversation is whole, but they are read page by page: what a running bot changes meanwhile may be in or not.
+//! Each conversation is consistent, but they are read page by page, so changes of a running bot may be included or not.
 //! `opora backup` copies one moment.
 
 use std::io::ErrorKind;
@@ -13,38 +13,38 @@ use opora::store::{Filter, Store};
 use tokio::fs::File;
 use tokio::io::{AsyncWriteExt, BufWriter};
 
-use super::{Desk, find, output};
+use super::{CommandContext, find, output};
 
 #[derive(Debug, Args)]
 pub struct Export {
     #[command(flatten)]
     filters: find::Filters,
-    /// The new file to write, readable by its owner alone; `-` is standard output
+    /// The new file to write, readable by its owner only; `-` is standard output
     #[arg(long, value_name = "FILE", default_value = "-")]
     to: PathBuf,
 }
 
-pub async fn run(desk: &Desk<'_>, arguments: Export) -> anyhow::Result<()> {
+pub async fn run(context: &CommandContext<'_>, arguments: Export) -> anyhow::Result<()> {
     let filter = arguments.filters.into();
     let to = arguments.to.as_path();
     if to == Path::new("-") {
         let stdout = std::io::stdout().as_fd().try_clone_to_owned()?;
-        return match write(desk.store, &filter, File::from_std(stdout.into())).await {
+        return match write(context.store, &filter, File::from_std(stdout.into())).await {
             // A reader that has seen enough, such as `head`, is no failure.
             Err(error) if is_broken_pipe(&error) => Ok(()),
-            written => written.map(said),
+            written => written.map(print_count),
         };
     }
     let file = create(to).await?;
-    let written = write(desk.store, &filter, file).await.with_context(|| format!("cannot write {}", to.display()));
+    let written = write(context.store, &filter, file).await.with_context(|| format!("cannot write {}", to.display()));
     if written.is_err() {
-        // The file is ours, made above; half an export must not be taken for one.
+        // The file was created above; half an export must not be mistaken for a whole one.
         let _ = tokio::fs::remove_file(to).await;
     }
-    written.map(said)
+    written.map(print_count)
 }
 
-fn said(conversations: u64) {
+fn print_count(conversations: u64) {
     output::note(&format!("{} exported.", output::counted(conversations, "conversation")));
 }
 
@@ -53,7 +53,7 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 }
 
 async fn create(to: &Path) -> anyhow::Result<File> {
-    // It holds what people said.
+    // It holds texts of people.
     match tokio::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(to).await {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
             bail!("{} exists already: an export overwrites nothing", to.display())

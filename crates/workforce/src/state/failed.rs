@@ -3,12 +3,12 @@
 use anyhow::bail;
 use clap::{Args, Subcommand};
 use opora::clock::Millis;
-use opora::key::DialogueKey;
+use opora::key::ConversationKey;
 use opora::store::{FailedRow, OutboxId};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Desk, find, output};
+use super::{CommandContext, find, output};
 
 #[derive(Debug, Args)]
 pub struct Failed {
@@ -18,11 +18,11 @@ pub struct Failed {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// List messages that could not be sent, in the order in which they were said; not what they say
+    /// List messages that could not be sent, oldest first; not their content
     List(find::Listing),
-    /// Show one with the call and the reason
+    /// Show one, with its call and the reason
     Show {
-        /// Its number, as `list` prints it
+        /// Its id, as `list` prints it
         #[arg(value_name = "ID")]
         id: i64,
         /// Print JSON: one object
@@ -31,60 +31,60 @@ enum Command {
     },
 }
 
-/// A message without what it says.
+/// A failed message without its body.
 #[derive(Serialize)]
-struct View {
+struct MessageSummary {
     id: OutboxId,
-    key: DialogueKey,
+    key: ConversationKey,
     chat: Option<i64>,
     method: Box<str>,
     reason: Box<str>,
     at_ms: Millis,
 }
 
-/// A message with what it says.
+/// A failed message with its body.
 #[derive(Serialize)]
-struct Whole {
+struct MessageWithBody {
     #[serde(flatten)]
-    view: View,
+    view: MessageSummary,
     body: Value,
 }
 
-impl From<FailedRow> for View {
+impl From<FailedRow> for MessageSummary {
     fn from(row: FailedRow) -> Self {
         let FailedRow { id, key, outgoing, reason, at } = row;
         Self { id, key, chat: outgoing.chat, method: outgoing.method, reason, at_ms: at }
     }
 }
 
-pub async fn run(desk: &Desk<'_>, arguments: Failed) -> anyhow::Result<()> {
+pub async fn run(context: &CommandContext<'_>, arguments: Failed) -> anyhow::Result<()> {
     match arguments.command {
-        Command::List(of) => list(desk, &of).await,
-        Command::Show { id, json } => show(desk, OutboxId(id), json).await,
+        Command::List(of) => list(context, &of).await,
+        Command::Show { id, json } => show(context, OutboxId(id), json).await,
     }
 }
 
-async fn list(desk: &Desk<'_>, of: &find::Listing) -> anyhow::Result<()> {
+async fn list(context: &CommandContext<'_>, of: &find::Listing) -> anyhow::Result<()> {
     let mut views = Vec::new();
-    each(desk, of.bot, |row| {
-        views.push(View::from(row));
+    find_failed(context, of.bot, |row| {
+        views.push(MessageSummary::from(row));
         None::<()>
     })
     .await?;
-    output::list(&views, of.json, "Every message was sent, or waits to be.", |views| table(views, desk.now))
+    output::list(&views, of.json, "Every message was sent, or waits to be.", |views| table(views, context.now))
 }
 
-async fn show(desk: &Desk<'_>, id: OutboxId, json: bool) -> anyhow::Result<()> {
-    let Some(row) = each(desk, None, |row| (row.id == id).then_some(row)).await? else {
+async fn show(context: &CommandContext<'_>, id: OutboxId, json: bool) -> anyhow::Result<()> {
+    let Some(row) = find_failed(context, None, |row| (row.id == id).then_some(row)).await? else {
         bail!("there is no failed message {}", id.0);
     };
     let body = match row.outgoing.secret {
         true => Value::from("secret: not kept"),
         false => serde_json::from_str(&row.outgoing.body).unwrap_or_else(|_| Value::from(&*row.outgoing.body)),
     };
-    let view = View::from(row);
+    let view = MessageSummary::from(row);
     if json {
-        return output::json(&Whole { view, body });
+        return output::json(&MessageWithBody { view, body });
     }
     output::say(&format!(
         "Failed message  {}\nConversation    {}\nChat            {}\nCall            {}\nSaid            {}\n\
@@ -93,28 +93,28 @@ async fn show(desk: &Desk<'_>, id: OutboxId, json: bool) -> anyhow::Result<()> {
         view.key,
         chat(&view),
         view.method,
-        output::time(view.at_ms, desk.now),
+        output::time(view.at_ms, context.now),
         view.reason,
     ))
 }
 
-/// Goes through all that failed until something was found.
-async fn each<T>(
-    desk: &Desk<'_>,
+/// Calls `visit` for all failed messages until it returns something.
+async fn find_failed<T>(
+    context: &CommandContext<'_>,
     bot: Option<i64>,
-    mut look: impl FnMut(FailedRow) -> Option<T>,
+    mut visit: impl FnMut(FailedRow) -> Option<T>,
 ) -> anyhow::Result<Option<T>> {
     let bots = match bot {
         Some(bot) => vec![bot],
-        None => desk.store.operator().bots().await?,
+        None => context.store.operator().bots().await?,
     };
     for bot in bots {
         let mut after = None;
         loop {
-            let page = desk.store.operator().failed(bot, after, find::PAGE).await?;
-            after = page.last().map(FailedRow::place);
+            let page = context.store.operator().failed(bot, after, find::PAGE).await?;
+            after = page.last().map(FailedRow::cursor);
             let is_last = page.len() < find::PAGE;
-            if let Some(found) = page.into_iter().find_map(&mut look) {
+            if let Some(found) = page.into_iter().find_map(&mut visit) {
                 return Ok(Some(found));
             }
             if is_last {
@@ -125,8 +125,8 @@ async fn each<T>(
     Ok(None)
 }
 
-fn table(views: &[View], now: Millis) -> String {
-    let row = |view: &View| {
+fn table(views: &[MessageSummary], now: Millis) -> String {
+    let row = |view: &MessageSummary| {
         let (id, age) = (view.id.0.to_string(), output::age(view.at_ms, now));
         [id, view.key.to_string(), chat(view), view.method.to_string(), age, output::short(&view.reason)]
     };
@@ -134,6 +134,6 @@ fn table(views: &[View], now: Millis) -> String {
     output::columns(["ID", "KEY", "CHAT", "CALL", "AGE", "REASON"], &rows)
 }
 
-fn chat(view: &View) -> String {
+fn chat(view: &MessageSummary) -> String {
     view.chat.map_or_else(|| "-".to_owned(), |chat| chat.to_string())
 }

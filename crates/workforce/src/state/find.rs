@@ -2,15 +2,14 @@
 
 use anyhow::bail;
 use clap::Args;
-use opora::key::DialogueKey;
+use opora::key::ConversationKey;
 use opora::store::{ConversationRow, Filter, Store};
 
-/// How many conversations are read at once.
+/// Conversations per read.
 pub const PAGE: usize = 500;
-/// How many are read at once near a key: mostly it is the first.
+/// Conversations per read near a key: mostly the first is the right one.
 const NEIGHBOURS: usize = 8;
 
-/// What is to be listed, and for whom.
 #[derive(Debug, Args)]
 pub struct Listing {
     /// Only of this bot
@@ -23,10 +22,10 @@ pub struct Listing {
 
 #[derive(Debug, Args)]
 pub struct Filters {
-    /// Only of this bot, by the number before the colon of its token
+    /// Only of this bot, by the number at the start of its token
     #[arg(long, value_name = "ID", allow_negative_numbers = true)]
     bot: Option<i64>,
-    /// Only of this person, by Telegram's user id
+    /// Only of this person, by Telegram user id
     #[arg(long, value_name = "ID", allow_negative_numbers = true)]
     user: Option<i64>,
     /// Only with this dialogue open
@@ -35,7 +34,7 @@ pub struct Filters {
     /// Only in this state
     #[arg(long, value_name = "NAME")]
     state: Option<String>,
-    /// Also those that have ended
+    /// Also conversations that have ended
     #[arg(long)]
     ended: bool,
 }
@@ -47,7 +46,7 @@ impl From<Filters> for Filter {
     }
 }
 
-/// Up to `limit` conversations, in the order of their keys.
+/// Up to `limit` conversations, in the order of keys.
 pub async fn up_to(store: &dyn Store, filter: &Filter, limit: usize) -> anyhow::Result<Vec<ConversationRow>> {
     let mut found: Vec<ConversationRow> = Vec::new();
     while found.len() < limit {
@@ -62,12 +61,13 @@ pub async fn up_to(store: &dyn Store, filter: &Filter, limit: usize) -> anyhow::
     Ok(found)
 }
 
-/// The conversation under a key, also if it has ended.
-pub async fn by_key(store: &dyn Store, key: &DialogueKey) -> anyhow::Result<Option<ConversationRow>> {
-    // By the bot alone: a store without an index of people would look through all of them for a whole page.
+/// The conversation with this key, also if it has ended.
+pub async fn by_key(store: &dyn Store, key: &ConversationKey) -> anyhow::Result<Option<ConversationRow>> {
+    // By the bot alone: a store without an index of users would scan all of them for a whole page.
     let filter = Filter { bot: Some(key.bot), ended: true, ..Filter::default() };
-    // Keys are listed in order, so the search begins right before the thread that is meant.
-    let mut after = DialogueKey { thread: key.thread.saturating_sub(1), business: "\u{10ffff}".into(), ..key.clone() };
+    // Keys are listed in order, so the search begins right before this thread.
+    let mut after =
+        ConversationKey { thread: key.thread.saturating_sub(1), business: "\u{10ffff}".into(), ..key.clone() };
     loop {
         let page = store.list(&filter, Some(&after), NEIGHBOURS).await?;
         let Some(last) = page.last().map(|row| row.key.clone()) else {
@@ -83,8 +83,8 @@ pub async fn by_key(store: &dyn Store, key: &DialogueKey) -> anyhow::Result<Opti
     }
 }
 
-/// The key that is meant: given as such, or the only one of a person.
-pub async fn key_of(store: &dyn Store, bot: Option<i64>, named: &str) -> anyhow::Result<DialogueKey> {
+/// The key: given as such, or the only one of a user.
+pub async fn key_of(store: &dyn Store, bot: Option<i64>, named: &str) -> anyhow::Result<ConversationKey> {
     let Ok(user) = named.parse::<i64>() else {
         return Ok(named.parse()?);
     };

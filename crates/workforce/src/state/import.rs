@@ -1,7 +1,7 @@
 //! `opora state import`: conversations from JSON lines, as `opora state export` writes them, or of an aiogram bot.
 //!
-//! A line that cannot be read is reported with its number and left out; the others are imported. Importing a file again
-//! changes nothing: a conversation that is open stays as it is, unless `--replace`.
+//! A line that cannot be parsed is reported with its number and left out; the others are imported. Importing a file
+//! again changes nothing: open conversations stay as they are, unless `--replace`.
 
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
@@ -16,15 +16,15 @@ use opora::store::{ConversationRow, Opened, Store, StoreError};
 use tokio::fs::File;
 use tokio::io::{AsyncBufReadExt, BufReader};
 
-use super::{Desk, output};
+use super::{CommandContext, output};
 
 mod dialogue_map;
 mod from_aiogram;
 
-/// How many lines are handed to the store at once; it makes them durable together.
+/// Lines that are handed to the store together, which commits them as a group.
 const BATCH: usize = 256;
 const PROGRESS_EVERY: Duration = Duration::from_secs(1);
-/// Versions count turns; one beyond this is no count, and could not be counted on.
+/// Versions count turns; a higher one is invalid.
 const VERSION_MAX: i64 = 1 << 53;
 
 #[derive(Debug, Args)]
@@ -32,7 +32,7 @@ pub struct Import {
     /// The file to read; `-` is standard input, and `aiogram` an aiogram bot's Redis
     #[arg(long, value_name = "FILE")]
     from: PathBuf,
-    /// Overwrite conversations that are open; without it they stay as they are
+    /// Overwrite open conversations; without it they stay as they are
     #[arg(long)]
     replace: bool,
     /// Check every line and count, but write nothing
@@ -48,7 +48,7 @@ struct Line {
     bytes: Vec<u8>,
 }
 
-/// What became of a line.
+/// The result of a line.
 enum Outcome {
     Imported,
     Kept,
@@ -56,21 +56,19 @@ enum Outcome {
 }
 
 #[derive(Default)]
-struct Tally {
+struct ImportCounts {
     imported: u64,
     kept: u64,
     bad: u64,
 }
 
-pub async fn run(desk: &Desk<'_>, arguments: Import) -> anyhow::Result<()> {
+pub async fn run(context: &CommandContext<'_>, arguments: Import) -> anyhow::Result<()> {
     if arguments.from == Path::new("aiogram") {
         let options = ImportOptions { replace: arguments.replace, dry_run: arguments.dry_run };
-        return from_aiogram::run(desk, arguments.aiogram, options).await;
+        return from_aiogram::run(context, arguments.aiogram, options).await;
     }
-    if arguments.aiogram.is_said() {
-        bail!(
-            "--redis, --bot, --dialogue-map and what goes with them belong to `--from aiogram`; a file needs none of them"
-        );
+    if arguments.aiogram.is_given() {
+        bail!("--redis, --bot, --dialogue-map and related flags belong to `--from aiogram`; a file needs none of them");
     }
     let from = if arguments.from == Path::new("-") {
         File::from_std(std::io::stdin().as_fd().try_clone_to_owned()?.into())
@@ -78,7 +76,7 @@ pub async fn run(desk: &Desk<'_>, arguments: Import) -> anyhow::Result<()> {
         let file = File::open(&arguments.from).await;
         file.with_context(|| format!("cannot read {}", arguments.from.display()))?
     };
-    let tally = all(desk.store, BufReader::new(from), &arguments).await?;
+    let tally = import_lines(context.store, BufReader::new(from), &arguments).await?;
     output::note(&tally.summary(arguments.dry_run));
     if tally.bad > 0 {
         bail!("{} could not be read", output::counted(tally.bad, "line"));
@@ -86,15 +84,19 @@ pub async fn run(desk: &Desk<'_>, arguments: Import) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn all(store: &dyn Store, mut from: BufReader<File>, arguments: &Import) -> anyhow::Result<Tally> {
-    let (mut tally, mut number, mut shown) = (Tally::default(), 0, Stopwatch::start());
+async fn import_lines(
+    store: &dyn Store,
+    mut from: BufReader<File>,
+    arguments: &Import,
+) -> anyhow::Result<ImportCounts> {
+    let (mut tally, mut number, mut shown) = (ImportCounts::default(), 0, Stopwatch::start());
     loop {
         let lines = batch(&mut from, &mut number).await.context("cannot read on")?;
         if lines.is_empty() {
             return Ok(tally);
         }
         let numbers: Vec<_> = lines.iter().map(|line| line.number).collect();
-        let outcomes = join_all(lines.into_iter().map(|line| settle(store, line, arguments))).await;
+        let outcomes = join_all(lines.into_iter().map(|line| import_line(store, line, arguments))).await;
         for (number, outcome) in numbers.into_iter().zip(outcomes) {
             let failed = || format!("the import stopped at line {number}; it can be repeated");
             tally.note(number, outcome.with_context(failed)?);
@@ -106,11 +108,11 @@ async fn all(store: &dyn Store, mut from: BufReader<File>, arguments: &Import) -
     }
 }
 
-/// The next lines that hold anything; none at the end.
+/// The next non-empty lines; none at the end.
 async fn batch(from: &mut BufReader<File>, number: &mut u64) -> std::io::Result<Vec<Line>> {
     let mut lines = Vec::new();
     while lines.len() < BATCH {
-        // Bytes, for a line that is no text is the fault of that line only.
+        // Bytes: an invalid encoding spoils only its own line.
         let mut bytes = Vec::new();
         if from.read_until(b'\n', &mut bytes).await? == 0 {
             break;
@@ -123,7 +125,7 @@ async fn batch(from: &mut BufReader<File>, number: &mut u64) -> std::io::Result<
     Ok(lines)
 }
 
-async fn settle(store: &dyn Store, line: Line, arguments: &Import) -> Result<Outcome, StoreError> {
+async fn import_line(store: &dyn Store, line: Line, arguments: &Import) -> Result<Outcome, StoreError> {
     let row = match read(&line.bytes) {
         Ok(row) => row,
         Err(reason) => return Ok(Outcome::Bad(reason)),
@@ -140,7 +142,7 @@ async fn settle(store: &dyn Store, line: Line, arguments: &Import) -> Result<Out
 fn read(line: &[u8]) -> Result<ConversationRow, String> {
     let row: ConversationRow = serde_json::from_slice(line).map_err(|error| error.to_string())?;
     if !(0..=VERSION_MAX).contains(&row.version.0) {
-        return Err(format!("a version of {} cannot be", row.version.0));
+        return Err(format!("version {} is out of range", row.version.0));
     }
     if let Some(stored) = &row.stored {
         let value = serde_json::from_str::<serde::de::IgnoredAny>(&stored.value);
@@ -149,7 +151,7 @@ fn read(line: &[u8]) -> Result<ConversationRow, String> {
     Ok(row)
 }
 
-impl Tally {
+impl ImportCounts {
     fn note(&mut self, number: u64, outcome: Outcome) {
         match outcome {
             Outcome::Imported => self.imported += 1,
@@ -163,7 +165,7 @@ impl Tally {
 
     fn summary(&self, is_dry_run: bool) -> String {
         let imported = output::counted(self.imported, "conversation");
-        let done = if is_dry_run { "would be imported" } else { "imported" };
+        let verb = if is_dry_run { "would be imported" } else { "imported" };
         let kept = match self.kept {
             0 => String::new(),
             kept => format!(", {kept} left as they are because they are open (--replace overwrites them)"),
@@ -172,6 +174,6 @@ impl Tally {
             0 => String::new(),
             bad => format!(", {} left out", output::counted(bad, "bad line")),
         };
-        format!("{imported} {done}{kept}{bad}.")
+        format!("{imported} {verb}{kept}{bad}.")
     }
 }

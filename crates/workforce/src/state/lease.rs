@@ -1,14 +1,14 @@
-//! `opora state lease`: which process works for a bot, and how to end its right to.
+//! `opora state lease`: shows and clears the leases of bots.
 
 use anyhow::bail;
 use clap::{Args, Subcommand};
 use opora::clock::Millis;
-use opora::instance::{self, Sighting};
+use opora::instance::{self, ProcessStatus};
 use opora::store::{Epoch, Lease};
 use serde::Serialize;
 
 use super::confirm::Consent;
-use super::{Desk, output};
+use super::{CommandContext, output};
 
 #[derive(Debug, Args)]
 pub struct LeaseArgs {
@@ -24,12 +24,12 @@ pub struct LeaseArgs {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// End a lease whose holder cannot; if it still runs, its next write is refused and it stops
+    /// End a lease whose holder cannot; if that process still runs, its next write is refused and it stops
     Clear(Consent),
 }
 
 #[derive(Serialize)]
-struct Held {
+struct HeldLease {
     bot: i64,
     host: String,
     pid: u32,
@@ -37,45 +37,45 @@ struct Held {
     epoch: Epoch,
     ttl_ms: i64,
     renewals: i64,
-    /// `running`, `gone`, or `out_of_sight` where it runs elsewhere.
+    /// `running`, `gone`, or `out_of_sight` for a process on another machine.
     process: &'static str,
 }
 
-pub async fn run(desk: &Desk<'_>, arguments: LeaseArgs) -> anyhow::Result<()> {
-    let held = held(desk, arguments.bot).await?;
+pub async fn run(context: &CommandContext<'_>, arguments: LeaseArgs) -> anyhow::Result<()> {
+    let held = held(context, arguments.bot).await?;
     match arguments.command {
-        Some(Command::Clear(consent)) => clear(desk, &held, consent).await,
-        None => output::list(&held, arguments.json, "Nobody holds a lease.", |held| table(held, desk.now)),
+        Some(Command::Clear(consent)) => clear(context, &held, consent).await,
+        None => output::list(&held, arguments.json, "No leases are held.", |held| table(held, context.now)),
     }
 }
 
-async fn held(desk: &Desk<'_>, bot: Option<i64>) -> anyhow::Result<Vec<Held>> {
+async fn held(context: &CommandContext<'_>, bot: Option<i64>) -> anyhow::Result<Vec<HeldLease>> {
     let bots = match bot {
         Some(bot) => vec![bot],
-        None => desk.store.operator().bots().await?,
+        None => context.store.operator().bots().await?,
     };
     let mut held = Vec::new();
     for bot in bots {
-        held.extend(desk.store.lease(bot).await?.map(|lease| Held::new(bot, lease)));
+        held.extend(context.store.lease(bot).await?.map(|lease| HeldLease::new(bot, lease)));
     }
     Ok(held)
 }
 
-async fn clear(desk: &Desk<'_>, held: &[Held], consent: Consent) -> anyhow::Result<()> {
+async fn clear(context: &CommandContext<'_>, held: &[HeldLease], consent: Consent) -> anyhow::Result<()> {
     let lease = match held {
-        [] => bail!("nobody holds a lease: there is nothing to clear"),
+        [] => bail!("no lease is held: there is nothing to clear"),
         [only] => only,
         _ => bail!("several bots have a lease here: --bot says which one to clear"),
     };
-    let Held { bot, pid, host, .. } = lease;
+    let HeldLease { bot, pid, host, .. } = lease;
     let about = lease.process_in_words();
-    consent.to(&format!("Clear the lease of bot {bot}, held by process {pid} on {host} ({about})?")).await?;
-    desk.store.operator().clear_lease(*bot).await?;
+    consent.confirm(&format!("Clear the lease of bot {bot}, held by process {pid} on {host} ({about})?")).await?;
+    context.store.operator().clear_lease(*bot).await?;
     output::say(&format!("The lease of bot {bot} is cleared."))
 }
 
-fn table(held: &[Held], now: Millis) -> String {
-    let row = |lease: &Held| {
+fn table(held: &[HeldLease], now: Millis) -> String {
+    let row = |lease: &HeldLease| {
         [
             lease.bot.to_string(),
             lease.host.clone(),
@@ -89,12 +89,12 @@ fn table(held: &[Held], now: Millis) -> String {
     output::columns(["BOT", "HOST", "PID", "SINCE", "EPOCH", "PROCESS"], &rows)
 }
 
-impl Held {
+impl HeldLease {
     fn new(bot: i64, lease: Lease) -> Self {
-        let process = match instance::look_for(&lease.holder) {
-            Sighting::Running => "running",
-            Sighting::Gone => "gone",
-            Sighting::OutOfSight => "out_of_sight",
+        let process = match instance::process_status(&lease.holder) {
+            ProcessStatus::Running => "running",
+            ProcessStatus::Gone => "gone",
+            ProcessStatus::Unknown => "out_of_sight",
         };
         let Lease { epoch, holder, renewals } = lease;
         let (since_ms, ttl_ms) = (holder.since, holder.ttl_ms);

@@ -2,11 +2,11 @@
 
 use clap::Args;
 use opora::clock::Millis;
-use opora::key::DialogueKey;
-use opora::store::{ConversationRow, Place, Version};
+use opora::key::ConversationKey;
+use opora::store::{ConversationRow, StateName, Version};
 use serde::Serialize;
 
-use super::{Desk, find, output};
+use super::{CommandContext, find, output};
 
 #[derive(Debug, Args)]
 pub struct List {
@@ -20,22 +20,22 @@ pub struct List {
     json: bool,
 }
 
-/// A conversation without what was said in it.
+/// A conversation without its content.
 #[derive(Serialize)]
-struct Listed<'a> {
-    key: &'a DialogueKey,
-    places: &'a [Place],
+struct ConversationSummary<'a> {
+    key: &'a ConversationKey,
+    places: &'a [StateName],
     version: Version,
     updated_at_ms: Millis,
     expires_at_ms: Option<Millis>,
     ended: bool,
 }
 
-impl<'a> From<&'a ConversationRow> for Listed<'a> {
+impl<'a> From<&'a ConversationRow> for ConversationSummary<'a> {
     fn from(row: &'a ConversationRow) -> Self {
         Self {
             key: &row.key,
-            places: row.stored.as_ref().map_or(&[], |stored| &stored.places),
+            places: row.stored.as_ref().map_or(&[], |stored| &stored.states),
             version: row.version,
             updated_at_ms: row.updated_at,
             expires_at_ms: row.stored.as_ref().and_then(|stored| stored.expires_at),
@@ -44,17 +44,17 @@ impl<'a> From<&'a ConversationRow> for Listed<'a> {
     }
 }
 
-pub async fn run(desk: &Desk<'_>, arguments: List) -> anyhow::Result<()> {
+pub async fn run(context: &CommandContext<'_>, arguments: List) -> anyhow::Result<()> {
     let limit = usize::try_from(arguments.limit)?;
-    // One more tells whether the list is whole.
-    let mut rows = find::up_to(desk.store, &arguments.filters.into(), limit + 1).await?;
+    // One more tells whether the list is complete.
+    let mut rows = find::up_to(context.store, &arguments.filters.into(), limit + 1).await?;
     let is_cut = rows.len() > limit;
     rows.truncate(limit);
-    let listed: Vec<_> = rows.iter().map(Listed::from).collect();
+    let listed: Vec<_> = rows.iter().map(ConversationSummary::from).collect();
     if arguments.json {
         output::json(&listed)?;
     } else {
-        output::say(&table(&listed, desk.now))?;
+        output::say(&table(&listed, context.now))?;
     }
     if is_cut {
         output::note("There are more: --limit shows them, filters narrow the list.");
@@ -62,11 +62,11 @@ pub async fn run(desk: &Desk<'_>, arguments: List) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn table(listed: &[Listed<'_>], now: Millis) -> String {
+fn table(listed: &[ConversationSummary<'_>], now: Millis) -> String {
     if listed.is_empty() {
         return "No conversations.".to_owned();
     }
-    let row = |row: &Listed<'_>| {
+    let row = |row: &ConversationSummary<'_>| {
         let place = if row.ended { "(ended)".to_owned() } else { output::places(row.places) };
         [row.key.to_string(), place, row.version.0.to_string(), output::age(row.updated_at_ms, now)]
     };

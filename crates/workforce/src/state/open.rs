@@ -1,4 +1,4 @@
-//! Which store is meant, and that it is there.
+//! Chooses and opens the store of a command.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,20 +11,21 @@ use crate::config;
 
 #[derive(Debug, Args)]
 pub struct Address {
-    /// The store: `sqlite:<path>`, `postgres://…` or `redis://…`; without it STATE_URL, else REDIS_URL, else
-    /// `sqlite:<DATA_DIR>/opora.db`. An address with a password is better kept in STATE_URL: others see a command line
+    /// The store: `sqlite:<path>`, `postgres://…` or `redis://…`; by default STATE_URL, else REDIS_URL, else
+    /// `sqlite:<DATA_DIR>/opora.db`. An address with a password belongs in STATE_URL: other users can see a command
+    /// line
     #[arg(long, value_name = "ADDRESS", global = true)]
     store: Option<String>,
-    /// The configuration file of the application; `opora.toml` in the current directory unless given
+    /// The application's configuration file; `opora.toml` in the current directory by default
     #[arg(long, value_name = "FILE", global = true)]
     pub config: Option<PathBuf>,
 }
 
-/// What to look at when a server is there by its address and cannot be used.
-const ADVICE: &str = "Look at its host, port, database, user and password, and whether the server runs";
+/// Advice for a server that cannot be used.
+const ADVICE: &str = "Check its host, port, database, user and password, and whether the server runs";
 
 impl Address {
-    /// The address, and what names it.
+    /// The address, and the setting or flag that names it.
     pub fn named(&self) -> anyhow::Result<(String, &'static str)> {
         match &self.store {
             Some(address) => Ok((address.clone(), "--store")),
@@ -32,11 +33,11 @@ impl Address {
         }
     }
 
-    /// Opens a store that exists already.
+    /// Opens an existing store.
     pub async fn open(&self) -> anyhow::Result<Arc<dyn Store>> {
         let (address, named_by) = self.named()?;
         if address.starts_with("memory:") {
-            bail!("a memory store lives inside the bot's process: nobody else can look into it");
+            bail!("a memory store lives inside the bot's process: no other process can read it");
         }
         if let Some(path) = address.strip_prefix("sqlite:") {
             must_exist(Path::new(path.strip_prefix("//").unwrap_or(path))).await?;
@@ -49,7 +50,7 @@ impl Address {
     }
 }
 
-/// An operator who has mistyped a name is told so.
+/// Fails for a mistyped path.
 async fn must_exist(path: &Path) -> anyhow::Result<()> {
     match tokio::fs::metadata(path).await {
         Ok(found) if found.is_dir() => bail!("{} is a directory, not a store", path.display()),
@@ -58,6 +59,6 @@ async fn must_exist(path: &Path) -> anyhow::Result<()> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             bail!("there is no store at {}; --store or STATE_URL names another", path.display())
         }
-        Err(error) => Err(error).with_context(|| format!("cannot look at {}", path.display())),
+        Err(error) => Err(error).with_context(|| format!("cannot access {}", path.display())),
     }
 }

@@ -1,6 +1,6 @@
-//! How things are shown: plain aligned columns for people, JSON for programs.
+//! Output of commands: aligned columns for people, JSON for programs.
 //!
-//! Texts of other people are shown without control characters: they must not steer the operator's terminal.
+//! Control characters are removed from texts of other people, so that they cannot control the operator's terminal.
 
 use std::fmt::Write as _;
 use std::io::{ErrorKind, Write as _};
@@ -8,15 +8,15 @@ use std::time::Duration;
 
 use opora::clock::Millis;
 use opora::instance::utc;
-use opora::store::Place;
+use opora::store::StateName;
 use serde::Serialize;
 
-/// Prints for people.
+/// Prints for people, to standard output.
 pub fn say(text: &str) -> anyhow::Result<()> {
     print(&plain(text.trim_end()))
 }
 
-/// Says something beside what was asked for.
+/// Prints to standard error, beside the requested output.
 pub fn note(text: &str) {
     eprintln!("{}", plain(text));
 }
@@ -25,12 +25,12 @@ fn plain(text: &str) -> String {
     text.replace(|character: char| character.is_control() && character != '\n', "\u{fffd}")
 }
 
-/// Prints for programs.
+/// Prints JSON, for programs.
 pub fn json(value: &impl Serialize) -> anyhow::Result<()> {
     print(&serde_json::to_string_pretty(value)?)
 }
 
-/// Prints a list: for programs, or for people as a table, or that there is nothing.
+/// Prints a list: JSON, a table, or the text `none` if it is empty.
 pub fn list<T: Serialize>(
     rows: &[T],
     is_json: bool,
@@ -46,12 +46,12 @@ pub fn list<T: Serialize>(
     }
 }
 
-/// Prints a text for programs as it is.
+/// Prints a text unchanged, for programs.
 pub fn exact(text: &str) -> anyhow::Result<()> {
     print(text)
 }
 
-/// A reader that has seen enough, such as `head`, is no failure.
+/// Ignores a reader that has seen enough, such as `head`.
 fn print(text: &str) -> anyhow::Result<()> {
     match writeln!(std::io::stdout().lock(), "{text}") {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
@@ -59,7 +59,7 @@ fn print(text: &str) -> anyhow::Result<()> {
     }
 }
 
-/// Rows below a head, each column as wide as its widest cell.
+/// A table, each column as wide as its widest cell.
 pub fn columns<const N: usize>(head: [&str; N], rows: &[[String; N]]) -> String {
     let width = |column: usize| {
         let cells = rows.iter().map(|row| row[column].chars().count());
@@ -88,7 +88,7 @@ pub fn time(at: Millis, now: Millis) -> String {
     if at > now { format!("{} (in {})", utc(at), age(now, at)) } else { format!("{} ({} ago)", utc(at), age(at, now)) }
 }
 
-/// How long it is from one time to another; of a time that nobody noted, a dash.
+/// The time from one moment to another; a dash if the first is unknown.
 pub fn age(from: Millis, to: Millis) -> String {
     if from == Millis::default() {
         return "-".to_owned();
@@ -102,12 +102,12 @@ pub fn age(from: Millis, to: Millis) -> String {
     }
 }
 
-/// How long something took.
+/// A duration in seconds.
 pub fn took(duration: Duration) -> String {
     format!("{:.1} s", duration.as_secs_f64())
 }
 
-/// A number of bytes as people read it.
+/// A number of bytes with a unit.
 pub fn size(bytes: u64) -> String {
     #[expect(clippy::cast_precision_loss, reason = "one digit after the point is shown")]
     match bytes {
@@ -118,8 +118,8 @@ pub fn size(bytes: u64) -> String {
     }
 }
 
-/// The place in the foreground, and how many lie behind it.
-pub fn places(places: &[Place]) -> String {
+/// The state in the foreground, and how many lie behind it.
+pub fn places(places: &[StateName]) -> String {
     match places {
         [] => "-".to_owned(),
         [only] => only.to_string(),
@@ -127,7 +127,7 @@ pub fn places(places: &[Place]) -> String {
     }
 }
 
-/// The first line of a text, cut to what fits beside other columns.
+/// The first line of a text, cut to fit a column.
 pub fn short(text: &str) -> String {
     const LONGEST: usize = 60;
     let line = text.lines().next().unwrap_or_default();
@@ -147,9 +147,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ages_are_said_in_the_unit_that_fits() {
-        for (seconds, said) in [(0, "0 s"), (59, "59 s"), (200, "3 min"), (86_400, "24 h"), (200_000, "2 d")] {
-            assert_eq!(age(Millis(5), Millis(5 + seconds * 1000)), said);
+    fn ages_have_a_fitting_unit() {
+        for (seconds, shown) in [(0, "0 s"), (59, "59 s"), (200, "3 min"), (86_400, "24 h"), (200_000, "2 d")] {
+            assert_eq!(age(Millis(5), Millis(5 + seconds * 1000)), shown);
         }
         assert_eq!(age(Millis(9000), Millis(0)), "0 s");
     }

@@ -4,13 +4,13 @@ use anyhow::bail;
 use clap::{Args, Subcommand};
 use futures_util::future::try_join_all;
 use opora::clock::Millis;
-use opora::key::DialogueKey;
+use opora::key::ConversationKey;
 use opora::store::{self, ParkedId};
 use serde::Serialize;
 use serde_json::Value;
 
 use super::confirm::Consent;
-use super::{Desk, find, output};
+use super::{CommandContext, find, output};
 
 #[derive(Debug, Args)]
 pub struct Parked {
@@ -24,22 +24,22 @@ enum Command {
     List(find::Listing),
     /// Show a parked turn with its input and the reason
     Show {
-        /// Its number, as `list` prints it
+        /// Its id, as `list` prints it
         #[arg(value_name = "ID")]
         id: i64,
         /// Print JSON: one object
         #[arg(long)]
         json: bool,
-        /// Print the input alone, in one line: of a state that was set aside, what `opora state import` reads
+        /// Print only the input, in one line; for a parked state, in the format that `opora state import` reads
         #[arg(long, conflicts_with = "json")]
         body: bool,
     },
-    /// Let the bot run parked turns again
-    Retry(Which),
-    /// Forget parked turns
+    /// Let the bot retry parked turns
+    Retry(Selection),
+    /// Drop parked turns
     Drop {
         #[command(flatten)]
-        which: Which,
+        selection: Selection,
         #[command(flatten)]
         consent: Consent,
     },
@@ -47,20 +47,20 @@ enum Command {
 
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
-struct Which {
-    /// Its number, as `list` prints it
+struct Selection {
+    /// Its id, as `list` prints it
     #[arg(value_name = "ID")]
     id: Option<i64>,
-    /// All that are parked
+    /// All parked turns
     #[arg(long)]
     all: bool,
 }
 
 /// A parked turn without its input.
 #[derive(Serialize)]
-pub struct ParkedView {
+pub struct ParkedSummary {
     id: ParkedId,
-    key: DialogueKey,
+    key: ConversationKey,
     kind: String,
     reason: String,
     attempts: u32,
@@ -70,14 +70,14 @@ pub struct ParkedView {
 
 /// A parked turn with its input.
 #[derive(Serialize)]
-struct Whole {
+struct ParkedWithBody {
     #[serde(flatten)]
-    view: ParkedView,
+    view: ParkedSummary,
     body: Value,
 }
 
-impl From<&store::Parked> for ParkedView {
-    fn from(parked: &store::Parked) -> Self {
+impl From<&store::ParkedTurn> for ParkedSummary {
+    fn from(parked: &store::ParkedTurn) -> Self {
         Self {
             id: parked.id,
             key: parked.key.clone(),
@@ -90,19 +90,19 @@ impl From<&store::Parked> for ParkedView {
     }
 }
 
-pub async fn run(desk: &Desk<'_>, arguments: Parked) -> anyhow::Result<()> {
+pub async fn run(context: &CommandContext<'_>, arguments: Parked) -> anyhow::Result<()> {
     match arguments.command {
-        Command::List(of) => list(desk, &of).await,
-        Command::Show { id, body: true, .. } => output::exact(&one(desk, id).await?.body),
-        Command::Show { id, json, .. } => show(desk, id, json).await,
-        Command::Retry(which) => retry(desk, &which).await,
-        Command::Drop { which, consent } => drop(desk, &which, consent).await,
+        Command::List(of) => list(context, &of).await,
+        Command::Show { id, body: true, .. } => output::exact(&one(context, id).await?.body),
+        Command::Show { id, json, .. } => show(context, id, json).await,
+        Command::Retry(selection) => retry(context, &selection).await,
+        Command::Drop { selection, consent } => drop(context, &selection, consent).await,
     }
 }
 
 /// Parked turns in columns.
-pub fn table(parked: &[ParkedView], now: Millis) -> String {
-    let row = |turn: &ParkedView| {
+pub fn table(parked: &[ParkedSummary], now: Millis) -> String {
+    let row = |turn: &ParkedSummary| {
         let (id, attempts) = (turn.id.0.to_string(), turn.attempts.to_string());
         let (age, retry) = (output::age(turn.at_ms, now), if turn.retry { "yes" } else { "no" });
         [id, turn.key.to_string(), turn.kind.clone(), attempts, age, retry.to_owned(), output::short(&turn.reason)]
@@ -111,65 +111,65 @@ pub fn table(parked: &[ParkedView], now: Millis) -> String {
     output::columns(["ID", "KEY", "KIND", "ATTEMPTS", "AGE", "RETRY", "REASON"], &rows)
 }
 
-async fn list(desk: &Desk<'_>, of: &find::Listing) -> anyhow::Result<()> {
-    let parked = desk.store.parked(of.bot, usize::MAX).await?;
-    let parked: Vec<_> = parked.iter().map(ParkedView::from).collect();
-    output::list(&parked, of.json, "Nothing is parked.", |parked| table(parked, desk.now))
+async fn list(context: &CommandContext<'_>, of: &find::Listing) -> anyhow::Result<()> {
+    let parked = context.store.parked(of.bot, usize::MAX).await?;
+    let parked: Vec<_> = parked.iter().map(ParkedSummary::from).collect();
+    output::list(&parked, of.json, "Nothing is parked.", |parked| table(parked, context.now))
 }
 
-async fn show(desk: &Desk<'_>, id: i64, json: bool) -> anyhow::Result<()> {
-    let parked = one(desk, id).await?;
+async fn show(context: &CommandContext<'_>, id: i64, json: bool) -> anyhow::Result<()> {
+    let parked = one(context, id).await?;
     let body = serde_json::from_str(&parked.body).unwrap_or_else(|_| Value::String(parked.body.clone()));
-    let view = ParkedView::from(&parked);
+    let view = ParkedSummary::from(&parked);
     if json {
-        return output::json(&Whole { view, body });
+        return output::json(&ParkedWithBody { view, body });
     }
-    let retry = if view.retry { "yes, as soon as the bot looks" } else { "no" };
+    let retry = if view.retry { "yes, soon" } else { "no" };
     output::say(&format!(
         "Parked turn   {}\nConversation  {}\nKind          {}\nParked        {}\nAttempts      {}\nRuns again    {retry}\n\
          Reason        {}\n\nInput\n{body:#}",
         id,
         view.key,
         view.kind,
-        output::time(view.at_ms, desk.now),
+        output::time(view.at_ms, context.now),
         view.attempts,
         view.reason,
     ))
 }
 
-async fn retry(desk: &Desk<'_>, which: &Which) -> anyhow::Result<()> {
-    let chosen = chosen(desk, which).await?;
-    let marked = try_join_all(chosen.iter().map(|parked| desk.store.operator().retry_parked(parked.id))).await?;
-    output::say(&format!("{} will run again as soon as the bot looks.", turns(&marked)))
+async fn retry(context: &CommandContext<'_>, selection: &Selection) -> anyhow::Result<()> {
+    let selected = selected(context, selection).await?;
+    let marked = try_join_all(selected.iter().map(|parked| context.store.operator().retry_parked(parked.id))).await?;
+    output::say(&format!("{} will be retried soon.", turns(&marked)))
 }
 
-async fn drop(desk: &Desk<'_>, which: &Which, consent: Consent) -> anyhow::Result<()> {
-    let chosen = chosen(desk, which).await?;
-    let question = match chosen.as_slice() {
+async fn drop(context: &CommandContext<'_>, selection: &Selection, consent: Consent) -> anyhow::Result<()> {
+    let selected = selected(context, selection).await?;
+    let question = match selected.as_slice() {
         [] => return output::say("Nothing is parked."),
         [only] => format!("Drop the parked turn {} of {} ({})?", only.id.0, only.key, only.kind),
         several => format!("Drop all {} parked turns?", several.len()),
     };
-    consent.to(&question).await?;
-    let dropped = try_join_all(chosen.iter().map(|parked| desk.store.drop_parked(parked.id))).await?;
+    consent.confirm(&question).await?;
+    let dropped = try_join_all(selected.iter().map(|parked| context.store.drop_parked(parked.id))).await?;
     output::say(&format!("{} dropped.", turns(&dropped)))
 }
 
-/// How many were still there.
-fn turns(done: &[bool]) -> String {
-    let done = done.iter().filter(|was_there| **was_there).count();
-    output::counted(u64::try_from(done).unwrap_or(u64::MAX), "parked turn")
+/// The number of turns that still existed, in words.
+fn turns(existed: &[bool]) -> String {
+    let count = existed.iter().filter(|was_there| **was_there).count();
+    output::counted(u64::try_from(count).unwrap_or(u64::MAX), "parked turn")
 }
 
-async fn chosen(desk: &Desk<'_>, which: &Which) -> anyhow::Result<Vec<store::Parked>> {
-    match which.id {
-        Some(id) => Ok(vec![one(desk, id).await?]),
-        None => Ok(desk.store.parked(None, usize::MAX).await?),
+async fn selected(context: &CommandContext<'_>, selection: &Selection) -> anyhow::Result<Vec<store::ParkedTurn>> {
+    match selection.id {
+        Some(id) => Ok(vec![one(context, id).await?]),
+        None => Ok(context.store.parked(None, usize::MAX).await?),
     }
 }
 
-async fn one(desk: &Desk<'_>, id: i64) -> anyhow::Result<store::Parked> {
-    match desk.store.operator().parked_one(ParkedId(id)).await? {
+async fn one(context: &CommandContext<'_>, id: i64) -> anyhow::Result<store::ParkedTurn> {
+    match context.store.operator().parked_by_id(ParkedId(id)).await? {
         Some(found) => Ok(found),
         None => bail!("there is no parked turn {id}"),
     }

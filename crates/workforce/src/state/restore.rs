@@ -1,10 +1,10 @@
-//! `opora restore`: a backup in the place of a store.
+//! `opora restore`: replaces a store by a backup.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use opora::instance::{self, Sighting};
+use opora::instance::{self, ProcessStatus};
 use opora::store::{Restored, SqliteStore};
 
 use super::confirm::Consent;
@@ -13,17 +13,17 @@ use crate::config;
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "What was there is kept beside it under another name. What was said since the backup is gone for the bot; \
-                        updates of that time that Telegram still holds come again."
+    after_help = "The old data is kept beside it under another name. The bot forgets everything since the backup; updates \
+                            of that time that Telegram still holds are delivered again."
 )]
 pub struct Restore {
-    /// A file that `opora backup` made; it stays as it is
+    /// A file that `opora backup` made; it is not changed
     #[arg(value_name = "FILE")]
     from: PathBuf,
-    /// The store: `sqlite:<path>`; without it STATE_URL, else `sqlite:<DATA_DIR>/opora.db`
+    /// The store: `sqlite:<path>`; by default STATE_URL, else `sqlite:<DATA_DIR>/opora.db`
     #[arg(long, value_name = "ADDRESS")]
     to: Option<String>,
-    /// The configuration file of the application; `opora.toml` in the current directory unless given
+    /// The application's configuration file; `opora.toml` in the current directory by default
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     #[command(flatten)]
@@ -44,19 +44,17 @@ pub async fn run(arguments: Restore) -> anyhow::Result<()> {
     if is_same(&from, path).await {
         bail!("{} is the store itself, not a backup of it", from.display());
     }
-    nobody_works_on(&address, path).await?;
+    refuse_running_bot(&address, path).await?;
     let (from_name, name, size) = (from.display(), path.display(), output::size(bytes));
-    consent
-        .to(&format!("Put {from_name} ({size}) in the place of {name}? The bot forgets what was said since then."))
-        .await?;
-    let Restored { kept, was_readable } = SqliteStore::restore(&from, path).await?;
+    consent.confirm(&format!("Replace {name} by {from_name} ({size})? The bot forgets everything since then.")).await?;
+    let Restored { old_file, was_readable } = SqliteStore::restore(&from, path).await?;
     output::say(&format!("{name} is as it was when {from_name} was made."))?;
-    if let Some(kept) = kept {
-        output::say(&format!("What was there is kept as {}.", kept.display()))?;
+    if let Some(old_file) = old_file {
+        output::say(&format!("The old data is kept as {}.", old_file.display()))?;
     }
     if !was_readable {
         output::note(
-            "What was there could not be read, so versions go back: a button of the lost time may fit a later question.",
+            "The old data could not be read, so versions go back: a button from the lost time may match a later question.",
         );
     }
     Ok(())
@@ -67,23 +65,23 @@ async fn is_same(one: &Path, other: &Path) -> bool {
     matches!((one, other), (Ok(one), Ok(other)) if one == other)
 }
 
-/// Names the process that has to be stopped first. Whoever else has the file open is found when it is to be replaced.
-async fn nobody_works_on(address: &str, path: &Path) -> anyhow::Result<()> {
+/// Fails if a running process leads with this store. Other processes with the file open are found when it is replaced.
+async fn refuse_running_bot(address: &str, path: &Path) -> anyhow::Result<()> {
     if !tokio::fs::metadata(path).await.is_ok_and(|found| found.is_file() && found.len() > 0) {
         return Ok(());
     }
-    // One that cannot be opened is no bot's that works.
+    // A store that cannot be opened is not in use by a bot.
     let Ok(store) = opora::store::open_existing(address).await else { return Ok(()) };
-    let mut working = None;
+    let mut leader = None;
     for bot in store.operator().bots().await.unwrap_or_default() {
         let holder = store.lease(bot).await.ok().flatten().map(|lease| lease.holder);
-        working =
-            working.or(holder.filter(|holder| instance::look_for(holder) == Sighting::Running).map(|by| (bot, by)));
+        leader = leader
+            .or(holder.filter(|holder| instance::process_status(holder) == ProcessStatus::Running).map(|by| (bot, by)));
     }
     store.close().await?;
-    match working {
+    match leader {
         Some((bot, by)) => {
-            bail!("process {} on {} works for bot {bot} with this store: stop it first", by.pid, by.host)
+            bail!("process {} on {} runs bot {bot} with this store: stop it first", by.pid, by.host)
         }
         None => Ok(()),
     }

@@ -2,10 +2,10 @@
 
 use clap::Args;
 use opora::clock::Millis;
-use opora::store::{Place, Statistics};
+use opora::store::{StateName, Statistics};
 use serde::Serialize;
 
-use super::{Desk, output};
+use super::{CommandContext, output};
 
 #[derive(Debug, Args)]
 pub struct Stats {
@@ -18,9 +18,9 @@ pub struct Stats {
 }
 
 #[derive(Serialize)]
-struct Numbers {
+struct Counts {
     active: i64,
-    by_place: Vec<Standing>,
+    by_place: Vec<ConversationsInState>,
     inbox: i64,
     outbox: i64,
     outbox_oldest_at_ms: Option<Millis>,
@@ -32,24 +32,26 @@ struct Numbers {
 }
 
 #[derive(Serialize)]
-struct Standing {
+struct ConversationsInState {
     #[serde(flatten)]
-    place: Place,
+    place: StateName,
     conversations: i64,
 }
 
-pub async fn run(desk: &Desk<'_>, arguments: Stats) -> anyhow::Result<()> {
-    let numbers = Numbers::new(desk.store.statistics(arguments.bot).await?, desk.now);
-    if arguments.json { output::json(&numbers) } else { output::say(&numbers.text(desk.now)) }
+pub async fn run(context: &CommandContext<'_>, arguments: Stats) -> anyhow::Result<()> {
+    let numbers = Counts::new(context.store.statistics(arguments.bot).await?, context.now);
+    if arguments.json { output::json(&numbers) } else { output::say(&numbers.text(context.now)) }
 }
 
-impl Numbers {
+impl Counts {
     fn new(statistics: Statistics, now: Millis) -> Self {
         let oldest = statistics.outbox_oldest;
-        let by_place = statistics.by_place.into_iter();
+        let by_place = statistics.by_state.into_iter();
         Self {
             active: statistics.active,
-            by_place: by_place.map(|at| Standing { place: at.place, conversations: at.conversations }).collect(),
+            by_place: by_place
+                .map(|at| ConversationsInState { place: at.state, conversations: at.conversations })
+                .collect(),
             inbox: statistics.inbox,
             outbox: statistics.outbox,
             outbox_oldest_at_ms: oldest,

@@ -1,4 +1,4 @@
-//! The few sentences that the library says itself, in the words of the product.
+//! The texts of the library, from the product's Fluent files.
 
 use opora::dialogue::{Text, Texts};
 use opora::telegram::Button;
@@ -6,95 +6,94 @@ use opora::telegram::Button;
 use super::Language;
 use crate::text;
 
-/// The data of the button that leads to the main menu from anywhere.
+/// Data of the button that leads to the main menu from anywhere.
 pub const MENU: &str = "menu";
 
-/// The library's own sentences, from the Fluent files.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sentences;
 
 impl Texts for Sentences {
     fn stale_button(&self, language: &str) -> Text {
-        said(language, |language| text!(language, "stale-button-toast"))
+        translated(language, |language| text!(language, "stale-button-toast"))
     }
 
     fn not_understood(&self, language: &str) -> Text {
-        said(language, |language| text!(language, "does-not-fit"))
+        translated(language, |language| text!(language, "does-not-fit"))
     }
 
     fn failed(&self, language: &str) -> Text {
-        said(language, |language| text!(language, "failed-and-kept"))
+        translated(language, |language| text!(language, "failed-and-kept"))
     }
 
     fn failed_and_ended(&self, language: &str) -> Text {
-        said(language, |language| text!(language, "failed-and-ended"))
+        translated(language, |language| text!(language, "failed-and-ended"))
     }
 
     fn try_again(&self, language: &str) -> Text {
-        said(language, |language| text!(language, "try-again-button"))
+        translated(language, |language| text!(language, "try-again-button"))
     }
 
     fn cancel(&self, language: &str) -> Text {
-        said(language, |language| text!(language, "cancel-button"))
+        translated(language, |language| text!(language, "cancel-button"))
     }
 
-    fn go_on(&self, language: &str) -> Text {
-        said(language, |language| text!(language, "go-on"))
+    fn answer_again(&self, language: &str) -> Text {
+        translated(language, |language| text!(language, "go-on"))
     }
 
     fn cancelled(&self, language: &str) -> Text {
-        said(language, |language| text!(language, "cancelled"))
+        translated(language, |language| text!(language, "cancelled"))
     }
 
     fn nothing_to_cancel(&self, language: &str) -> Text {
-        said(language, |language| text!(language, "nothing-to-cancel"))
+        translated(language, |language| text!(language, "nothing-to-cancel"))
     }
 
-    fn timed_out(&self, language: &str, command: Option<&str>) -> Text {
-        let said = said(language, |language| text!(language, "timed-out"));
-        self.with_beginning(said, language, command)
+    fn expired(&self, language: &str, command: Option<&str>) -> Text {
+        let message = translated(language, |language| text!(language, "timed-out"));
+        self.with_beginning(message, language, command)
     }
 
     fn unreadable(&self, language: &str, command: Option<&str>) -> Text {
-        let said = said(language, |language| text!(language, "unreadable"));
-        self.with_beginning(said, language, command)
+        let message = translated(language, |language| text!(language, "unreadable"));
+        self.with_beginning(message, language, command)
     }
 
-    fn begin_with(&self, language: &str, command: &str) -> Text {
-        said(language, |language| text!(language, "begin-with", command = format!("/{command}")))
+    fn restart_hint(&self, language: &str, command: &str) -> Text {
+        translated(language, |language| text!(language, "begin-with", command = format!("/{command}")))
     }
 
-    fn way_on(&self, language: &str) -> Option<Button> {
+    fn next_step_button(&self, language: &str) -> Option<Button> {
         Some(menu_button(Language::of_code(language)))
     }
 
-    fn one_moment(&self, language: &str) -> Text {
-        said(language, |language| text!(language, "one-moment"))
+    fn please_wait(&self, language: &str) -> Text {
+        translated(language, |language| text!(language, "one-moment"))
     }
 
-    fn not_shown(&self, language: &str) -> Text {
-        said(language, |language| text!(language, "not-shown"))
+    fn message_refused(&self, language: &str) -> Text {
+        translated(language, |language| text!(language, "not-shown"))
     }
 
-    fn restart(&self, language: &str) -> Text {
-        said(language, |language| text!(language, "restart"))
+    fn planned_restart(&self, language: &str) -> Text {
+        translated(language, |language| text!(language, "restart"))
     }
 }
 
 impl Sentences {
-    fn with_beginning(self, said: Text, language: &str, command: Option<&str>) -> Text {
+    fn with_beginning(self, message: Text, language: &str, command: Option<&str>) -> Text {
         match command {
-            Some(command) => format!("{said} {}", self.begin_with(language, command)).into(),
-            None => said,
+            Some(command) => format!("{message} {}", self.restart_hint(language, command)).into(),
+            None => message,
         }
     }
 }
 
-fn said(language: &str, text: impl Fn(Language) -> String) -> Text {
+fn translated(language: &str, text: impl Fn(Language) -> String) -> Text {
     text(Language::of_code(language)).into()
 }
 
-/// The button that every final message has.
+/// The button under every final message.
 pub fn menu_button(language: Language) -> Button {
     Button::raw(text!(language, "main-menu-button"), MENU)
 }

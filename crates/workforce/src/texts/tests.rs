@@ -1,4 +1,4 @@
-//! What holds for every sentence: both languages have it, the code knows it, Telegram takes it.
+//! Checks of all texts: both languages have them, the code uses them, and they fit Telegram's limits.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -9,18 +9,18 @@ use super::Language;
 use crate::audit;
 use crate::text;
 
-/// What a value that is put in may take, in UTF-16 units.
+/// Assumed maximum length of an inserted value, in UTF-16 units.
 const VALUE_UNITS: usize = 100;
 
-/// Shows here how numbers are declined.
+/// A text only for this test: shows plural forms.
 const SAMPLE: &str = "minutes";
 
-/// A sentence as it stands in a file.
+/// A text in a file.
 #[derive(Debug, Default)]
 struct Sentence {
     file: String,
     variables: BTreeSet<String>,
-    /// The longest that it can get.
+    /// Maximum length.
     units: usize,
 }
 
@@ -42,7 +42,7 @@ fn numbers_are_declined() {
 }
 
 #[test]
-fn every_sentence_is_in_both_languages_in_the_same_file_with_the_same_values() {
+fn both_languages_have_the_same_keys_and_values() {
     let (russian, english) = (sentences(Language::Ru), sentences(Language::En));
     let outline = |sentences: &BTreeMap<String, Sentence>| -> Vec<_> {
         sentences.iter().map(|(key, one)| (key.clone(), one.file.clone(), one.variables.clone())).collect()
@@ -51,7 +51,7 @@ fn every_sentence_is_in_both_languages_in_the_same_file_with_the_same_values() {
 }
 
 #[test]
-fn every_sentence_that_the_code_says_exists_and_gets_its_values() {
+fn every_used_key_exists_and_gets_its_values() {
     let known = sentences(Language::En);
     let used = used();
     for Use { key, values, place } in &used {
@@ -61,14 +61,14 @@ fn every_sentence_that_the_code_says_exists_and_gets_its_values() {
         }
     }
     let used: BTreeSet<_> = used.iter().map(|one| one.key.as_str()).collect();
-    // What the audit keeps is looked up by the name of its action.
+    // Actions of the audit are looked up by name.
     let is_kept = |key: &str| key == SAMPLE || key.starts_with("audit-");
     let idle: Vec<_> = known.keys().filter(|key| !used.contains(key.as_str()) && !is_kept(key)).collect();
-    assert!(idle.is_empty(), "nobody says {idle:?}");
+    assert!(idle.is_empty(), "unused texts: {idle:?}");
 }
 
 #[test]
-fn every_sentence_fits_telegrams_limits() {
+fn every_text_fits_telegrams_limits() {
     for language in Language::ALL {
         for (key, sentence) in sentences(language) {
             let most = match key.rsplit('-').next() {
@@ -84,7 +84,7 @@ fn every_sentence_fits_telegrams_limits() {
 }
 
 #[test]
-fn everything_that_staff_can_do_has_its_sentence_in_both_languages() {
+fn every_audited_action_has_a_text() {
     let actions = actions();
     for known in ["role granted", "status changed", "setting changed", "data exported"] {
         assert!(actions.iter().any(|(action, _)| action == known), "{known} was not found in the code");
@@ -101,11 +101,11 @@ fn everything_that_staff_can_do_has_its_sentence_in_both_languages() {
     }
 }
 
-/// Where the code names a sentence.
+/// A use of a text in the code.
 #[derive(Debug)]
 struct Use {
     key: String,
-    /// The names of what is put in; unknown where only the key is named.
+    /// The names of inserted values; unknown if only the key is named.
     values: Option<BTreeSet<String>>,
     place: String,
 }
@@ -129,7 +129,7 @@ fn sentences(language: Language) -> BTreeMap<String, Sentence> {
     found
 }
 
-/// The longest that a pattern can get; its variables are noted.
+/// The maximum length of a pattern; collects its variables.
 fn measure(pattern: &Pattern<&str>, variables: &mut BTreeSet<String>) -> usize {
     let elements = pattern.elements.iter().map(|element| match element {
         PatternElement::TextElement { value } => value.encode_utf16().count(),
@@ -155,8 +155,8 @@ fn measure_inline(inline: &InlineExpression<&str>, variables: &mut BTreeSet<Stri
 
 /// Every `text!(language, "key", …)`, `.text("key")` and `key!("key")` of the crate.
 fn used() -> Vec<Use> {
-    let told = |(action, place): (String, String)| Use { key: audit::key(&action), values: None, place };
-    let mut found: Vec<_> = actions().into_iter().map(told).collect();
+    let audited = |(action, place): (String, String)| Use { key: audit::key(&action), values: None, place };
+    let mut found: Vec<_> = actions().into_iter().map(audited).collect();
     for (place, code) in sources() {
         for mark in ["text!(", ".text(", "key!("] {
             for (at, _) in code.match_indices(mark) {
@@ -172,46 +172,51 @@ fn used() -> Vec<Use> {
     found
 }
 
-/// Every action that the audit may hold, and the file that writes it: where an entry names one, or a call of a function
-/// that takes one, by whoever has it or uses it.
+/// Every action that the audit may hold, with its file: from audit entries, and from calls of functions that take an
+/// action, in files that define or import such a function.
 fn actions() -> Vec<(String, String)> {
     let (sources, mut found) = (sources(), Vec::new());
-    let takers: BTreeSet<Taker> = sources.iter().flat_map(|(_, code)| takers(code)).collect();
+    let action_functions: BTreeSet<ActionFunction> =
+        sources.iter().flat_map(|(_, code)| action_functions(code)).collect();
     for (place, code) in &sources {
-        let own: Vec<_> = self::takers(code).collect();
+        let own: Vec<_> = self::action_functions(code).collect();
         let uses = |name: &str| code.lines().any(|line| line.starts_with("use ") && has_word(line, name));
         let entries = code.match_indices("action: \"").filter_map(|(at, _)| literal(&code[at + "action: ".len()..]));
         let mut named: Vec<String> = entries.collect();
-        for taker in takers.iter().filter(|taker| taker.is_method || own.contains(taker) || uses(&taker.name)) {
-            named.extend(calls(code, taker).filter_map(|call| literal(arguments(call).get(taker.action)?.trim())));
+        for function in action_functions
+            .iter()
+            .filter(|function| function.is_method || own.contains(function) || uses(&function.name))
+        {
+            named
+                .extend(calls(code, function).filter_map(|call| literal(arguments(call).get(function.action)?.trim())));
         }
         found.extend(named.into_iter().map(|action| (action, place.clone())));
     }
     found
 }
 
-/// A function that takes an action, and at which place of its arguments.
+/// A function that takes an action, and the position of that argument.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Taker {
+struct ActionFunction {
     name: String,
     is_method: bool,
     action: usize,
 }
 
-fn takers(code: &str) -> impl Iterator<Item = Taker> {
+fn action_functions(code: &str) -> impl Iterator<Item = ActionFunction> {
     let functions = code.match_indices("fn ").filter_map(|(at, _)| code[at + 3..].split_once('('));
     functions.filter_map(|(name, rest)| {
         let parameters = inside(rest).replace("<'_, '_>", "");
         let parameters = arguments(&parameters);
         let is_method = parameters.first().is_some_and(|first| has_word(first, "self"));
         let at = parameters.iter().position(|one| one.trim().starts_with("action: &'static str"))?;
-        Some(Taker { name: name.to_owned(), is_method, action: at - usize::from(is_method) })
+        Some(ActionFunction { name: name.to_owned(), is_method, action: at - usize::from(is_method) })
     })
 }
 
-/// What stands between the brackets of each call.
-fn calls<'c>(code: &'c str, taker: &Taker) -> impl Iterator<Item = &'c str> {
-    let (mark, is_method) = (format!("{}(", taker.name), taker.is_method);
+/// The arguments of each call.
+fn calls<'c>(code: &'c str, function: &ActionFunction) -> impl Iterator<Item = &'c str> {
+    let (mark, is_method) = (format!("{}(", function.name), function.is_method);
     let is_call = move |before: &str| match before.chars().next_back() {
         Some('.') => is_method,
         Some(letter) => !is_method && !letter.is_alphanumeric() && letter != '_' && letter != ':',
@@ -221,7 +226,7 @@ fn calls<'c>(code: &'c str, taker: &Taker) -> impl Iterator<Item = &'c str> {
     starts.into_iter().map(move |at| inside(&code[at + mark.len()..]))
 }
 
-/// The text of a literal at the beginning.
+/// The string literal at the beginning.
 fn literal(text: &str) -> Option<String> {
     text.strip_prefix('"')?.split('"').next().map(ToOwned::to_owned)
 }
@@ -230,7 +235,7 @@ fn has_word(line: &str, word: &str) -> bool {
     line.split(|letter: char| !letter.is_alphanumeric() && letter != '_').any(|one| one == word)
 }
 
-/// The files of the crate without their comments. This one speaks about calls without making them.
+/// The crate's source files without comments, except this one, which only mentions calls.
 fn sources() -> Vec<(String, String)> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let others = files(&source, "rs").into_iter().filter(|path| !path.ends_with("texts/tests.rs"));
@@ -242,7 +247,7 @@ fn sources() -> Vec<(String, String)> {
     read.collect()
 }
 
-/// What stands before the bracket that ends a call.
+/// The text up to the closing bracket of a call.
 fn inside(rest: &str) -> &str {
     let mut depth = 0_usize;
     let end = rest.char_indices().find(|(_, character)| match character {
@@ -268,7 +273,7 @@ fn value_names(call: &str) -> BTreeSet<String> {
     names.map(|(name, _)| name.trim().to_owned()).collect()
 }
 
-/// What stands between the commas, other than those within brackets.
+/// Splits at commas outside brackets.
 fn arguments(call: &str) -> Vec<&str> {
     let (mut depth, mut begins, mut parts) = (0_usize, 0, Vec::new());
     for (at, character) in call.char_indices() {

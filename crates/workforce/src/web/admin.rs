@@ -1,43 +1,43 @@
-//! The operator's page, a beginning: whether all is well, who holds the lease, and what the bot is in the middle of.
+//! The operator's page: health, leases, and what waits in the store.
 
 use axum::extract::State;
 use futures_util::future::try_join_all;
 use maud::{Markup, html};
-use opora::store::{Lease, Parked, Statistics};
+use opora::store::{Lease, ParkedTurn, Statistics};
 use sea_orm::{ConnectionTrait, DbBackend, Statement};
 
-use super::draw::moment;
 use super::guards::{Operator, Visitor};
-use super::oops::Oops;
+use super::labels::moment;
+use super::page_error::PageError;
 use crate::application::App;
 use crate::text;
 
-/// Parked turns that the page shows; there may be more.
-const PARKED: usize = 20;
+/// Maximum number of parked turns on the page.
+const MAX_PARKED: usize = 20;
 
-/// Everything on the page.
+/// The data of the page.
 struct Health {
-    /// Its kind and version; none if it does not answer.
+    /// Kind and version; none if the database does not answer.
     database: Option<String>,
     is_bot_running: bool,
     store: String,
     leases: Vec<(i64, Option<Lease>)>,
     statistics: Statistics,
-    parked: Vec<Parked>,
+    parked: Vec<ParkedTurn>,
 }
 
 /// `GET /admin`.
-pub async fn show(State(app): State<App>, Operator(visitor): Operator) -> Result<Markup, Oops> {
-    let health = look(&app).await.map_err(anyhow::Error::from)?;
+pub async fn show(State(app): State<App>, Operator(visitor): Operator) -> Result<Markup, PageError> {
+    let health = load(&app).await.map_err(anyhow::Error::from)?;
     Ok(draw(&visitor, &health))
 }
 
-async fn look(app: &App) -> Result<Health, opora::store::StoreError> {
+async fn load(app: &App) -> Result<Health, opora::store::StoreError> {
     let store = app.domain.store();
     let bots = store.operator().bots().await?;
     let leases = bots.iter().map(|bot| async { store.lease(*bot).await.map(|lease| (*bot, lease)) });
     let (leases, statistics, parked) =
-        tokio::try_join!(try_join_all(leases), store.statistics(None), store.parked(None, PARKED))?;
+        tokio::try_join!(try_join_all(leases), store.statistics(None), store.parked(None, MAX_PARKED))?;
     Ok(Health {
         database: database(app).await,
         is_bot_running: app.bot.is_running(),
@@ -80,20 +80,20 @@ fn draw(visitor: &Visitor, health: &Health) -> Markup {
 
 fn state(visitor: &Visitor, health: &Health) -> Markup {
     let language = visitor.language();
-    let well = |is_well: bool| {
-        let (class, words) = if is_well {
+    let badge = |is_well: bool| {
+        let (class, text) = if is_well {
             ("badge verified", text!(language, "web-well"))
         } else {
             ("badge blocked", text!(language, "web-not-well"))
         };
-        html! { span class=(class) { (words) } }
+        html! { span class=(class) { (text) } }
     };
     html! {
         dl.facts {
             dt { (text!(language, "web-version")) } dd { "Opora " (env!("CARGO_PKG_VERSION")) }
             dt { (text!(language, "web-database")) }
-            dd { (well(health.database.is_some())) " " (health.database.as_deref().unwrap_or_default()) }
-            dt { (text!(language, "web-bot")) } dd { (well(health.is_bot_running)) }
+            dd { (badge(health.database.is_some())) " " (health.database.as_deref().unwrap_or_default()) }
+            dt { (text!(language, "web-bot")) } dd { (badge(health.is_bot_running)) }
             dt { (text!(language, "web-store")) } dd { (health.store) }
         }
     }
@@ -127,7 +127,7 @@ fn dialogues(visitor: &Visitor, statistics: &Statistics) -> Markup {
     html! {
         p.quiet { (text!(visitor.language(), "web-dialogues-active", count = statistics.active)) }
         dl.facts {
-            @for at in &statistics.by_place { dt { code { (at.place) } } dd { (at.conversations) } }
+            @for at in &statistics.by_state { dt { code { (at.state) } } dd { (at.conversations) } }
         }
     }
 }
@@ -147,7 +147,7 @@ fn waiting(visitor: &Visitor, statistics: &Statistics) -> Markup {
     }
 }
 
-fn parked(visitor: &Visitor, parked: &[Parked]) -> Markup {
+fn parked(visitor: &Visitor, parked: &[ParkedTurn]) -> Markup {
     let language = visitor.language();
     html! {
         @if parked.is_empty() { p.quiet { (text!(language, "web-parked-none")) } }

@@ -1,7 +1,7 @@
-//! Styles, scripts and pictures of the pages, built into the binary.
+//! Styles, scripts and icons of the pages, built into the binary.
 //!
-//! A file's name has a hash of its content, so browsers may keep it for ever and a new version is met at once. Only
-//! these are made smaller on their way: pages hold tokens, and the size of what is made small would tell of them.
+//! A file's name has a hash of its content, so browsers may cache it forever. Only these files are compressed: pages
+//! hold tokens, and compressed sizes would leak them (BREACH).
 
 use std::io::Write;
 use std::sync::LazyLock;
@@ -13,26 +13,26 @@ use axum::response::{IntoResponse, Response};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use super::oops::Oops;
+use super::page_error::PageError;
 use super::secrets;
 
-/// Where they are.
+/// Path of the assets.
 pub const FOLDER: &str = "/assets/";
 pub const STYLE: &str = "style.css";
 pub const SCRIPT: &str = "live.js";
 pub const ICON: &str = "icon.svg";
 
-/// Name, content type and text.
+/// Name, content type and content.
 const FILES: [(&str, &str, &str); 3] = [
     (STYLE, "text/css; charset=utf-8", include_str!("assets/style.css")),
     (SCRIPT, "text/javascript; charset=utf-8", include_str!("assets/live.js")),
     (ICON, "image/svg+xml", include_str!("assets/icon.svg")),
 ];
 
-/// A file as it goes out.
+/// A file with its compressed form.
 struct Asset {
     name: &'static str,
-    /// With the hash in it.
+    /// The path, with the hash.
     path: String,
     kind: &'static str,
     plain: &'static str,
@@ -41,28 +41,23 @@ struct Asset {
 
 static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| FILES.iter().map(|file| asset(*file)).collect());
 
-/// Where a file is to be had.
+/// The path of a file.
 pub fn path(name: &str) -> &'static str {
     ASSETS.iter().find(|asset| asset.name == name).map_or("", |asset| &asset.path)
 }
 
 /// `GET /assets/<name>`.
-pub async fn serve(Path(name): Path<String>, headers: HeaderMap) -> Result<Response, Oops> {
+pub async fn serve(Path(name): Path<String>, headers: HeaderMap) -> Result<Response, PageError> {
     let wanted = format!("{FOLDER}{name}");
-    let asset = ASSETS.iter().find(|asset| asset.path == wanted).ok_or(Oops::NotFound)?;
+    let asset = ASSETS.iter().find(|asset| asset.path == wanted).ok_or(PageError::NotFound)?;
     let takes_gzip = headers.get(header::ACCEPT_ENCODING).and_then(|kinds| kinds.to_str().ok());
     let mut response = if takes_gzip.is_some_and(|kinds| kinds.contains("gzip")) && !asset.small.is_empty() {
         ([(header::CONTENT_ENCODING, "gzip")], asset.small.clone()).into_response()
     } else {
         asset.plain.into_response()
     };
-    let fixed = [
-        (header::CONTENT_TYPE, asset.kind),
-        (header::CACHE_CONTROL, "public, max-age=31536000, immutable"),
-        (header::VARY, "Accept-Encoding"),
-    ];
+    let fixed = [(header::CACHE_CONTROL, "public, max-age=31536000, immutable"), (header::VARY, "Accept-Encoding")];
     response.headers_mut().extend(fixed.map(|(name, value)| (name, HeaderValue::from_static(value))));
-    // What extends adds; what the body brought is replaced.
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(asset.kind));
     Ok(response)
 }
@@ -73,7 +68,7 @@ fn asset((name, kind, plain): (&'static str, &'static str, &'static str)) -> Ass
     Asset { name, path: format!("{FOLDER}{stem}.{hash}.{ending}"), kind, plain, small: gzip(plain) }
 }
 
-/// Nothing if it cannot be done; then it goes out as it is.
+/// Compresses a file; empty on failure, and then it is sent as it is.
 fn gzip(plain: &str) -> Bytes {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     let written = encoder.write_all(plain.as_bytes());
@@ -85,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_made_from_markup_or_comes_from_elsewhere() {
+    fn assets_build_no_markup_and_load_nothing_external() {
         for (name, _, text) in FILES {
             for forbidden in ["innerHTML", "outerHTML", "insertAdjacentHTML", "eval(", "https://", "@import"] {
                 assert!(!text.contains(forbidden), "{name} has {forbidden}");
@@ -94,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn every_file_has_a_path_of_its_own() {
+    fn every_asset_has_a_hashed_path() {
         for (name, ..) in FILES {
             let (stem, _) = name.split_once('.').unwrap();
             assert!(path(name).starts_with(&format!("{FOLDER}{stem}.")), "{name}");

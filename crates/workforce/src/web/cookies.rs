@@ -1,23 +1,23 @@
-//! The cookies: of a session, of a browser which is not signed in yet, and of a known device.
+//! The cookies: session, guest, and known device.
 //!
-//! Scripts cannot read them, other sites cannot make a browser send them with a form, and where pages are reached by
-//! HTTPS they never travel without it.
+//! Scripts cannot read them, other sites cannot make a browser send them with a form, and with HTTPS they are never
+//! sent without it.
 
 use std::time::Duration;
 
 use axum::http::{HeaderMap, HeaderValue, header};
 
-/// Which cookie is meant.
+/// A cookie of the pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cookie {
     Session,
     Guest,
-    /// Tells that a person has signed in here before. It opens nothing.
+    /// Marks a browser in which a person has signed in before. It grants nothing.
     Device,
 }
 
 impl Cookie {
-    /// Its name. Browsers hold the longer one to its promises: only this host, only HTTPS.
+    /// The cookie's name. Browsers enforce the prefix `__Host-`: only this host, only HTTPS.
     const fn name(self, is_https: bool) -> &'static str {
         match (self, is_https) {
             (Self::Session, true) => "__Host-opora_session",
@@ -29,7 +29,7 @@ impl Cookie {
         }
     }
 
-    /// What the browser has kept, if it has the form of ours.
+    /// The cookie's value, if it has the right form.
     pub fn read(self, headers: &HeaderMap, is_https: bool) -> Option<String> {
         let name = self.name(is_https);
         let pairs = headers.get_all(header::COOKIE).into_iter().filter_map(|line| line.to_str().ok());
@@ -38,9 +38,9 @@ impl Cookie {
         Some(value.to_owned())
     }
 
-    /// Gives it to the browser for so long; for no time at all takes it away.
-    pub fn set(self, value: &str, lasts: Duration, is_https: bool) -> Option<HeaderValue> {
-        let (name, seconds) = (self.name(is_https), lasts.as_secs());
+    /// The `Set-Cookie` header; a duration of zero deletes the cookie.
+    pub fn set(self, value: &str, max_age: Duration, is_https: bool) -> Option<HeaderValue> {
+        let (name, seconds) = (self.name(is_https), max_age.as_secs());
         let secure = if is_https { "; Secure" } else { "" };
         let line = format!("{name}={value}; Path=/; HttpOnly; SameSite=Lax; Max-Age={seconds}{secure}");
         HeaderValue::from_str(&line).ok()
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cookie_is_found_among_others_and_only_in_its_form() {
+    fn only_well_formed_cookies_are_read() {
         let token = "a".repeat(43);
         let mut headers = HeaderMap::new();
         let line = format!("theme=dark; opora_session={token}; opora_guest=short");
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn by_https_a_cookie_never_travels_without_it() {
+    fn with_https_cookies_are_secure() {
         let set = |is_https| Cookie::Session.set("x", Duration::from_secs(5), is_https).unwrap();
         assert_eq!(set(false), "opora_session=x; Path=/; HttpOnly; SameSite=Lax; Max-Age=5");
         assert_eq!(set(true), "__Host-opora_session=x; Path=/; HttpOnly; SameSite=Lax; Max-Age=5; Secure");

@@ -1,63 +1,63 @@
-//! That a form was sent from one of our pages.
+//! Checks that a form was sent from our own pages (CSRF).
 //!
-//! The token of a form is a hash of the browser's cookie: another site can neither read the one nor make the other.
-//! Where a browser says from where a form comes, that is looked at too.
+//! The token of a form is a hash of the browser's cookie: another site can neither read the cookie nor make the token.
+//! The `Origin` header is checked, too.
 
 use axum::body::{Body, HttpBody, to_bytes};
 use axum::extract::Request;
 use axum::http::{HeaderMap, Method, header};
 
-use super::oops::Oops;
+use super::page_error::PageError;
 use super::secrets;
 use super::visit::Visit;
 
-/// The name of the field.
+/// The form field of the token.
 pub const FIELD: &str = "csrf";
 const HEADER: &str = "x-csrf-token";
-/// Forms of these pages are short, whatever says that they are ours.
-const LONGEST_FORM: usize = 64 * 1024;
-/// Whoever is not signed in sends a number and a PIN.
-const LONGEST_FORM_OF_A_GUEST: usize = 8 * 1024;
+/// Maximum size of a form.
+const MAX_FORM_BYTES: usize = 64 * 1024;
+/// Maximum size of a form of a guest: an identifier and a PIN.
+const MAX_GUEST_FORM_BYTES: usize = 8 * 1024;
 
-/// The token of all forms that a browser with this cookie is given.
+/// The token of all forms for a browser with this cookie.
 pub fn token(cookie: &str) -> String {
     secrets::hash(&["csrf", cookie])
 }
 
-/// Lets a request through that changes nothing, or that comes from our pages.
-pub async fn check(visit: &Visit, request: Request) -> Result<Request, Oops> {
+/// Passes a request that changes nothing or comes from our pages.
+pub async fn check(visit: &Visit, request: Request) -> Result<Request, PageError> {
     if matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS) {
         return Ok(request);
     }
     if !is_own_origin(visit, request.headers()) {
-        return Err(Oops::StaleForm);
+        return Err(PageError::StaleForm);
     }
     let is_guest = visit.person().is_none();
-    let longest = if is_guest { LONGEST_FORM_OF_A_GUEST } else { LONGEST_FORM };
+    let longest = if is_guest { MAX_GUEST_FORM_BYTES } else { MAX_FORM_BYTES };
     let (parts, body) = request.into_parts();
-    // What says that it is too long is not read at all.
+    // A body that is declared too long is not read at all.
     if body.size_hint().lower() > longest as u64 {
-        return Err(Oops::BadRequest);
+        return Err(PageError::BadRequest);
     }
-    let body = to_bytes(body, longest).await.map_err(|_| Oops::BadRequest)?;
+    let body = to_bytes(body, longest).await.map_err(|_| PageError::BadRequest)?;
     let is_ours = match parts.headers.get(HEADER).and_then(|token| token.to_str().ok()) {
-        Some(token) => secrets::same(token, visit.csrf()),
+        Some(token) => secrets::constant_time_eq(token, visit.csrf()),
         None => {
             let mut fields = form_urlencoded::parse(&body);
-            fields.any(|(name, token)| name == FIELD && secrets::same(&token, visit.csrf()))
+            fields.any(|(name, token)| name == FIELD && secrets::constant_time_eq(&token, visit.csrf()))
         }
     };
-    if is_ours { Ok(Request::from_parts(parts, Body::from(body))) } else { Err(Oops::StaleForm) }
+    if is_ours { Ok(Request::from_parts(parts, Body::from(body))) } else { Err(PageError::StaleForm) }
 }
 
-/// Whether a request comes from our own pages, as far as the browser says. One without a word on it is no browser's, or an
-/// old one's; the token decides then.
+/// Whether the `Origin` header is ours. A request without it comes from no browser or an old one; the token decides
+/// then.
 pub fn is_own_origin(visit: &Visit, headers: &HeaderMap) -> bool {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
     let Some(origin) = text(header::ORIGIN) else { return true };
     let own = &visit.app().public_url;
     let is_public = own.strip_prefix(origin).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-    // Reached by another name than the public one: the browser asks the very host that the page came from.
+    // Reached by a name other than the public one: the origin is the host of this very request.
     let host = origin.split_once("://").map(|(_, host)| host);
     is_public || (host.is_some() && host == text(header::HOST))
 }

@@ -1,8 +1,8 @@
-//! A kept file as an answer: its type is the one that was found in it, and no browser guesses another.
+//! Serves a stored file. Its content type is the detected one, and no browser guesses another.
 //!
-//! It is kept by no browser and no proxy. What browsers do not show is saved, and never opened as a page. It is sent piece by
-//! piece as it is read, so a client that reads nothing costs no more memory than a piece, and only so many
-//! ([`Downloads`]) go to one person at once.
+//! No browser and no proxy caches it. A type that browsers do not show is downloaded, and never opened as a page. The
+//! body is streamed, so a client that does not read costs little memory, and [`Downloads`] limits the files that go to
+//! one person at the same time.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -10,84 +10,86 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-
 use futures_util::TryStreamExt;
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use super::guards::Visitor;
-use super::oops::Oops;
+use super::page_error::PageError;
 use crate::files::MediaType;
 
-/// As many as a browser asks for at once by HTTP/1.1.
-const FILES_AT_ONCE: usize = 6;
-/// A proxy that speaks HTTP/2 with browsers asks for all pictures of a page at once: those wait for their turn.
-const FILES_WAITING: usize = 64;
-const LONGEST_WAIT: Duration = Duration::from_secs(20);
-/// Whoever was refused may ask again when files that are not read have been cut.
+/// As many as a browser requests at once over HTTP/1.1.
+const MAX_CONCURRENT_FILES: usize = 6;
+/// A proxy that speaks HTTP/2 with browsers requests all pictures of a page at once; the rest wait.
+const MAX_WAITING_FILES: usize = 64;
+const MAX_WAIT: Duration = Duration::from_secs(20);
+/// Files that the client does not read are cut off by then.
 const RETRY_AFTER_S: u64 = 30;
 
-/// A file to be shown.
+/// A file to serve.
 #[derive(Clone, Debug)]
 pub struct ShownFile {
     pub name: String,
     pub media_type: MediaType,
-    /// As its row says.
+    /// The size in its row.
     pub size_bytes: i64,
 }
 
-/// Whether a path is that of a picture or film within a page.
-pub fn is_path(path: &str) -> bool {
+/// Whether a path serves a picture or video within a page.
+pub fn is_media_path(path: &str) -> bool {
     let is_document = path.starts_with("/documents/") && path.ends_with("/file");
     is_document || path.contains("/media/") || path.ends_with("/photo")
 }
 
-/// The files that are on their way to people.
+/// Limits concurrent downloads per person.
 #[derive(Debug)]
 pub struct Downloads {
-    /// Whoever was sent a file: as many as there are people.
-    people: Mutex<HashMap<i64, Arc<Places>>>,
-    patience: Duration,
+    /// People who were sent a file: at most the number of people.
+    people: Mutex<HashMap<i64, Arc<DownloadSlots>>>,
+    max_wait: Duration,
 }
 
-/// The files of one person.
+/// The limits of one person.
 #[derive(Debug)]
-struct Places {
-    at_once: Arc<Semaphore>,
+struct DownloadSlots {
+    running: Arc<Semaphore>,
     waiting: Semaphore,
 }
 
 impl Default for Downloads {
     fn default() -> Self {
-        Self { people: Mutex::default(), patience: LONGEST_WAIT }
+        Self { people: Mutex::default(), max_wait: MAX_WAIT }
     }
 }
 
 impl Downloads {
-    /// A place for one more file; it is free again when the permit is dropped.
-    async fn take(&self, person_id: i64) -> Result<OwnedSemaphorePermit, Oops> {
-        const TOO_MANY: Oops = Oops::TooMany { retry_after_s: RETRY_AFTER_S };
+    /// Waits for a free download slot; dropping the permit frees it.
+    async fn acquire(&self, person_id: i64) -> Result<OwnedSemaphorePermit, PageError> {
+        const TOO_MANY: PageError = PageError::TooMany { retry_after_s: RETRY_AFTER_S };
         let places = Arc::clone(self.people.lock().entry(person_id).or_insert_with(|| {
-            let at_once = Arc::new(Semaphore::new(FILES_AT_ONCE));
-            Arc::new(Places { at_once, waiting: Semaphore::new(FILES_WAITING) })
+            let running = Arc::new(Semaphore::new(MAX_CONCURRENT_FILES));
+            Arc::new(DownloadSlots { running, waiting: Semaphore::new(MAX_WAITING_FILES) })
         }));
-        if let Ok(permit) = Arc::clone(&places.at_once).try_acquire_owned() {
+        if let Ok(permit) = Arc::clone(&places.running).try_acquire_owned() {
             return Ok(permit);
         }
         let _waiting = places.waiting.try_acquire().map_err(|_| TOO_MANY)?;
-        let permit = timeout(self.patience, Arc::clone(&places.at_once).acquire_owned()).await;
+        let permit = timeout(self.max_wait, Arc::clone(&places.running).acquire_owned()).await;
         permit.ok().and_then(Result::ok).ok_or(TOO_MANY)
     }
 }
 
-/// This file. With the headers of whoever asks, a part of it if they want one: players do, again and again.
-pub async fn file(visitor: &Visitor, shown: ShownFile, asked: Option<&HeaderMap>) -> Result<Response, Oops> {
+/// The response with this file. With the request's headers, a part of it if asked for, as media players do.
+pub async fn file(
+    visitor: &Visitor,
+    shown: ShownFile,
+    request_headers: Option<&HeaderMap>,
+) -> Result<Response, PageError> {
     let app = visitor.visit.app();
-    let permit = app.downloads.take(visitor.person.id).await?;
+    let permit = app.downloads.acquire(visitor.person.id).await?;
     let ShownFile { name, media_type, size_bytes } = shown;
     let disposition = if media_type.is_image() || media_type.is_video() { "inline" } else { "attachment" };
     let headers = [
@@ -97,29 +99,30 @@ pub async fn file(visitor: &Visitor, shown: ShownFile, asked: Option<&HeaderMap>
         (header::CONTENT_DISPOSITION, disposition),
         (header::ACCEPT_RANGES, "bytes"),
     ];
-    let wanted = asked.and_then(|headers| headers.get(header::RANGE)?.to_str().ok());
+    let wanted = request_headers.and_then(|headers| headers.get(header::RANGE)?.to_str().ok());
     let length = u64::try_from(size_bytes).unwrap_or_default();
-    let range = wanted.and_then(|wanted| part(wanted, length));
+    let range = wanted.and_then(|wanted| parse_range(wanted, length));
     let bytes = range.clone().unwrap_or(0..length);
     let size = [(header::CONTENT_LENGTH, (bytes.end - bytes.start).to_string())];
-    let pieces = app.files.pieces(name.clone(), bytes).await.map_err(anyhow::Error::from)?.ok_or(Oops::NotFound)?;
-    // The error ends the connection before the promised length is reached: so the client knows that a part is missing.
+    let pieces =
+        app.files.stream(name.clone(), bytes).await.map_err(anyhow::Error::from)?.ok_or(PageError::NotFound)?;
+    // An error ends the connection before the promised length, so the client notices the missing part.
     let pieces = pieces.inspect_err(move |error| {
-        let _on_its_way = &permit;
-        tracing::error!(file = name, %error, "a file could not be sent whole");
+        let _permit = &permit;
+        tracing::error!(file = name, %error, "a file could not be sent completely");
     });
     let body = Body::from_stream(pieces);
     Ok(match range {
         None => (headers, size, body).into_response(),
         Some(range) => {
-            let told = [(header::CONTENT_RANGE, format!("bytes {}-{}/{length}", range.start, range.end - 1))];
-            (StatusCode::PARTIAL_CONTENT, headers, size, told, body).into_response()
+            let content_range = [(header::CONTENT_RANGE, format!("bytes {}-{}/{length}", range.start, range.end - 1))];
+            (StatusCode::PARTIAL_CONTENT, headers, size, content_range, body).into_response()
         }
     })
 }
 
-/// One range that lies within; for everything else the whole is a good answer.
-fn part(wanted: &str, length: u64) -> Option<Range<u64>> {
+/// Parses a single range within the file; for anything else the whole file is a valid answer.
+fn parse_range(wanted: &str, length: u64) -> Option<Range<u64>> {
     let (from, to) = wanted.strip_prefix("bytes=")?.split_once('-')?;
     let range = match (from, to) {
         ("", last) => length.checked_sub(last.parse().ok()?)?..length,
@@ -134,31 +137,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pictures_of_documents_count_as_pictures_and_their_pages_as_pages() {
+    fn only_paths_of_pictures_are_media_paths() {
         for picture in ["/documents/ab/file", "/shifts/1/media/2", "/cancellations/3/photo"] {
-            assert!(is_path(picture), "{picture}");
+            assert!(is_media_path(picture), "{picture}");
         }
         for page in ["/documents/ab", "/registrations", "/people/1/file"] {
-            assert!(!is_path(page), "{page}");
+            assert!(!is_media_path(page), "{page}");
         }
     }
 
     #[tokio::test]
-    async fn one_person_gets_six_files_at_once_and_others_wait() {
-        let downloads = Downloads { patience: Duration::from_millis(50), ..Downloads::default() };
+    async fn a_person_downloads_six_files_at_once() {
+        let downloads = Downloads { max_wait: Duration::from_millis(50), ..Downloads::default() };
         let mut permits = Vec::new();
-        for _ in 0..FILES_AT_ONCE {
-            permits.push(downloads.take(1).await.unwrap());
+        for _ in 0..MAX_CONCURRENT_FILES {
+            permits.push(downloads.acquire(1).await.unwrap());
         }
-        assert_eq!(downloads.take(1).await.unwrap_err().retry_after_s(), Some(RETRY_AFTER_S));
-        assert!(downloads.take(2).await.is_ok(), "another person has places of their own");
-        let patient = Downloads { patience: Duration::from_secs(30), ..downloads };
-        let (waited, ()) = tokio::join!(patient.take(1), async { drop(permits.pop()) });
-        assert!(waited.is_ok(), "a free place goes to whoever waits");
+        assert_eq!(downloads.acquire(1).await.unwrap_err().retry_after_s(), Some(RETRY_AFTER_S));
+        assert!(downloads.acquire(2).await.is_ok(), "another person has places of their own");
+        let patient = Downloads { max_wait: Duration::from_secs(30), ..downloads };
+        let (waited, ()) = tokio::join!(patient.acquire(1), async { drop(permits.pop()) });
+        assert!(waited.is_ok(), "a freed place goes to the waiting request");
     }
 
     #[test]
-    fn a_part_lies_within_the_whole() {
+    fn ranges_are_parsed_within_the_file() {
         for (wanted, meant) in [
             ("bytes=0-1", Some(0..2)),
             ("bytes=2-", Some(2..10)),
@@ -171,7 +174,7 @@ mod tests {
             ("bytes=0-18446744073709551615", None),
             ("pages=0-1", None),
         ] {
-            assert_eq!(part(wanted, 10), meant, "{wanted}");
+            assert_eq!(parse_range(wanted, 10), meant, "{wanted}");
         }
     }
 }

@@ -1,134 +1,135 @@
-//! Forms that lose nothing: what was typed stays, what is wrong is marked, and what somebody else has changed meanwhile is
-//! shown beside it, with a way to save on top of that.
+//! Forms that lose no input: typed values stay, wrong fields are marked, and concurrent changes are shown beside them,
+//! with a button to save anyway.
 //!
-//! A form is known by the path that it is sent to, so a page may have many. [`carry_out`] reads one and does what it says;
-//! what does not go becomes an [`Attempt`], and the page is drawn again with it. Nothing here knows a record.
+//! A form is identified by the path that it is sent to, so a page may have many. [`submit`] reads one and acts. A
+//! refusal becomes a [`FormAttempt`], and the page is shown again with it. Nothing here knows the records of rooms.
 
 use std::collections::BTreeMap;
 
 use axum::http::StatusCode;
 use maud::{Markup, html};
 
-pub use self::once::once;
+pub use self::form_key::form_key;
 pub use self::reading::{Reader, fields, money_field, time_of};
 use super::guards::Visitor;
-use super::oops::Oops;
-use crate::domain::{NotDone, Rule};
+use super::page_error::PageError;
+use crate::domain::{ActionError, RefusalReason};
 use crate::text;
 use crate::texts::Language;
 
-mod once;
+mod form_key;
 mod reading;
 
-/// The field that says which version was looked at.
+/// The field with the version that the person saw.
 const VERSION: &str = "version";
-/// Fields that nobody types.
-const UNSEEN: [&str; 8] = [VERSION, once::FIELD, super::csrf::FIELD, "period", "user", "site", "seen", "kind"];
+/// Fields that people do not type.
+const HIDDEN_FIELDS: [&str; 8] =
+    [VERSION, form_key::FIELD, super::csrf::FIELD, "period", "user", "site", "seen", "kind"];
 
-/// The fields of a form by name, as they are typed. A box that is not ticked is not there.
+/// The fields of a form by name, as typed. An unticked box is missing.
 pub type Fields = BTreeMap<String, String>;
 
-/// Rules of a room that pages tell.
-pub trait Told: Rule {
-    /// For whoever tried.
-    fn words(self, language: Language) -> String;
-    /// What it is to a page.
-    fn means(self) -> Means;
+/// Refusals of a room that pages can show.
+pub trait PageRefusal: RefusalReason {
+    /// The text for the person.
+    fn text(self, language: Language) -> String;
+    /// How the page shows it.
+    fn refusal_kind(self) -> PageRefusalKind;
 }
 
-/// What a refusal is to a page.
+/// How a page shows a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Means {
-    /// Somebody else has changed it since it was looked at.
+pub enum PageRefusalKind {
+    /// Another person changed the record since the page was loaded.
     Stale,
-    /// It is not there any more.
+    /// The record is gone.
     Gone,
-    /// What was typed is not as it should be.
+    /// A typed value is invalid.
     Mistake,
     /// The person may not do it.
     Forbidden,
-    /// It does not go as things stand.
+    /// The present state does not allow it.
     Conflict,
-    /// It goes once somebody says that it is meant so.
+    /// The person has to confirm it.
     Unconfirmed,
 }
 
-/// What somebody tried on a page, and why it did not go. The default is a page on which nothing was tried.
+/// A form that was sent and refused. The default is a page without one.
 #[derive(Clone, Debug, Default)]
-pub struct Attempt {
-    /// Where the form was sent to.
+pub struct FormAttempt {
+    /// Where the form was sent.
     path: String,
     pub typed: Fields,
     pub bad: Vec<&'static str>,
-    /// What its rule says, and what that means.
-    refused: Option<(Means, String)>,
+    /// The kind of refusal, and its text.
+    refused: Option<(PageRefusalKind, String)>,
 }
 
-/// A form as it is drawn.
+/// A form with its values.
 #[derive(Debug)]
-pub struct Filled<'a> {
+pub struct FilledForm<'a> {
     pub language: Language,
     pub typed: &'a Fields,
-    /// How it is by now, where that is not what was looked at.
+    /// The stored values, if they changed since the page was loaded.
     pub now: Option<&'a Fields>,
-    /// The names of fields that are not as they should be.
+    /// Names of invalid fields.
     pub bad: &'a [&'static str],
 }
 
-/// A form to be drawn: where it goes, what it begins with, which version that is.
+/// A form to show: its path, its initial values and their version.
 #[derive(Clone, Copy, Debug)]
-pub struct Sheet<'a> {
+pub struct FormSpec<'a> {
     pub path: &'a str,
     pub now: &'a Fields,
-    /// None where nobody else could change it, as for something new: that is made once, however often it is sent.
+    /// None for new records: such a form has a form key instead.
     pub version: Option<i64>,
-    /// The page on which it stands.
+    /// The page with the form.
     pub back: &'a str,
-    /// What its button says, and its test id.
+    /// Caption and test id of its button.
     pub caption: &'a str,
     pub testid: &'a str,
 }
 
-/// Reads a form and does what it says; answers what came of it, or what did not go.
-pub async fn carry_out<T, R: Default, W: Told>(
+/// Reads a form and acts on it. Returns the result, or the refused attempt.
+pub async fn submit<T, R: Default, W: PageRefusal>(
     visitor: &Visitor,
     typed: Fields,
     read: impl FnOnce(&Fields) -> Result<T, Vec<&'static str>>,
-    act: impl AsyncFnOnce(T) -> Result<R, NotDone<W>>,
-) -> Result<Result<R, Attempt>, Oops> {
+    act: impl AsyncFnOnce(T) -> Result<R, ActionError<W>>,
+) -> Result<Result<R, FormAttempt>, PageError> {
     let path = visitor.visit.path().to_owned();
-    let what = match read(&typed) {
-        Ok(what) => what,
-        Err(bad) => return Ok(Err(Attempt { path, typed, bad, refused: None })),
+    let input = match read(&typed) {
+        Ok(input) => input,
+        Err(bad) => return Ok(Err(FormAttempt { path, typed, bad, refused: None })),
     };
-    match act(what).await {
+    match act(input).await {
         Ok(done) => Ok(Ok(done)),
-        // A second click is answered as the first one would have been.
-        Err(NotDone::Repeated) => Ok(Ok(R::default())),
-        Err(NotDone::NotAllowed) => Err(Oops::Forbidden),
-        Err(NotDone::Failed(error)) => Err(error.into()),
-        Err(NotDone::Refused(why)) => match why.means() {
-            Means::Forbidden => Err(Oops::Forbidden),
-            means => {
-                let refused = Some((means, why.words(visitor.language())));
-                Ok(Err(Attempt { path, typed, bad: Vec::new(), refused }))
+        // A second click is answered like the first.
+        Err(ActionError::Repeated) => Ok(Ok(R::default())),
+        Err(ActionError::NotAllowed) => Err(PageError::Forbidden),
+        Err(ActionError::Failed(error)) => Err(error.into()),
+        Err(ActionError::Refused(refusal)) => match refusal.refusal_kind() {
+            PageRefusalKind::Forbidden => Err(PageError::Forbidden),
+            refusal_kind => {
+                let refused = Some((refusal_kind, refusal.text(visitor.language())));
+                Ok(Err(FormAttempt { path, typed, bad: Vec::new(), refused }))
             }
         },
     }
 }
 
-/// The version that whoever sent a form has looked at.
+/// The version in a form.
 pub fn version_of(typed: &Fields) -> i64 {
     typed.get(VERSION).and_then(|version| version.parse().ok()).unwrap_or_default()
 }
 
-/// Reads a form that says nothing but which version was looked at.
-pub fn seen(typed: &Fields) -> Result<i64, Vec<&'static str>> {
+/// Reads a form that carries only a version.
+pub fn version_only(typed: &Fields) -> Result<i64, Vec<&'static str>> {
     Ok(version_of(typed))
 }
 
-impl Attempt {
-    /// The same for a form that stands elsewhere on the page, or begins with other fields than were sent.
+impl FormAttempt {
+    /// The same attempt for another form of the page, or with other values.
     #[must_use]
     pub fn at(self, path: impl Into<String>, typed: Fields) -> Self {
         Self { path: path.into(), typed, ..self }
@@ -137,102 +138,110 @@ impl Attempt {
     pub fn status(&self) -> StatusCode {
         match self.refused {
             None if self.bad.is_empty() => StatusCode::OK,
-            None | Some((Means::Mistake, _)) => StatusCode::UNPROCESSABLE_ENTITY,
+            None | Some((PageRefusalKind::Mistake, _)) => StatusCode::UNPROCESSABLE_ENTITY,
             Some(_) => StatusCode::CONFLICT,
         }
     }
 
-    /// Whether this form was tried.
+    /// Whether this form was sent.
     pub fn is_at(&self, path: &str) -> bool {
         self.path == path
     }
 
-    /// Whether this form asks for a word more.
+    /// Whether this form waits for a confirmation.
     pub fn is_unconfirmed(&self, path: &str) -> bool {
-        self.is_at(path) && self.means() == Some(Means::Unconfirmed)
+        self.is_at(path) && self.refusal_kind() == Some(PageRefusalKind::Unconfirmed)
     }
 
     pub fn is_stale(&self) -> bool {
-        self.means() == Some(Means::Stale)
+        self.refusal_kind() == Some(PageRefusalKind::Stale)
     }
 
-    /// What stands in a form: what was typed, else how it is.
-    pub fn filled<'a>(&'a self, path: &str, now: &'a Fields, language: Language) -> Filled<'a> {
+    /// The values of a form: as typed, else as stored.
+    pub fn filled<'a>(&'a self, path: &str, now: &'a Fields, language: Language) -> FilledForm<'a> {
         if !self.is_at(path) || self.typed.is_empty() {
-            return Filled { language, typed: now, now: None, bad: &[] };
+            return FilledForm { language, typed: now, now: None, bad: &[] };
         }
-        Filled { language, typed: &self.typed, now: self.is_stale().then_some(now), bad: &self.bad }
+        FilledForm { language, typed: &self.typed, now: self.is_stale().then_some(now), bad: &self.bad }
     }
 
-    /// A line on top of the page. What was typed for something that is gone has no form any more, and is shown here.
+    /// A line at the top of the page. It also shows the typed values for a record that is gone and has no form any
+    /// more.
     pub fn notice(&self, language: Language) -> Markup {
-        let words = match &self.refused {
-            Some((Means::Stale, _)) if self.is_filled_in() => Some(text!(language, "web-form-stale")),
-            Some((_, words)) => Some(words.clone()),
+        let text = match &self.refused {
+            Some((PageRefusalKind::Stale, _)) if self.is_filled_in() => Some(text!(language, "web-form-stale")),
+            Some((_, text)) => Some(text.clone()),
             None if !self.bad.is_empty() => Some(text!(language, "web-form-look-again")),
             None => None,
         };
-        let kept: Vec<&str> = if self.means() == Some(Means::Gone) { self.words_typed() } else { Vec::new() };
+        let typed_texts: Vec<&str> =
+            if self.refusal_kind() == Some(PageRefusalKind::Gone) { self.typed_texts() } else { Vec::new() };
         html! {
-            @if let Some(words) = words {
+            @if let Some(text) = text {
                 div.notice-line role="status" data-testid="notice" {
-                    (words)
-                    @if !kept.is_empty() { p data-testid="typed" { (text!(language, "web-form-typed")) " " (kept.join(" · ")) } }
+                    (text)
+                    @if !typed_texts.is_empty() { p data-testid="typed" { (text!(language, "web-form-typed")) " " (typed_texts.join(" · ")) } }
                 }
             }
         }
     }
 
-    fn means(&self) -> Option<Means> {
-        self.refused.as_ref().map(|(means, _)| *means)
+    fn refusal_kind(&self) -> Option<PageRefusalKind> {
+        self.refused.as_ref().map(|(refusal_kind, _)| *refusal_kind)
     }
 
-    /// Whether there was anything to fill in.
+    /// Whether the form had any field to fill in.
     fn is_filled_in(&self) -> bool {
-        self.typed.keys().any(|name| !UNSEEN.contains(&name.as_str()))
+        self.typed.keys().any(|name| !HIDDEN_FIELDS.contains(&name.as_str()))
     }
 
-    fn words_typed(&self) -> Vec<&str> {
-        let typed = self.typed.iter().filter(|(name, _)| !UNSEEN.contains(&name.as_str()));
+    fn typed_texts(&self) -> Vec<&str> {
+        let typed = self.typed.iter().filter(|(name, _)| !HIDDEN_FIELDS.contains(&name.as_str()));
         typed.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty() && *value != "on").collect()
     }
 }
 
 impl Visitor {
-    /// A form with its version, its fields and its button. Where somebody was faster the button says that it saves on top.
-    pub fn sheet(&self, attempt: &Attempt, sheet: Sheet<'_>, fields: impl FnOnce(&Filled<'_>) -> Markup) -> Markup {
+    /// A form with its version, fields and button. After a concurrent change the button says that it overwrites the
+    /// change.
+    pub fn record_form(
+        &self,
+        attempt: &FormAttempt,
+        spec: FormSpec<'_>,
+        fields: impl FnOnce(&FilledForm<'_>) -> Markup,
+    ) -> Markup {
         let language = self.language();
-        let filled = attempt.filled(sheet.path, sheet.now, language);
+        let filled = attempt.filled(spec.path, spec.now, language);
         let is_stale = filled.now.is_some();
-        // What did not go for another reason was looked at in the version that was sent; what changed since is told next.
-        let version = sheet.version.map(|now| if is_stale { now } else { filled.version().unwrap_or(now) });
+        // After another refusal the sent version stays, so that a concurrent change is noticed next time.
+        let version = spec.version.map(|now| if is_stale { now } else { filled.version().unwrap_or(now) });
         self.visit.form(
-            sheet.path,
+            spec.path,
             &html! {
                 @match version {
                     Some(version) => { input type="hidden" name=(VERSION) value=(version); },
-                    None => { input type="hidden" name=(once::FIELD) value=(self.visit.number()); },
+                    None => { input type="hidden" name=(form_key::FIELD) value=(self.visit.request_id()); },
                 }
                 (fields(&filled))
                 @if is_stale {
                     p.now data-testid="stale" { (text!(language, "web-form-on-top-about")) }
                 }
-                button type="submit" data-testid=(sheet.testid) {
-                    @if is_stale { (text!(language, "web-form-on-top")) } @else { (sheet.caption) }
+                button type="submit" data-testid=(spec.testid) {
+                    @if is_stale { (text!(language, "web-form-on-top")) } @else { (spec.caption) }
                 }
-                @if is_stale { " " a.button.plain href=(sheet.back) { (text!(language, "web-form-drop")) } }
+                @if is_stale { " " a.button.plain href=(spec.back) { (text!(language, "web-form-drop")) } }
             },
         )
     }
 }
 
-impl Filled<'_> {
-    /// What stands in a field.
+impl FilledForm<'_> {
+    /// The value of a field.
     pub fn value(&self, name: &str) -> &str {
         self.typed.get(name).map_or("", String::as_str)
     }
 
-    /// The version that was looked at, where that was sent.
+    /// The version in the sent form.
     fn version(&self) -> Option<i64> {
         self.typed.get(VERSION).and_then(|version| version.parse().ok())
     }
@@ -251,32 +260,32 @@ impl Filled<'_> {
         }
     }
 
-    /// A line of text.
-    pub fn line(&self, name: &str, label: &str, most: usize) -> Markup {
-        self.line_of(name, label, most, None)
+    /// A text field.
+    pub fn line(&self, name: &str, label: &str, max_length: usize) -> Markup {
+        self.line_of(name, label, max_length, None)
     }
 
-    /// The same with suggestions, which stand in a list of this id.
-    pub fn suggested(&self, name: &str, label: &str, most: usize, list: &str) -> Markup {
-        self.line_of(name, label, most, Some(list))
+    /// A text field with suggestions from the datalist with this id.
+    pub fn suggested(&self, name: &str, label: &str, max_length: usize, list: &str) -> Markup {
+        self.line_of(name, label, max_length, Some(list))
     }
 
-    fn line_of(&self, name: &str, label: &str, most: usize, list: Option<&str>) -> Markup {
+    fn line_of(&self, name: &str, label: &str, max_length: usize, list: Option<&str>) -> Markup {
         html! {
             label.wide { (label)
-                input type="text" name=(name) maxlength=(most) value=(self.value(name)) list=[list]
+                input type="text" name=(name) maxlength=(max_length) value=(self.value(name)) list=[list]
                     aria-invalid=[self.is_bad(name).then_some("true")];
                 (self.hint(name, or_dash))
             }
         }
     }
 
-    /// Something short of a kind that browsers know: `time`, `date`, `number`, or `text`.
+    /// A short field of an HTML input type: `time`, `date`, `number` or `text`.
     pub fn short(&self, name: &str, label: &str, kind: &str) -> Markup {
         self.short_if(true, name, label, kind)
     }
 
-    /// The same, for those who may change it; others read it as it is by now.
+    /// Like [`Self::short`]; read-only for people who may not change it.
     pub fn short_if(&self, may_change: bool, name: &str, label: &str, kind: &str) -> Markup {
         let stored = self.now.filter(|_| !may_change);
         let value = stored.map_or(self.value(name), |now| now.get(name).map_or("", String::as_str));
@@ -290,9 +299,9 @@ impl Filled<'_> {
         }
     }
 
-    /// A box to tick.
+    /// A checkbox.
     pub fn tick(&self, name: &str, label: &str) -> Markup {
-        let told = |now: &str| {
+        let state = |now: &str| {
             if now.is_empty() {
                 text!(self.language, "web-form-not-ticked")
             } else {
@@ -303,12 +312,12 @@ impl Filled<'_> {
             label.tick {
                 input type="checkbox" name=(name) checked[self.typed.contains_key(name)] aria-label=(label);
                 (label)
-                (self.hint(name, told))
+                (self.hint(name, state))
             }
         }
     }
 
-    /// One of a few, all of which are seen at once: the value of each, and its name.
+    /// Radio buttons: value and caption of each.
     pub fn radios(&self, name: &str, options: &[(&str, String)]) -> Markup {
         html! {
             div.row.choice {
@@ -323,7 +332,7 @@ impl Filled<'_> {
         }
     }
 
-    /// One of several: the value of each, and its name.
+    /// A select: value and caption of each option.
     pub fn choice(&self, name: &str, label: &str, options: &[(&str, String)]) -> Markup {
         html! {
             label { (label)

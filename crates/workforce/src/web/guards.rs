@@ -1,18 +1,18 @@
-//! Who may see a page, as extractors: a handler that asks for one runs for nobody else.
+//! Guards: extractors that decide who may see a page. A handler that takes one runs for no other visitors.
 //!
-//! A role is a guard, not a folder: one page serves all who may see it.
+//! One page serves all roles that may see it.
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use maud::Markup;
 
-use super::oops::Oops;
+use super::page_error::PageError;
 use super::visit::Visit;
 use crate::application::App;
 use crate::person::{OPERATORS, OWNERS, Person, Role};
 use crate::texts::Language;
 
-/// Somebody who is signed in, on a page.
+/// A signed-in person with the current request.
 #[derive(Clone, Debug)]
 pub struct Visitor {
     pub person: Person,
@@ -25,16 +25,16 @@ impl Visitor {
         self.person.language
     }
 
-    /// A whole page.
+    /// A complete page.
     pub fn page(&self, title: &str, body: &Markup) -> Markup {
         self.visit.page(title, body)
     }
 
-    async fn of(parts: &mut Parts, app: &App, roles: Option<&[Role]>) -> Result<Self, Oops> {
+    async fn from_parts(parts: &mut Parts, app: &App, roles: Option<&[Role]>) -> Result<Self, PageError> {
         let visit = Visit::from_request_parts(parts, app).await?;
-        let (person, session) = visit.member().ok_or(Oops::SignIn)?;
+        let (person, session) = visit.member().ok_or(PageError::SignIn)?;
         if roles.is_some_and(|roles| !person.may(roles)) {
-            return Err(Oops::Forbidden);
+            return Err(PageError::Forbidden);
         }
         let person = person.clone();
         Ok(Self { person, session, visit })
@@ -48,17 +48,17 @@ macro_rules! guards {
         pub struct $name(pub Visitor);
 
         impl FromRequestParts<App> for $name {
-            type Rejection = Oops;
+            type Rejection = PageError;
 
-            async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Oops> {
-                Visitor::of(parts, app, $roles).await.map(Self)
+            async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, PageError> {
+                Visitor::from_parts(parts, app, $roles).await.map(Self)
             }
         }
     )*};
 }
 
 guards! {
-    /// Anybody who is signed in.
+    /// Every signed-in person.
     SignedIn: None;
     /// Owners and superadmins.
     Owner: Some(OWNERS);

@@ -1,22 +1,22 @@
-//! The front page: a greeting, what there is to see to, and where to go.
+//! The front page: a greeting, open work, and links.
 
 use axum::extract::State;
 use futures_util::future::try_join_all;
 use maud::{Markup, html};
 
-use super::draw::role_label;
 use super::guards::SignedIn;
+use super::labels::role_label;
 use super::layout::Card;
-use super::oops::Oops;
+use super::page_error::PageError;
 use crate::application::App;
 use crate::text;
 
 /// `GET /`.
-pub async fn show(State(app): State<App>, SignedIn(visitor): SignedIn) -> Result<Markup, Oops> {
+pub async fn show(State(app): State<App>, SignedIn(visitor): SignedIn) -> Result<Markup, PageError> {
     let (person, language) = (&visitor.person, visitor.language());
     let rooms: Vec<_> = app.rooms.iter().collect();
-    let of_rooms = try_join_all(rooms.iter().map(|room| room.home(&app, person))).await?;
-    let sections = try_join_all(rooms.iter().map(|room| room.front_page(&app, person))).await?;
+    let of_rooms = try_join_all(rooms.iter().map(|room| room.home_cards(&app, person))).await?;
+    let sections = try_join_all(rooms.iter().map(|room| room.home_sections(&app, person))).await?;
     let cards: Vec<Card> = of_rooms.into_iter().flatten().collect();
     let items = visitor.visit.nav(person);
     let body = html! {

@@ -1,4 +1,4 @@
-//! How every page looks: the head with the navigation by role, and what rooms put into it.
+//! The layout of every page: the head with the navigation, and the parts that rooms contribute.
 
 use maud::{DOCTYPE, Markup, html};
 
@@ -8,26 +8,26 @@ use super::visit::Visit;
 use crate::person::{Permission, Person, Role};
 use crate::text;
 
-/// A place in the navigation.
+/// An item of the navigation.
 #[derive(Clone, Copy, Debug)]
 pub struct NavItem {
-    /// The key of its caption: `key!("…")`.
+    /// Text key of the caption: `key!("…")`.
     pub caption: &'static str,
     pub path: &'static str,
-    /// Who sees it. The page has a guard of its own.
+    /// Roles that see it. The page has its own guard.
     pub roles: &'static [Role],
-    /// What managers must have been permitted somewhere to see it.
+    /// The permission that a manager needs at some site to see it.
     pub needs: Option<Permission>,
 }
 
-/// A part of a person's page.
+/// A titled part of a page.
 #[derive(Clone, Debug)]
 pub struct Section {
     pub title: String,
     pub body: Markup,
 }
 
-/// A number on the front page, and where it leads.
+/// A number on the front page, with its link.
 #[derive(Clone, Debug)]
 pub struct Card {
     pub label: String,
@@ -36,7 +36,7 @@ pub struct Card {
 }
 
 impl Visit {
-    /// A whole page.
+    /// A complete page.
     pub fn page(&self, title: &str, body: &Markup) -> Markup {
         let language = self.language();
         html! {
@@ -60,7 +60,7 @@ impl Visit {
         }
     }
 
-    /// A form that changes something, with its token.
+    /// A form with its CSRF token.
     pub fn form(&self, action: &str, fields: &Markup) -> Markup {
         html! {
             form method="post" action=(action) {
@@ -97,15 +97,15 @@ impl Visit {
         }
     }
 
-    /// Where somebody may go.
+    /// The navigation items of a person.
     pub fn nav(&self, person: &Person) -> Vec<NavItem> {
         let items = self.app().rooms.nav().into_iter();
-        let is_useful = |item: &NavItem| item.needs.is_none_or(|what| self.may_somewhere(what));
+        let is_useful = |item: &NavItem| item.needs.is_none_or(|permission| self.may_somewhere(permission));
         items.filter(|item| person.may(item.roles) && is_useful(item)).collect()
     }
 
     fn is_at(&self, path: &str) -> bool {
-        let here = self.path().split('?').next().unwrap_or_default();
-        here.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        let current_path = self.path().split('?').next().unwrap_or_default();
+        current_path.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
 }

@@ -1,7 +1,7 @@
-//! How often somebody may ask for pages, and of the bot.
+//! Rate limits of pages and of the bot, per process.
 //!
-//! Counted in this process; what guards the sign-in is counted in the database, by [`super::sign_in`]. Each key has one
-//! number: the time at which it would be idle again; so nothing has to be reset, and what is over can be dropped.
+//! Sign-in attempts are counted in the database by [`super::sign_in`]. Each key has one number, the time at which it is
+//! idle again (GCRA), so nothing has to be reset, and idle keys can be dropped.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -10,52 +10,52 @@ use std::time::Duration;
 use opora::clock::Millis;
 use parking_lot::Mutex;
 
-use super::oops::Oops;
+use super::page_error::PageError;
 use crate::person::{OWNERS, Person};
 
-/// Who asks.
+/// The source of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Asker {
+pub enum RequestSource {
     Address(IpAddr),
     Person(i64),
-    /// Somebody in the chat, known or not.
+    /// A Telegram account in the chat, known or not.
     Account(i64),
 }
 
-/// All limits of the pages and of the bot.
+/// All rate limits of the pages and of the bot.
 #[derive(Debug)]
 pub struct Limits {
     guests: Limit,
     pages: ByRole,
-    /// What pages load by themselves, in counters of their own: whatever happens in the firm costs nobody a click.
+    /// Automatic reloads, counted apart, so that they cost the person no clicks.
     live: ByRole,
-    /// Pictures and films, of which a page may have dozens.
+    /// Pictures and videos, of which a page may have dozens.
     pictures: Limit,
-    /// What is asked of the bot, by anybody.
+    /// Messages to the bot.
     pub in_chat: Limit,
-    /// What owners may ask of the bot.
+    /// Messages of owners to the bot.
     pub owners_in_chat: Limit,
-    /// How often somebody is told to wait.
-    pub told_in_chat: Limit,
+    /// Replies that ask a person to wait.
+    pub wait_replies: Limit,
 }
 
-/// How much somebody may who is signed in: owners more than others.
+/// Limits of signed-in people; owners have higher ones.
 #[derive(Debug)]
 struct ByRole {
     members: Limit,
     owners: Limit,
 }
 
-/// So many in so long, at once or spread.
+/// At most `max_requests` within `period_ms`, at once or spread.
 #[derive(Debug)]
 pub struct Limit {
-    most: i64,
-    within_ms: i64,
-    idle_at: Mutex<HashMap<Asker, i64>>,
+    max_requests: i64,
+    period_ms: i64,
+    idle_at: Mutex<HashMap<RequestSource, i64>>,
 }
 
-/// More askers than this are not remembered: memory is bounded, whoever asks.
-const MOST_ASKERS: usize = 50_000;
+/// Maximum number of sources to remember, to bound the memory.
+const MAX_SOURCES: usize = 50_000;
 const MINUTE: Duration = Duration::from_secs(60);
 
 impl Default for Limits {
@@ -67,29 +67,28 @@ impl Default for Limits {
             pictures: Limit::new(1200, MINUTE),
             in_chat: Limit::new(100, MINUTE),
             owners_in_chat: Limit::new(200, MINUTE),
-            told_in_chat: Limit::new(1, MINUTE),
+            wait_replies: Limit::new(1, MINUTE),
         }
     }
 }
 
 impl Limits {
-    /// Counts a page that somebody asks for.
-    pub fn page(&self, person: Option<&Person>, address: IpAddr, now: Millis) -> Result<(), Oops> {
+    /// Counts a page request.
+    pub fn page(&self, person: Option<&Person>, address: IpAddr, now: Millis) -> Result<(), PageError> {
         match person {
             Some(person) => self.pages.take(person, now),
-            None => self.guests.take(Asker::Address(address), now),
+            None => self.guests.take(RequestSource::Address(address), now),
         }
     }
 
-    /// Counts a page that somebody's page asks for by itself. Whoever says so of other loads has as many of these, and
-    /// no more.
-    pub fn live_part(&self, person: &Person, now: Millis) -> Result<(), Oops> {
+    /// Counts an automatic reload. A client that declares other requests as reloads gains only this limit.
+    pub fn live_part(&self, person: &Person, now: Millis) -> Result<(), PageError> {
         self.live.take(person, now)
     }
 
-    /// Counts a picture that somebody's page shows.
-    pub fn picture(&self, person: &Person, now: Millis) -> Result<(), Oops> {
-        self.pictures.take(Asker::Person(person.id), now)
+    /// Counts a picture on a page.
+    pub fn picture(&self, person: &Person, now: Millis) -> Result<(), PageError> {
+        self.pictures.take(RequestSource::Person(person.id), now)
     }
 }
 
@@ -100,33 +99,33 @@ impl Default for ByRole {
 }
 
 impl ByRole {
-    fn take(&self, person: &Person, now: Millis) -> Result<(), Oops> {
+    fn take(&self, person: &Person, now: Millis) -> Result<(), PageError> {
         let is_owner = person.roles.has_any(OWNERS);
         let limit = if is_owner { &self.owners } else { &self.members };
-        limit.take(Asker::Person(person.id), now)
+        limit.take(RequestSource::Person(person.id), now)
     }
 }
 
 impl Limit {
-    fn new(most: i64, within: Duration) -> Self {
-        let within_ms = i64::try_from(within.as_millis()).unwrap_or(i64::MAX);
-        Self { most, within_ms, idle_at: Mutex::default() }
+    fn new(max_requests: i64, period: Duration) -> Self {
+        let period_ms = i64::try_from(period.as_millis()).unwrap_or(i64::MAX);
+        Self { max_requests, period_ms, idle_at: Mutex::default() }
     }
 
-    /// Counts one, or says how long to wait.
-    pub fn take(&self, asker: Asker, now: Millis) -> Result<(), Oops> {
+    /// Counts one request, or fails with the time to wait.
+    pub fn take(&self, source: RequestSource, now: Millis) -> Result<(), PageError> {
         let mut idle_at = self.idle_at.lock();
-        if idle_at.len() >= MOST_ASKERS {
+        if idle_at.len() >= MAX_SOURCES {
             idle_at.retain(|_, at| *at > now.0);
-            if idle_at.len() >= MOST_ASKERS {
+            if idle_at.len() >= MAX_SOURCES {
                 idle_at.clear();
             }
         }
-        let at = idle_at.entry(asker).or_insert(now.0);
-        let next = (*at).max(now.0) + self.within_ms / self.most;
-        let too_early_ms = next - now.0 - self.within_ms;
+        let at = idle_at.entry(source).or_insert(now.0);
+        let next = (*at).max(now.0) + self.period_ms / self.max_requests;
+        let too_early_ms = next - now.0 - self.period_ms;
         if too_early_ms > 0 {
-            return Err(Oops::TooMany { retry_after_s: too_early_ms.unsigned_abs().div_ceil(1000) });
+            return Err(PageError::TooMany { retry_after_s: too_early_ms.unsigned_abs().div_ceil(1000) });
         }
         *at = next;
         Ok(())
@@ -138,13 +137,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn so_many_pass_at_once_and_then_one_at_a_time() {
+    fn a_burst_passes_and_then_one_at_a_time() {
         let limit = Limit::new(3, Duration::from_secs(30));
-        let take = |at| limit.take(Asker::Person(1), Millis(at)).map_err(|oops| oops.retry_after_s());
+        let take = |at| limit.take(RequestSource::Person(1), Millis(at)).map_err(|error| error.retry_after_s());
         assert_eq!([take(0), take(0), take(0)], [Ok(()), Ok(()), Ok(())]);
         assert_eq!(take(0), Err(Some(10)));
         assert_eq!(take(9_001), Err(Some(1)), "what was refused is not counted");
         assert_eq!((take(10_000), take(10_000)), (Ok(()), Err(Some(10))));
-        assert!(limit.take(Asker::Person(2), Millis(0)).is_ok(), "another one has not asked yet");
+        assert!(limit.take(RequestSource::Person(2), Millis(0)).is_ok(), "another source has its own count");
     }
 }

@@ -1,8 +1,8 @@
-//! Live pages: what changed is told to the pages that are open, and they load that part anew.
+//! Live pages: open pages are told what changed, and reload those parts.
 //!
-//! An [`Event`] names a topic and who may know of it. It reaches the pages of this process, and of others on the same
-//! PostgreSQL (`across`). A page that missed some (its connection was away, or it was too slow) is told to load everything
-//! anew. How many sockets there may be is said in `sockets`.
+//! An [`Event`] names a topic and its audience. It reaches the pages of this process, and of others on the same
+//! PostgreSQL (`relay`). A page that missed events, because it was disconnected or too slow, reloads everything.
+//! `sockets` limits the number of sockets.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -22,49 +22,49 @@ use tokio::sync::mpsc;
 
 use super::csrf;
 use super::guards::SignedIn;
-use super::oops::Oops;
+use super::page_error::PageError;
 use crate::application::App;
 
-pub use self::across::run as across;
 pub use self::event::Event;
 use self::listener::Listener;
-use self::sockets::{Numbers, Seat, Sockets};
+pub use self::relay::run as relay_events;
+use self::sockets::{EventNumbers, OpenSocket, Sockets};
 
-mod across;
 mod event;
 mod listener;
+mod relay;
 mod sockets;
 
 const EFFECT: &str = "live";
-/// Events that a page may be behind.
+/// Events that a page may lag behind.
 const BACKLOG: usize = 256;
-/// Events that come together are told together.
-const GATHERED: Duration = Duration::from_millis(100);
-/// How often a connection is looked after.
-const PULSE: Duration = Duration::from_secs(25);
-/// Pages say nothing.
-const LONGEST_MESSAGE: usize = 1024;
-/// What a socket reads and writes at once. Messages are short, and the library would take 128 KiB for each.
+/// Events within this time are sent together.
+const COALESCE_DELAY: Duration = Duration::from_millis(100);
+/// Interval of pings and of checks that the listener still has access.
+const PING_INTERVAL: Duration = Duration::from_secs(25);
+/// Pages send no messages.
+const MAX_MESSAGE_BYTES: usize = 1024;
+/// Buffer of a socket. Messages are short, and the library's default is 128 KiB.
 const BUFFER_BYTES: usize = 2 * 1024;
-/// What may wait for a page that reads nothing.
-const UNREAD_BYTES: usize = 64 * 1024;
-/// Tells the page that its session is over.
+/// Maximum of unread data for a page.
+const MAX_UNREAD_BYTES: usize = 64 * 1024;
+/// Close code: the session has ended.
 const SIGNED_OUT: u16 = 4401;
-/// Tells the page that newer pages of the person have taken its place.
+/// Close code: newer pages of the person took the place.
 const TOO_MANY: u16 = 4429;
 
-/// Where events are published. Clones are the same place.
+/// The event bus of the pages. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Events {
-    here: broadcast::Sender<Arc<Published>>,
-    elsewhere: mpsc::Sender<Event>,
-    /// For whoever passes them on.
+    local: broadcast::Sender<Arc<Published>>,
+    relayed: mpsc::Sender<Event>,
+    /// Taken once, by the relay.
     outgoing: Arc<Mutex<Option<mpsc::Receiver<Event>>>>,
-    numbers: Arc<Numbers>,
+    numbers: Arc<EventNumbers>,
     sockets: Sockets,
 }
 
-/// An event with its number.
+/// An event with its sequence number.
 #[derive(Debug)]
 struct Published {
     number: u64,
@@ -73,27 +73,27 @@ struct Published {
 
 impl Default for Events {
     fn default() -> Self {
-        let (elsewhere, outgoing) = mpsc::channel(BACKLOG);
-        let (here, outgoing) = (broadcast::Sender::new(BACKLOG), Arc::new(Mutex::new(Some(outgoing))));
-        Self { here, elsewhere, outgoing, numbers: Arc::default(), sockets: Sockets::default() }
+        let (relayed, outgoing) = mpsc::channel(BACKLOG);
+        let (local, outgoing) = (broadcast::Sender::new(BACKLOG), Arc::new(Mutex::new(Some(outgoing))));
+        Self { local, relayed, outgoing, numbers: Arc::default(), sockets: Sockets::default() }
     }
 }
 
 impl Events {
-    /// Tells the pages that are open, if there are any.
+    /// Sends an event to all open pages.
     pub fn publish(&self, event: Event) {
-        // Nobody may be there to pass it on; then nobody else is there either, or they are told to load everything.
-        let _ = self.elsewhere.try_send(event.clone());
-        self.publish_here(event);
+        // Fails if no relay runs or it lags; then other processes do not exist or reload everything.
+        let _ = self.relayed.try_send(event.clone());
+        self.publish_locally(event);
     }
 
-    fn publish_here(&self, event: Event) {
-        // The number is taken first: a look-up that has it sees what was committed before the event.
+    fn publish_locally(&self, event: Event) {
+        // The number is taken first: a lookup that has seen it also sees what was committed before the event.
         let number = self.numbers.next();
-        let _ = self.here.send(Arc::new(Published { number, event }));
+        let _ = self.local.send(Arc::new(Published { number, event }));
     }
 
-    /// How many pages listen.
+    /// Number of open sockets.
     pub fn count_sockets(&self) -> usize {
         self.sockets.count()
     }
@@ -108,13 +108,13 @@ impl Events {
     }
 }
 
-/// Lets a bot publish what its turns ask for.
-pub fn work(app: &App, bot: Bot) -> Bot {
+/// Registers the effect by which turns publish events.
+pub fn register_effect(app: &App, bot: Bot) -> Bot {
     let events = app.events.clone();
-    bot.effect(EFFECT, move |asked| {
+    bot.effect(EFFECT, move |request| {
         let events = events.clone();
         async move {
-            events.publish(asked.read()?);
+            events.publish(request.read()?);
             Ok(Value::Null)
         }
     })
@@ -126,36 +126,36 @@ pub async fn connect(
     SignedIn(visitor): SignedIn,
     headers: HeaderMap,
     upgrade: WebSocketUpgrade,
-) -> Result<Response, Oops> {
-    // A browser always says from where; another site's script could otherwise listen along.
+) -> Result<Response, PageError> {
+    // Browsers always send the origin. Without this check a script of another site could listen.
     if !headers.contains_key(header::ORIGIN) || !csrf::is_own_origin(&visitor.visit, &headers) {
-        return Err(Oops::Forbidden);
+        return Err(PageError::Forbidden);
     }
-    let seat = app.events.sockets.take(visitor.person.id, visitor.session).ok_or(Oops::Unavailable)?;
-    let upgrade = upgrade.max_message_size(LONGEST_MESSAGE).max_frame_size(LONGEST_MESSAGE);
-    let upgrade = upgrade.read_buffer_size(BUFFER_BYTES).write_buffer_size(0).max_write_buffer_size(UNREAD_BYTES);
+    let open_socket = app.events.sockets.take(visitor.person.id, visitor.session).ok_or(PageError::Unavailable)?;
+    let upgrade = upgrade.max_message_size(MAX_MESSAGE_BYTES).max_frame_size(MAX_MESSAGE_BYTES);
+    let upgrade = upgrade.read_buffer_size(BUFFER_BYTES).write_buffer_size(0).max_write_buffer_size(MAX_UNREAD_BYTES);
     Ok(upgrade.on_upgrade(move |socket| async move {
-        // Who goes away goes away.
-        let _ = serve(socket, &app, &seat).await;
+        // An error means that the client is gone.
+        let _ = serve(socket, &app, &open_socket).await;
     }))
 }
 
-/// Why a connection ended; nobody asks.
-struct Over;
+/// The connection has ended; the reason does not matter.
+struct Disconnected;
 
-impl From<axum::Error> for Over {
+impl From<axum::Error> for Disconnected {
     fn from(_: axum::Error) -> Self {
         Self
     }
 }
 
-async fn serve(mut socket: WebSocket, app: &App, seat: &Seat) -> Result<(), Over> {
-    let mut events = app.events.here.subscribe();
-    let mut listener = still_there(&mut socket, seat.listener(app).await).await?;
-    let mut pulse = tokio::time::interval(PULSE);
+async fn serve(mut socket: WebSocket, app: &App, open_socket: &OpenSocket) -> Result<(), Disconnected> {
+    let mut events = app.events.local.subscribe();
+    let mut listener = listener_or_close(&mut socket, open_socket.listener(app).await).await?;
+    let mut ping_interval = tokio::time::interval(PING_INTERVAL);
     loop {
         tokio::select! {
-            () = seat.pushed_out.cancelled() => return close(&mut socket, TOO_MANY, "too many pages").await,
+            () = open_socket.evicted.cancelled() => return close(&mut socket, TOO_MANY, "too many pages").await,
             event = events.recv() => {
                 let (number, first) = match event {
                     Ok(event) if !event.event.is_for(&listener) => continue,
@@ -163,89 +163,85 @@ async fn serve(mut socket: WebSocket, app: &App, seat: &Seat) -> Result<(), Over
                     Err(RecvError::Lagged(_)) => (app.events.last_number(), Event::everything()),
                     Err(RecvError::Closed) => return Ok(()),
                 };
-                tokio::time::sleep(GATHERED).await;
-                let gathered = gathered(&mut events, number, first);
-                listener = still_there(&mut socket, seat.listener_since(app, gathered.number).await).await?;
-                if let Some(told) = gathered.told_to(&listener) {
-                    socket.send(Message::text(json!(told).to_string())).await?;
+                tokio::time::sleep(COALESCE_DELAY).await;
+                let batch = collect_batch(&mut events, number, first);
+                listener = listener_or_close(&mut socket, open_socket.listener_since(app, batch.number).await).await?;
+                if let Some(changes) = batch.changes_for(&listener) {
+                    socket.send(Message::text(json!(changes).to_string())).await?;
                 }
             }
-            _ = pulse.tick() => {
-                listener = still_there(&mut socket, seat.listener(app).await).await?;
-                socket.send(Message::Ping(bytes())).await?;
+            _ = ping_interval.tick() => {
+                listener = listener_or_close(&mut socket, open_socket.listener(app).await).await?;
+                socket.send(Message::Ping(axum::body::Bytes::new())).await?;
             }
-            said = socket.recv() => match said {
+            received = socket.recv() => match received {
                 Some(Ok(Message::Close(_))) | None => return Ok(()),
-                Some(said) => { said?; }
+                Some(received) => { received?; }
             }
         }
     }
 }
 
-fn bytes() -> axum::body::Bytes {
-    axum::body::Bytes::new()
-}
-
-/// The listener as they are now. Who is signed out, blocked or has another role meanwhile hears nothing more of the old one.
-async fn still_there(
+/// The current listener. A person who was signed out, blocked or got other roles receives nothing by old rights.
+async fn listener_or_close(
     socket: &mut WebSocket,
     found: Result<Option<Arc<Listener>>, DbErr>,
-) -> Result<Arc<Listener>, Over> {
+) -> Result<Arc<Listener>, Disconnected> {
     match found {
         Ok(Some(listener)) => Ok(listener),
         Ok(None) => {
             close(socket, SIGNED_OUT, "signed out").await?;
-            Err(Over)
+            Err(Disconnected)
         }
-        // The page connects again, and finds out then.
-        Err(_) => Err(Over),
+        // The page reconnects, and finds out then.
+        Err(_) => Err(Disconnected),
     }
 }
 
-/// Says why, and ends the connection.
-async fn close(socket: &mut WebSocket, code: u16, reason: &'static str) -> Result<(), Over> {
+/// Closes the connection with a code and a reason.
+async fn close(socket: &mut WebSocket, code: u16, reason: &'static str) -> Result<(), Disconnected> {
     let frame = CloseFrame { code, reason: reason.into() };
     socket.send(Message::Close(Some(frame))).await?;
     Ok(())
 }
 
-/// Events that are told together, and the number of the latest.
-struct Gathered {
+/// Events that are sent together, and the number of the latest.
+struct Batch {
     number: u64,
     events: Vec<Event>,
 }
 
-/// What a page is told: which of its parts to load anew, and what exactly has happened.
+/// The message to a page: topics to reload, and details.
 #[derive(Debug, Default, Serialize)]
-struct Told {
+struct Changes {
     changed: BTreeSet<String>,
     updates: Vec<Value>,
 }
 
-impl Gathered {
-    /// What this listener may know of it; none where that is nothing.
-    fn told_to(self, listener: &Listener) -> Option<Told> {
-        let mut told = Told::default();
+impl Batch {
+    /// What this listener may know; none for nothing.
+    fn changes_for(self, listener: &Listener) -> Option<Changes> {
+        let mut changes = Changes::default();
         for event in self.events.into_iter().filter(|event| event.is_for(listener)) {
-            told.changed.insert(event.topic);
-            // Whoever belongs to two audiences hears of it once.
-            told.updates.extend(event.update.filter(|update| !told.updates.contains(update)));
+            changes.changed.insert(event.topic);
+            // A listener in two audiences gets an update once.
+            changes.updates.extend(event.update.filter(|update| !changes.updates.contains(update)));
         }
-        (!told.changed.is_empty()).then_some(told)
+        (!changes.changed.is_empty()).then_some(changes)
     }
 }
 
-/// What has come so far.
-fn gathered(events: &mut broadcast::Receiver<Arc<Published>>, number: u64, first: Event) -> Gathered {
-    let mut gathered = Gathered { number, events: vec![first] };
+/// Collects the events that have arrived.
+fn collect_batch(events: &mut broadcast::Receiver<Arc<Published>>, number: u64, first: Event) -> Batch {
+    let mut batch = Batch { number, events: vec![first] };
     loop {
         match events.try_recv() {
             Ok(event) => {
-                gathered.number = event.number;
-                gathered.events.push(event.event.clone());
+                batch.number = event.number;
+                batch.events.push(event.event.clone());
             }
-            Err(broadcast::error::TryRecvError::Lagged(_)) => gathered.events.push(Event::everything()),
-            Err(_) => return gathered,
+            Err(broadcast::error::TryRecvError::Lagged(_)) => batch.events.push(Event::everything()),
+            Err(_) => return batch,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What the pages ask of the room that knows who may do what at which site.
+//! What the pages need from the room that knows permissions.
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -7,14 +7,14 @@ use futures_util::future::BoxFuture;
 use sea_orm::DbErr;
 
 use crate::application::App;
-use crate::person::{Permission, Permits};
+use crate::person::{Permission, SitePermissions};
 
-/// What managers were permitted, and where people work.
+/// Permissions of managers, and sites of workers.
 pub trait Permissions: Debug + Send + Sync {
-    /// What a manager may do, by site.
-    fn permits_of<'a>(&'a self, app: &'a App, user_id: i64) -> BoxFuture<'a, Result<Permits, DbErr>>;
+    /// A manager's permissions by site.
+    fn site_permissions<'a>(&'a self, app: &'a App, user_id: i64) -> BoxFuture<'a, Result<SitePermissions, DbErr>>;
 
-    /// What a manager may do anywhere: a handful, however many sites there are.
+    /// A manager's permissions at any site: a handful, however many sites there are.
     fn permitted_anywhere<'a>(&'a self, app: &'a App, user_id: i64) -> BoxFuture<'a, Result<Vec<Permission>, DbErr>>;
 
     /// The sites of a person's active contracts.

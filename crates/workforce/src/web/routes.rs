@@ -1,7 +1,7 @@
 //! The routes of the product: handlers, and the list of their paths and methods.
 //!
-//! A room registers its pages here and has no other way, so that no route is missing from the list. Tests go through that
-//! list: every route has a row in the table of roles and is called with hostile values.
+//! Rooms register their pages only here, so the list is complete. Tests use it: every route has a row in the table of
+//! roles, and is called with hostile values.
 
 use axum::Router;
 use axum::handler::Handler;
@@ -10,14 +10,14 @@ use axum::routing::{MethodRouter, get, post};
 
 use crate::application::App;
 
-/// Pages with their paths. A path may have a page and a form: it is named twice then.
+/// Pages with their paths. A path with a page and a form is registered twice.
 #[derive(Debug, Default)]
 pub struct Routes {
     router: Router<App>,
     list: Vec<Route>,
 }
 
-/// A path such as `/people/{id}`, and the method by which it is called.
+/// A path such as `/people/{id}`, and its method.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
     pub method: Method,
@@ -29,26 +29,26 @@ impl Routes {
         Self::default()
     }
 
-    /// A page to be seen.
+    /// Adds a page.
     #[must_use]
     pub fn get<H: Handler<T, App>, T: 'static>(self, path: &'static str, handler: H) -> Self {
         self.with(Method::GET, path, get(handler))
     }
 
-    /// A form that is sent.
+    /// Adds the target of a form.
     #[must_use]
     pub fn post<H: Handler<T, App>, T: 'static>(self, path: &'static str, handler: H) -> Self {
         self.with(Method::POST, path, post(handler))
     }
 
-    /// These and those of another room.
+    /// Adds the routes of another room.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
         self.list.extend(other.list);
         Self { router: self.router.merge(other.router), list: self.list }
     }
 
-    /// Every route, in the order in which they were registered.
+    /// All routes, in the order of registration.
     pub fn list(&self) -> &[Route] {
         &self.list
     }

@@ -1,4 +1,4 @@
-//! Random words, their hashes, and comparing them so that nobody learns by the time it takes.
+//! Random tokens, hashes, and comparison in constant time.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -7,45 +7,45 @@ use subtle::ConstantTimeEq;
 
 const PINS: u32 = 1_000_000;
 
-/// A word of 256 random bits.
+/// A token of 256 random bits.
 pub fn token() -> anyhow::Result<String> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes)?;
     Ok(URL_SAFE_NO_PAD.encode(bytes))
 }
 
-/// A short random word, to find a request in the log by.
-pub fn short() -> anyhow::Result<String> {
+/// A short random id, to find a request in the log.
+pub fn short_id() -> anyhow::Result<String> {
     let mut bytes = [0; 9];
     getrandom::fill(&mut bytes)?;
     Ok(URL_SAFE_NO_PAD.encode(bytes))
 }
 
-/// Six random digits, each number as likely as the others.
+/// Six random digits, uniformly distributed.
 pub fn pin() -> anyhow::Result<String> {
     loop {
         let mut bytes = [0; 4];
         getrandom::fill(&mut bytes)?;
         let number = u32::from_le_bytes(bytes);
-        // The last numbers would make some PINs likelier than others.
+        // The last, incomplete range would make some PINs more likely.
         if number < u32::MAX - u32::MAX % PINS {
             return Ok(format!("{:06}", number % PINS));
         }
     }
 }
 
-/// The hash of several words; the same words in other places give another one.
-pub fn hash(words: &[&str]) -> String {
+/// The hash of several strings; it also depends on where each of them ends.
+pub fn hash(parts: &[&str]) -> String {
     let mut hash = digest::Context::new(&digest::SHA256);
-    for word in words {
-        hash.update(&word.len().to_le_bytes());
-        hash.update(word.as_bytes());
+    for part in parts {
+        hash.update(&part.len().to_le_bytes());
+        hash.update(part.as_bytes());
     }
     URL_SAFE_NO_PAD.encode(hash.finish())
 }
 
-/// Whether two words are the same.
-pub fn same(one: &str, other: &str) -> bool {
+/// Whether two strings are equal, in constant time.
+pub fn constant_time_eq(one: &str, other: &str) -> bool {
     one.as_bytes().ct_eq(other.as_bytes()).into()
 }
 
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_differ_and_pins_have_six_digits() {
+    fn tokens_differ_and_pins_have_six_digits() {
         assert_ne!(token().unwrap(), token().unwrap());
         for _ in 0..100 {
             let pin = pin().unwrap();
@@ -63,11 +63,11 @@ mod tests {
     }
 
     #[test]
-    fn a_hash_depends_on_where_words_end() {
+    fn a_hash_depends_on_where_strings_end() {
         assert_eq!(hash(&["ab", "c"]), hash(&["ab", "c"]));
         assert_ne!(hash(&["ab", "c"]), hash(&["a", "bc"]));
-        // Sessions and PINs that are stored by their hashes stay good.
+        // Stored hashes of sessions and PINs must stay valid.
         assert_eq!(hash(&["ab", "c"]), "Q-5lVXneAcpzmz-VwcLT9G01OywN-BgGTqWUUGzbJhc");
-        assert!(same("a", "a") && !same("a", "b") && !same("a", "aa"));
+        assert!(constant_time_eq("a", "a") && !constant_time_eq("a", "b") && !constant_time_eq("a", "aa"));
     }
 }

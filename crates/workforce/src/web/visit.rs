@@ -1,4 +1,4 @@
-//! One request as the frame sees it: from whom, in which language, and signed in or not.
+//! One page request: its visitor, language and session.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, header};
 
 use super::cookies::Cookie;
-use super::oops::Oops;
+use super::page_error::PageError;
 use super::{assets, csrf, file, secrets, sessions};
 use crate::application::App;
 use crate::config::{Networks, network_of};
@@ -16,30 +16,30 @@ use crate::person::{MANAGERS, OWNERS, Permission, Person};
 use crate::rooms;
 use crate::texts::Language;
 
-/// A request under way. Clones are the same one.
+/// A page request. Clones share it.
 #[derive(Clone, Debug)]
-pub struct Visit(Arc<Inside>);
+pub struct Visit(Arc<VisitData>);
 
 #[derive(Debug)]
-struct Inside {
+struct VisitData {
     app: App,
-    number: String,
+    request_id: String,
     path: String,
-    /// Something to see, and not a form that was sent.
+    /// A GET request, not a form.
     is_page: bool,
     language: Language,
     network: IpAddr,
     cookie: String,
     csrf: String,
-    standing: Standing,
-    /// What a manager was permitted, wherever it was.
+    sign_in: SignInState,
+    /// Permissions that a manager has at any site.
     permitted: Vec<Permission>,
 }
 
 /// What the browser's cookie stands for.
 #[derive(Clone, Debug)]
-enum Standing {
-    /// It has none yet.
+enum SignInState {
+    /// No cookie yet.
     New,
     Guest,
     Member {
@@ -50,51 +50,51 @@ enum Standing {
 }
 
 impl Visit {
-    /// Looks at a request. What goes wrong in doing so is told to a guest.
-    pub async fn begin(app: &App, request: &Parts) -> (Self, Result<(), Oops>) {
+    /// Reads a request. If that fails, the error is shown to a guest.
+    pub async fn begin(app: &App, request: &Parts) -> (Self, Result<(), PageError>) {
         let (headers, path) = (&request.headers, request.uri.path());
         let found = if path.starts_with(assets::FOLDER) {
-            // Anybody's, and the same for everybody: nobody is looked up for them.
-            Ok((String::new(), Standing::Guest, Vec::new()))
+            // The same for everybody, so no session is looked up.
+            Ok((String::new(), SignInState::Guest, Vec::new()))
         } else {
-            found(app, headers, path).await
+            load(app, headers, path).await
         };
-        let (found, went) = match found {
+        let (found, outcome) = match found {
             Ok(found) => (found, Ok(())),
-            Err(oops) => ((String::new(), Standing::Guest, Vec::new()), Err(oops)),
+            Err(error) => ((String::new(), SignInState::Guest, Vec::new()), Err(error)),
         };
-        let (cookie, standing, permitted) = found;
-        let language = match &standing {
-            Standing::Member { person, .. } => person.language,
-            Standing::New | Standing::Guest => guests_language(headers).unwrap_or(app.language),
+        let (cookie, sign_in, permitted) = found;
+        let language = match &sign_in {
+            SignInState::Member { person, .. } => person.language,
+            SignInState::New | SignInState::Guest => guests_language(headers).unwrap_or(app.language),
         };
         let path = request.uri.path_and_query().map_or("/", |path| path.as_str()).to_owned();
-        let visit = Self(Arc::new(Inside {
+        let visit = Self(Arc::new(VisitData {
             app: app.clone(),
-            // Without randomness no cookie was made either, and that is told.
-            number: secrets::short().unwrap_or_default(),
+            // Without randomness no cookie was made either, and that is an error already.
+            request_id: secrets::short_id().unwrap_or_default(),
             path,
             is_page: request.method == Method::GET,
             language,
             network: network_of(address(request, &app.trusted_proxies)),
             csrf: csrf::token(&cookie),
             cookie,
-            standing,
+            sign_in,
             permitted,
         }));
-        (visit, went)
+        (visit, outcome)
     }
 
     pub fn app(&self) -> &App {
         &self.0.app
     }
 
-    /// By which the request is found in the log.
-    pub fn number(&self) -> &str {
-        &self.0.number
+    /// The id that finds the request in the log.
+    pub fn request_id(&self) -> &str {
+        &self.0.request_id
     }
 
-    /// What was asked for, with its question.
+    /// Path and query.
     pub fn path(&self) -> &str {
         &self.0.path
     }
@@ -103,26 +103,26 @@ impl Visit {
         self.0.language
     }
 
-    /// The network that asks, as limits count it.
+    /// The client's network, as limits count it.
     pub fn network(&self) -> IpAddr {
         self.0.network
     }
 
-    /// The browser's own secret.
+    /// The browser's secret cookie.
     pub fn cookie(&self) -> &str {
         &self.0.cookie
     }
 
-    /// The token of all its forms.
+    /// The CSRF token of its forms.
     pub fn csrf(&self) -> &str {
         &self.0.csrf
     }
 
-    /// Who is signed in, and by which session.
+    /// The signed-in person and the session.
     pub fn member(&self) -> Option<(&Person, i64)> {
-        match &self.0.standing {
-            Standing::Member { person, session, .. } => Some((person, *session)),
-            Standing::New | Standing::Guest => None,
+        match &self.0.sign_in {
+            SignInState::Member { person, session, .. } => Some((person, *session)),
+            SignInState::New | SignInState::Guest => None,
         }
     }
 
@@ -130,7 +130,7 @@ impl Visit {
         self.member().map(|(person, _)| person)
     }
 
-    /// Whether there is anything that whoever is signed in may do so.
+    /// Whether the signed-in person has this permission at any site.
     pub fn may_somewhere(&self, what: Permission) -> bool {
         self.person().is_some_and(|person| person.may(OWNERS)) || self.0.permitted.contains(&what)
     }
@@ -139,7 +139,7 @@ impl Visit {
         is_https(&self.0.app)
     }
 
-    /// The way to the sign-in, and back here if this was a page.
+    /// The sign-in page, with the way back here if this was a page.
     pub fn sign_in_path(&self) -> String {
         let path = self.path();
         if path == "/" || !self.0.is_page {
@@ -149,58 +149,57 @@ impl Visit {
         format!("/sign-in?next={next}")
     }
 
-    /// Gives the browser what it lacks, unless the handler has given it something already.
+    /// Sets the cookie that the browser lacks, unless the handler has set one.
     pub fn give_cookies(&self, headers: &mut HeaderMap) {
         if headers.contains_key(header::SET_COOKIE) {
             return;
         }
-        let cookie = match &self.0.standing {
-            Standing::New => Cookie::Guest.set(self.cookie(), sessions::GUEST, self.is_https()),
-            Standing::Member { is_extended: true, .. } => {
-                Cookie::Session.set(self.cookie(), sessions::LIFE, self.is_https())
+        let cookie = match &self.0.sign_in {
+            SignInState::New => Cookie::Guest.set(self.cookie(), sessions::GUEST_COOKIE_TTL, self.is_https()),
+            SignInState::Member { is_extended: true, .. } => {
+                Cookie::Session.set(self.cookie(), sessions::IDLE_TTL, self.is_https())
             }
-            Standing::Guest | Standing::Member { .. } => None,
+            SignInState::Guest | SignInState::Member { .. } => None,
         };
         headers.extend(cookie.map(|cookie| (header::SET_COOKIE, cookie)));
     }
 }
 
 impl FromRequestParts<App> for Visit {
-    type Rejection = Oops;
+    type Rejection = PageError;
 
-    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, Oops> {
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, PageError> {
         let visit = parts.extensions.get::<Self>().cloned();
         visit.ok_or_else(|| anyhow::anyhow!("a page outside of the frame").into())
     }
 }
 
-/// The browser's cookie, what it stands for, and what its person may do as far as the navigation asks: within pictures and
-/// films there is none.
-async fn found(app: &App, headers: &HeaderMap, path: &str) -> Result<(String, Standing, Vec<Permission>), Oops> {
-    let (cookie, standing) = standing(app, headers).await?;
-    let permitted = if file::is_path(path) { Vec::new() } else { permitted(app, &standing).await? };
-    Ok((cookie, standing, permitted))
+/// The browser's cookie, what it stands for, and the permissions for the navigation. Media files show no navigation.
+async fn load(app: &App, headers: &HeaderMap, path: &str) -> Result<(String, SignInState, Vec<Permission>), PageError> {
+    let (cookie, sign_in) = identify(app, headers).await?;
+    let permitted = if file::is_media_path(path) { Vec::new() } else { permitted(app, &sign_in).await? };
+    Ok((cookie, sign_in, permitted))
 }
 
 /// The browser's cookie and what it stands for.
-async fn standing(app: &App, headers: &HeaderMap) -> Result<(String, Standing), Oops> {
+async fn identify(app: &App, headers: &HeaderMap) -> Result<(String, SignInState), PageError> {
     let is_https = is_https(app);
     if let Some(cookie) = Cookie::Session.read(headers, is_https)
         && let Some(found) = sessions::find(app, &cookie).await?
     {
-        let sessions::Found { person, session, is_extended } = found;
-        return Ok((cookie, Standing::Member { person: Box::new(person), session, is_extended }));
+        let sessions::SignedInSession { person, session, is_extended } = found;
+        return Ok((cookie, SignInState::Member { person: Box::new(person), session, is_extended }));
     }
     Ok(match Cookie::Guest.read(headers, is_https) {
-        Some(cookie) => (cookie, Standing::Guest),
-        None => (secrets::token()?, Standing::New),
+        Some(cookie) => (cookie, SignInState::Guest),
+        None => (secrets::token()?, SignInState::New),
     })
 }
 
-/// What a manager may do; of others their role says it.
-async fn permitted(app: &App, standing: &Standing) -> Result<Vec<Permission>, Oops> {
-    match standing {
-        Standing::Member { person, .. } if person.may(MANAGERS) && !person.may(OWNERS) => {
+/// The permissions of a manager; none for other roles.
+async fn permitted(app: &App, sign_in: &SignInState) -> Result<Vec<Permission>, PageError> {
+    match sign_in {
+        SignInState::Member { person, .. } if person.may(MANAGERS) && !person.may(OWNERS) => {
             Ok(rooms::permissions().permitted_anywhere(app, person.id).await?)
         }
         _ => Ok(Vec::new()),
@@ -211,32 +210,32 @@ fn is_https(app: &App) -> bool {
     app.public_url.starts_with("https://")
 }
 
-/// The first language of the browser's that is spoken here.
+/// The first language of the browser that the product has.
 fn guests_language(headers: &HeaderMap) -> Option<Language> {
     let wanted = headers.get(header::ACCEPT_LANGUAGE)?.to_str().ok()?;
     let codes = wanted.split(',').filter_map(|one| one.split([';', '-']).next());
     codes.map(str::trim).find_map(|code| code.parse().ok())
 }
 
-/// From where somebody asks. A trusted proxy says for whom; of what others say nothing is believed. Where one proxy stands
-/// behind another, it is the first address from the end that is none of theirs.
+/// The client's address. Only trusted proxies may name another one by `X-Forwarded-For`. Behind several proxies it is
+/// the first address from the end that is no trusted proxy.
 fn address(request: &Parts, trusted: &Networks) -> IpAddr {
     let peer = request.extensions.get::<ConnectInfo<SocketAddr>>();
     let mut nearest = peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |ConnectInfo(address)| address.ip());
     let lines: Vec<_> =
         request.headers.get_all("x-forwarded-for").iter().filter_map(|line| line.to_str().ok()).collect();
-    let mut said = lines.iter().rev().flat_map(|line| line.rsplit(',')).map(forwarded);
+    let mut named = lines.iter().rev().flat_map(|line| line.rsplit(',')).map(forwarded);
     while trusted.has(nearest)
-        && let Some(Some(farther)) = said.next()
+        && let Some(Some(farther)) = named.next()
     {
         nearest = farther;
     }
     nearest.to_canonical()
 }
 
-/// An address as proxies write it: `198.51.100.1`, `198.51.100.1:4711`, `2001:db8::1`, `[2001:db8::1]:4711`.
-fn forwarded(said: &str) -> Option<IpAddr> {
-    let said = said.trim().trim_matches('"');
-    let address = said.parse().ok().or_else(|| Some(said.parse::<SocketAddr>().ok()?.ip()));
-    address.or_else(|| said.strip_prefix('[')?.strip_suffix(']')?.parse().ok())
+/// Parses an address as proxies write it: `198.51.100.1`, `198.51.100.1:4711`, `2001:db8::1`, `[2001:db8::1]:4711`.
+fn forwarded(text: &str) -> Option<IpAddr> {
+    let text = text.trim().trim_matches('"');
+    let address = text.parse().ok().or_else(|| Some(text.parse::<SocketAddr>().ok()?.ip()));
+    address.or_else(|| text.strip_prefix('[')?.strip_suffix(']')?.parse().ok())
 }

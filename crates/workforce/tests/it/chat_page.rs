@@ -4,5 +4,5 @@ mod dialogue;
 mod hostile;
 mod inspector;
 mod preferences;
-mod returning;
+mod reconnect;
 mod two_people;

@@ -1,49 +1,49 @@
-//! Fixtures: every store as a version has written it, and tests that today's code opens them.
+//! Fixtures: every store as each version wrote it. Today's code must open all of them.
 //!
-//! `tests/fixtures/<version>` has the firm of [`scene`] in each store. `cargo xtask fixtures` writes the folder of the
-//! workspace's version. Until the CHANGELOG gives that version a date, the folder follows the layout of today. From then on
-//! its files never change, and every later version must open them.
+//! `tests/fixtures/<version>` holds the firm of [`content`] in each store. `cargo xtask fixtures` writes the folder of
+//! the workspace's version. Until the CHANGELOG gives that version a date, the folder follows today's layout. After
+//! that its files never change, and every later version must open them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use opora_testkit::environment;
 
-use self::scene::QUESTIONNAIRE;
-use crate::kit::firm::{Kind, on_databases};
+use self::content::QUESTIONNAIRE;
+use crate::kit::firm::{StorageKind, on_databases};
 use crate::operator::run;
 
+mod content;
 mod layout;
 mod opening;
-mod scene;
 mod states;
 mod writing;
 
-/// What is being developed.
+/// The version in development.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 const CHECKSUMS: &str = "SHA256SUMS";
 
 on_databases! { [sqlite Sqlite, postgres Postgres]
-    fixtures_open_and_their_dialogues_go_on,
+    fixtures_open_and_their_dialogues_continue,
 }
 
-async fn fixtures_open_and_their_dialogues_go_on(kind: Kind) {
-    for folder in folders() {
-        opening::opens_and_goes_on(kind, &folder).await;
+async fn fixtures_open_and_their_dialogues_continue(kind: StorageKind) {
+    for folder in fixture_folders() {
+        opening::assert_opens_and_continues(kind, &folder).await;
     }
 }
 
 mod redis_and_sqlite {
     #[tokio::test]
-    async fn fixtures_open_and_their_dialogues_go_on() {
-        super::fixtures_open_and_their_dialogues_go_on(super::Kind::RedisAndSqlite).await;
+    async fn fixtures_open_and_their_dialogues_continue() {
+        super::fixtures_open_and_their_dialogues_continue(super::StorageKind::RedisAndSqlite).await;
     }
 }
 
-/// `cargo xtask fixtures` runs this test, and it writes; otherwise it only compares.
+/// `cargo xtask fixtures` runs this test to write the fixture. Otherwise it only compares.
 #[tokio::test]
 async fn todays_fixture_has_the_layout_of_the_kept_one() {
-    let newest = root().join(VERSION);
+    let newest = fixtures_folder().join(VERSION);
     if environment::writes_fixtures() {
         assert!(
             !is_released(VERSION),
@@ -72,49 +72,49 @@ async fn todays_fixture_has_the_layout_of_the_kept_one() {
 async fn write_all(folder: &Path) {
     fs::write(folder.join("questionnaire.toml"), QUESTIONNAIRE).unwrap();
     tokio::join!(
-        writing::write(Kind::Sqlite, folder),
-        writing::write(Kind::Postgres, folder),
-        writing::write(Kind::RedisAndSqlite, folder)
+        writing::write(StorageKind::Sqlite, folder),
+        writing::write(StorageKind::Postgres, folder),
+        writing::write(StorageKind::RedisAndSqlite, folder)
     );
     fs::write(folder.join(CHECKSUMS), writing::checksums(folder)).unwrap();
 }
 
 #[tokio::test]
 async fn todays_fixture_has_every_table_and_every_state() {
-    opening::has_everything(&root().join(VERSION)).await;
+    opening::assert_complete(&fixtures_folder().join(VERSION)).await;
 }
 
 #[test]
-fn fixtures_are_as_they_were_written() {
-    let folders = folders();
+fn fixtures_are_unchanged() {
+    let folders = fixture_folders();
     assert!(!folders.is_empty(), "run `cargo xtask fixtures`");
     for folder in folders {
         let kept = fs::read_to_string(folder.join(CHECKSUMS)).unwrap();
         assert_eq!(writing::checksums(&folder), kept, "{} was changed: restore it", folder.display());
     }
     for version in released(&changelog()) {
-        assert!(root().join(version).is_dir(), "{version} is released and has no fixture");
+        assert!(fixtures_folder().join(version).is_dir(), "{version} is released and has no fixture");
     }
 }
 
 #[tokio::test]
 async fn exported_conversations_can_be_imported() {
-    for folder in folders() {
+    for folder in fixture_folders() {
         let there = tempfile::tempdir().unwrap();
         let store = format!("sqlite:{}/empty.db", there.path().display());
         opora::store::open(&store).await.unwrap().close().await.unwrap();
         let file = folder.join("state.jsonl");
-        run(&[], &["state", "import", "--store", &store, "--from", file.to_str().unwrap()]).await.well();
-        let exported = run(&[], &["state", "export", "--store", &store]).await.well().stdout;
+        run(&[], &["state", "import", "--store", &store, "--from", file.to_str().unwrap()]).await.success();
+        let exported = run(&[], &["state", "export", "--store", &store]).await.success().stdout;
         assert_eq!(exported, fs::read_to_string(&file).unwrap(), "{}", folder.display());
     }
 }
 
 #[tokio::test]
 async fn questionnaires_can_be_read() {
-    for folder in folders() {
+    for folder in fixture_folders() {
         let file = folder.join("questionnaire.toml");
-        let checked = run(&[], &["onboarding", "check", file.to_str().unwrap()]).await.well();
+        let checked = run(&[], &["onboarding", "check", file.to_str().unwrap()]).await.success();
         assert!(checked.stdout.contains("5 questions"), "{}", checked.stdout);
     }
 }
@@ -126,14 +126,14 @@ fn a_section_with_a_date_is_a_release() {
     assert_eq!(released(text), ["0.2.0", "0.1.0"]);
 }
 
-/// Where the folders of the versions are.
-fn root() -> PathBuf {
+/// The folder of all versions.
+fn fixtures_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")
 }
 
-/// The folders of all versions, the oldest first.
-fn folders() -> Vec<PathBuf> {
-    let entries = fs::read_dir(root()).into_iter().flatten().map(|entry| entry.unwrap().path());
+/// The folders of all versions, oldest first.
+fn fixture_folders() -> Vec<PathBuf> {
+    let entries = fs::read_dir(fixtures_folder()).into_iter().flatten().map(|entry| entry.unwrap().path());
     let mut folders: Vec<_> = entries.filter(|path| path.is_dir()).collect();
     folders.sort();
     folders

@@ -1,4 +1,4 @@
-//! The front: the menu by role, the commands that everybody has, and the way in for newcomers.
+//! The front: the menu by role, the commands for all people, and the entry for newcomers.
 
 use std::time::Duration;
 
@@ -10,18 +10,18 @@ use workforce::people;
 use workforce::person::{Person, Role, Status};
 use workforce::rooms::{MenuItem, Room, Rooms, Welcome};
 
-use crate::kit::firm::{Firm, Kind, NOON, on_every_database};
+use crate::kit::firm::{Firm, NOON, StorageKind, on_every_database};
 
-mod forged;
+mod forged_buttons;
 mod groups;
 
 on_every_database! {
-    a_language_is_chosen_and_kept,
-    newcomers_are_led_to_the_room_that_welcomes_them,
-    the_menu_shows_what_a_role_may_do,
+    a_chosen_language_is_kept,
+    newcomers_enter_the_welcome_dialogue,
+    the_menu_depends_on_the_role,
 }
 
-/// A room as the product's are: an entry for managers, and a way in.
+/// A room with a menu entry for managers and a welcome dialogue.
 #[derive(Debug)]
 struct Sample;
 
@@ -55,7 +55,7 @@ fn welcome(_: &mut Turn, person: Option<Person>) -> BoxFuture<'_, Result<Option<
 }
 
 async fn count(turn: &mut Turn, _: Press) -> Step<SampleStates> {
-    let Some(person) = front::allowed(turn, &[Role::Manager, Role::Owner]).await? else { return Ok(Next::Stay) };
+    let Some(person) = front::allowed_person(turn, &[Role::Manager, Role::Owner]).await? else { return Ok(Next::Stay) };
     turn.say(format!("counted by {}", person.full_name));
     Ok(Next::Stay)
 }
@@ -70,16 +70,16 @@ async fn name(turn: &mut Turn, name: String) -> Step<SampleStates> {
     Ok(Next::End)
 }
 
-async fn firm(kind: Kind) -> Firm {
-    Firm::with(kind, Rooms::of(&[&Sample])).await
+async fn firm(kind: StorageKind) -> Firm {
+    Firm::with_rooms(kind, Rooms::new(&[&Sample])).await
 }
 
-async fn newcomers_are_led_to_the_room_that_welcomes_them(kind: Kind) {
+async fn newcomers_enter_the_welcome_dialogue(kind: StorageKind) {
     let firm = firm(kind).await;
     let anna = firm.stage.person("Anna");
     anna.sends("/start").await;
     anna.sees("Your name?");
-    // Again in the middle: nothing piles up.
+    // A second /start in the middle does not stack another dialogue.
     anna.sends("/start").await;
     anna.sees("Your name?");
     assert_eq!(anna.state().await.as_deref(), Some("sample:name"));
@@ -90,7 +90,7 @@ async fn newcomers_are_led_to_the_room_that_welcomes_them(kind: Kind) {
     assert_eq!(anna.state().await, None);
 }
 
-async fn the_menu_shows_what_a_role_may_do(kind: Kind) {
+async fn the_menu_depends_on_the_role(kind: StorageKind) {
     let firm = firm(kind).await;
     let (boris, vera) = (firm.member("Boris", &[Role::Manager]).await, firm.member("Vera", &[Role::Employee]).await);
     boris.sends("/start").await;
@@ -104,7 +104,7 @@ async fn the_menu_shows_what_a_role_may_do(kind: Kind) {
     vera.sees_nothing();
 }
 
-async fn a_language_is_chosen_and_kept(kind: Kind) {
+async fn a_chosen_language_is_kept(kind: StorageKind) {
     let firm = firm(kind).await;
     let boris = firm.member("Boris", &[Role::Manager]).await;
     boris.sends("/language").await;
@@ -118,8 +118,8 @@ async fn a_language_is_chosen_and_kept(kind: Kind) {
 }
 
 #[tokio::test]
-async fn everybody_can_ask_who_they_are() {
-    let firm = firm(Kind::Sqlite).await;
+async fn the_me_command_shows_number_and_roles() {
+    let firm = firm(StorageKind::Sqlite).await;
     let stranger = firm.stage.person("Zoe").speaking("ru");
     stranger.sends("/me").await;
     stranger.sees(&format!("Ваш номер в Telegram: {}", stranger.key().user));
@@ -130,8 +130,8 @@ async fn everybody_can_ask_who_they_are() {
 }
 
 #[tokio::test]
-async fn who_is_blocked_waits_or_was_declined_gets_a_polite_word() {
-    let firm = firm(Kind::Sqlite).await;
+async fn blocked_pending_and_rejected_people_are_told_so() {
+    let firm = firm(StorageKind::Sqlite).await;
     let boris = firm.member("Boris", &[Role::Manager]).await;
     let id = firm.app.people.by_telegram(boris.key().user).await.unwrap().unwrap().id;
     for (status, words) in [
@@ -150,8 +150,8 @@ async fn who_is_blocked_waits_or_was_declined_gets_a_polite_word() {
 }
 
 #[tokio::test]
-async fn what_nobody_understands_is_answered_with_the_way_to_the_menu() {
-    let firm = firm(Kind::Sqlite).await;
+async fn unhandled_input_is_answered_with_the_menu_button() {
+    let firm = firm(StorageKind::Sqlite).await;
     let anna = firm.member("Anna", &[Role::Owner]).await;
     anna.sends("what is the weather?").await;
     anna.sees("I did not understand this.");
@@ -164,8 +164,8 @@ async fn what_nobody_understands_is_answered_with_the_way_to_the_menu() {
 }
 
 #[tokio::test]
-async fn without_a_room_that_welcomes_newcomers_are_told_their_number() {
-    let firm = Firm::with(Kind::Sqlite, Rooms::of(&[])).await;
+async fn without_a_welcome_newcomers_are_told_their_number() {
+    let firm = Firm::with_rooms(StorageKind::Sqlite, Rooms::new(&[])).await;
     let anna = firm.stage.person("Anna").speaking("ru");
     anna.sends("/start").await;
     anna.sees(&format!("ваш номер в Telegram — {}", anna.key().user));
@@ -173,8 +173,8 @@ async fn without_a_room_that_welcomes_newcomers_are_told_their_number() {
 }
 
 #[tokio::test]
-async fn whoever_asks_too_often_is_told_once_and_heard_again_later() {
-    let firm = Firm::open(Kind::Sqlite).await;
+async fn the_rate_limit_is_told_once_and_ends() {
+    let firm = Firm::open(StorageKind::Sqlite).await;
     let (olga, daria) = (firm.member("Olga", &[Role::Owner]).await, firm.member("Daria", &[Role::Employee]).await);
     for (one, most) in [(&daria, 100), (&olga, 200)] {
         for _ in 0..most {
@@ -190,11 +190,11 @@ async fn whoever_asks_too_often_is_told_once_and_heard_again_later() {
         one.presses_data("menu").await;
         one.sees_toast("Too many requests");
     }
-    // Others are not held back by that.
+    // Other people are not limited by that.
     let zoe = firm.stage.person("Zoe");
     zoe.sends("/me").await;
     zoe.sees("Your Telegram number");
-    firm.stage.passes(Duration::from_secs(1)).await;
+    firm.stage.advance(Duration::from_secs(1)).await;
     daria.sends("/me").await;
     daria.sees("Your Telegram number");
     daria.sends("/me").await;
@@ -202,15 +202,15 @@ async fn whoever_asks_too_often_is_told_once_and_heard_again_later() {
 }
 
 #[tokio::test]
-async fn what_the_library_says_is_in_the_language_that_was_chosen() {
-    let firm = Firm::open(Kind::Sqlite).await;
+async fn library_texts_use_the_chosen_language() {
+    let firm = Firm::open(StorageKind::Sqlite).await;
     let daria = firm.member("Daria", &[Role::Employee]).await.speaking("ru");
     daria.sends("/cancel").await;
     daria.sees("There is nothing to cancel.");
     daria.presses_data("language:ru").await;
     daria.sends("/cancel").await;
     daria.sees("Отменять нечего.");
-    // Of somebody whom nobody knows it is Telegram's.
+    // For an unknown person it is the language of Telegram.
     let zoe = firm.stage.person("Zoe").speaking("ru");
     zoe.sends("/cancel").await;
     zoe.sees("Отменять нечего.");

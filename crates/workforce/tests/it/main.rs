@@ -1,5 +1,5 @@
-//! `opora` as its users meet it: the real program, and its chat page in a real browser. One binary, a module for each
-//! concern.
+//! Integration tests of the `opora` program: the application in process, as a process, and in a real browser. One
+//! binary, with a module for each room or subject.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should stop where it is")]
 
 mod application;

@@ -1,4 +1,4 @@
 //! Notices: what people are told in the chat.
 
-mod news_in_the_chat;
+mod chat_notices;
 mod sent_after_response;

@@ -1,15 +1,15 @@
-//! The questionnaire: consent, questions, pauses and restarts, and what becomes of it when its state or its file is gone.
+//! The questionnaire: consent, questions, pauses, restarts, and recovery when its state or its file is gone.
 
 use std::time::Duration;
 
-use opora::testing::chat::Someone;
-use sea_orm::ConnectionTrait;
+use opora::testing::chat::ChatUser;
 use workforce::onboarding::{OnboardingRoom, Session, Status};
 use workforce::person::Role;
 use workforce::rooms::Rooms;
 use workforce::texts::Language;
 
-use crate::kit::firm::{Firm, Kind, on_every_database};
+use crate::kit::firm::{Firm, StorageKind, on_every_database};
+use crate::kit::sql::run_sql;
 
 mod chat;
 mod file;
@@ -19,11 +19,11 @@ mod restarts;
 
 on_every_database! {
     a_restart_between_any_two_steps_changes_nothing,
-    a_session_is_restored_from_the_database_when_its_state_is_gone,
-    with_a_state_the_database_is_not_asked_for_sessions,
+    a_session_without_state_is_restored_from_the_database,
+    with_a_state_no_session_is_queried,
     a_pause_of_days_and_an_expired_state_lose_nothing,
-    whoever_goes_back_changes_one_answer_and_keeps_the_others,
-    who_declines_is_not_asked_and_may_change_their_mind,
+    going_back_changes_one_answer_and_keeps_others,
+    declined_consent_can_be_given_later,
 }
 
 const QUESTIONS: &str = r#"
@@ -59,8 +59,8 @@ const QUESTIONS: &str = r#"
 "#;
 
 /// A firm with the questionnaire above.
-async fn firm(kind: Kind) -> Firm {
-    let firm = Firm::with(kind, Rooms::of(&[&OnboardingRoom])).await;
+async fn firm(kind: StorageKind) -> Firm {
+    let firm = Firm::with_rooms(kind, Rooms::new(&[&OnboardingRoom])).await;
     write_file(&firm, QUESTIONS);
     firm
 }
@@ -69,24 +69,24 @@ fn write_file(firm: &Firm, text: &str) {
     std::fs::write(firm.app.data_dir.join("questionnaire.toml"), text).unwrap();
 }
 
-/// Begins from the main menu, and agrees.
-async fn begins(someone: &Someone) {
+/// Begins from the main menu and agrees.
+async fn begins(someone: &ChatUser) {
     someone.sends("/start").await;
     someone.presses("📝 Questionnaire").await;
     someone.presses("I agree").await;
 }
 
-async fn id_of(firm: &Firm, someone: &Someone) -> i64 {
+async fn id_of(firm: &Firm, someone: &ChatUser) -> i64 {
     firm.app.people.by_telegram(someone.key().user).await.unwrap().unwrap().id
 }
 
-async fn session_of(firm: &Firm, someone: &Someone) -> Session {
+async fn session_of(firm: &Firm, someone: &ChatUser) -> Session {
     let sessions = firm.app.onboarding.answers_of(id_of(firm, someone).await, Language::En).await.unwrap();
     sessions.into_iter().next().expect("there is a session")
 }
 
-/// The answers that are in the database.
-async fn answers(firm: &Firm, someone: &Someone) -> Vec<Option<String>> {
+/// The answers in the database.
+async fn answers(firm: &Firm, someone: &ChatUser) -> Vec<Option<String>> {
     session_of(firm, someone).await.answers.into_iter().map(|answer| answer.answer).collect()
 }
 
@@ -94,12 +94,12 @@ fn some(text: &str) -> Option<String> {
     Some(text.to_owned())
 }
 
-async fn a_restart_between_any_two_steps_changes_nothing(kind: Kind) {
+async fn a_restart_between_any_two_steps_changes_nothing(kind: StorageKind) {
     let firm = firm(kind).await;
     let mut stage = firm.stage.clone();
     let mut daria = firm.member("Daria", &[Role::Employee]).await;
     let mut committed = Vec::new();
-    for (deed, answer, seen) in [
+    for (input, answer, seen) in [
         ("/start", None, "what would you like to do?"),
         ("[📝 Questionnaire]", None, "ask you 5 questions. Your answers are kept"),
         ("[I agree]", None, "1/5\nWhat shall we call you?"),
@@ -109,16 +109,16 @@ async fn a_restart_between_any_two_steps_changes_nothing(kind: Kind) {
         ("[8]", Some("8"), "5/5\nWhich skills?"),
         ("Tiles", Some("Tiles"), "How confident?\n– 8\n\nWhich skills?\n– Tiles"),
     ] {
-        match deed.strip_prefix('[').and_then(|deed| deed.strip_suffix(']')) {
+        match input.strip_prefix('[').and_then(|input| input.strip_suffix(']')) {
             Some(caption) => daria.presses(caption).await,
-            None => daria.sends(deed).await,
+            None => daria.sends(input).await,
         }
         daria.sees(seen);
         if let Some(answer) = answer {
             committed.push(some(answer));
-            assert_eq!(answers(&firm, &daria).await, committed, "an answer is kept with its turn");
+            assert_eq!(answers(&firm, &daria).await, committed, "an answer is stored with its turn");
         }
-        stage = stage.restarts().await;
+        stage = stage.restart().await;
         daria = daria.on(&stage);
     }
     assert_eq!(daria.state().await, None);
@@ -134,22 +134,22 @@ async fn a_restart_between_any_two_steps_changes_nothing(kind: Kind) {
     daria.sees("You have completed the questionnaire.");
 }
 
-async fn a_session_is_restored_from_the_database_when_its_state_is_gone(kind: Kind) {
+async fn a_session_without_state_is_restored_from_the_database(kind: StorageKind) {
     let firm = firm(kind).await;
     let daria = firm.member("Daria", &[Role::Employee]).await;
     begins(&daria).await;
     daria.sends("Dasha").await;
     assert_eq!(daria.state().await.as_deref(), Some("OnboardingStates:question"));
-    loses_state(&firm, &daria).await;
+    reset_state(&firm, &daria).await;
     daria.sends("12").await;
     daria.sees("Let us go on where we were.");
     daria.sees("2/5\nHow many years?");
-    assert_eq!(answers(&firm, &daria).await, [some("Dasha")], "nobody knows what the text was meant for");
+    assert_eq!(answers(&firm, &daria).await, [some("Dasha")], "the text is not taken as an answer");
     assert_eq!(daria.state().await.as_deref(), Some("OnboardingStates:question"));
     daria.sends("12").await;
     daria.sees("3/5");
     assert_eq!(answers(&firm, &daria).await, [some("Dasha"), some("12")]);
-    // Whoever has nothing under way is not taken for somebody who has.
+    // A person without a session is not offered one.
     let egor = firm.member("Egor", &[Role::Employee]).await;
     egor.sends("hello").await;
     egor.sees("I did not understand this.");
@@ -158,28 +158,28 @@ async fn a_session_is_restored_from_the_database_when_its_state_is_gone(kind: Ki
     daria.sees("I did not understand this.");
 }
 
-async fn with_a_state_the_database_is_not_asked_for_sessions(kind: Kind) {
+async fn with_a_state_no_session_is_queried(kind: StorageKind) {
     let firm = firm(kind).await;
     let daria = firm.member("Daria", &[Role::Employee]).await;
     let _boris = firm.member("Boris", &[Role::Manager]).await;
     begins(&daria).await;
-    // Whoever asks for sessions now fails.
-    sql(&firm, "ALTER TABLE onboarding_sessions RENAME TO hidden_sessions").await;
+    // From here every query for sessions fails.
+    run_sql(&firm.app.domain, "ALTER TABLE onboarding_sessions RENAME TO hidden_sessions").await;
     daria.sends_location(55.7, 37.6).await;
     daria.sees("Sorry, this does not fit here.");
     daria.sees("1/5");
     daria.presses_data("chat:open").await;
     daria.sends("Where are the keys?").await;
     daria.sees("Passed on to Boris.");
-    loses_state(&firm, &daria).await;
+    reset_state(&firm, &daria).await;
     daria.sends("hello").await;
     daria.sees("Something went wrong on our side.");
-    sql(&firm, "ALTER TABLE hidden_sessions RENAME TO onboarding_sessions").await;
+    run_sql(&firm.app.domain, "ALTER TABLE hidden_sessions RENAME TO onboarding_sessions").await;
     daria.sends("hello").await;
     daria.sees("1/5");
 }
 
-async fn a_pause_of_days_and_an_expired_state_lose_nothing(kind: Kind) {
+async fn a_pause_of_days_and_an_expired_state_lose_nothing(kind: StorageKind) {
     let firm = firm(kind).await;
     let daria = firm.member("Daria", &[Role::Employee]).await;
     begins(&daria).await;
@@ -187,12 +187,12 @@ async fn a_pause_of_days_and_an_expired_state_lose_nothing(kind: Kind) {
     daria.presses("⏸ Pause").await;
     daria.sees("Everything you have answered is kept");
     assert_eq!((daria.state().await, session_of(&firm, &daria).await.status), (None, Status::Paused));
-    firm.stage.passes(days(5)).await;
+    firm.stage.advance(days(5)).await;
     daria.presses("📝 Questionnaire").await;
     daria.sees("2/5\nHow many years?");
     assert_eq!(session_of(&firm, &daria).await.status, Status::Active);
     daria.sends("3").await;
-    firm.stage.passes(days(2)).await;
+    firm.stage.advance(days(2)).await;
     daria.sees("I have put the questionnaire aside.");
     assert_eq!(daria.state().await, None);
     daria.sends("I am back").await;
@@ -205,12 +205,12 @@ async fn a_pause_of_days_and_an_expired_state_lose_nothing(kind: Kind) {
     assert_eq!(answers(&firm, &daria).await, [some("Dasha"), some("3"), some("Days")]);
 }
 
-async fn whoever_goes_back_changes_one_answer_and_keeps_the_others(kind: Kind) {
+async fn going_back_changes_one_answer_and_keeps_others(kind: StorageKind) {
     let firm = firm(kind).await;
     let daria = firm.member("Daria", &[Role::Employee]).await;
     begins(&daria).await;
-    for deed in ["Dasha", "3", "days"] {
-        daria.sends(deed).await;
+    for input in ["Dasha", "3", "days"] {
+        daria.sends(input).await;
     }
     daria.presses("← Back").await;
     daria.sees("3/5\nWhich hours?");
@@ -228,7 +228,7 @@ async fn whoever_goes_back_changes_one_answer_and_keeps_the_others(kind: Kind) {
     assert_eq!(session_of(&firm, &daria).await.status, Status::Completed);
 }
 
-async fn who_declines_is_not_asked_and_may_change_their_mind(kind: Kind) {
+async fn declined_consent_can_be_given_later(kind: StorageKind) {
     let firm = firm(kind).await;
     let daria = firm.member("Daria", &[Role::Employee]).await;
     daria.sends("/start").await;
@@ -249,8 +249,8 @@ async fn who_declines_is_not_asked_and_may_change_their_mind(kind: Kind) {
 }
 
 #[tokio::test]
-async fn an_answer_of_the_wrong_kind_asks_again_and_is_not_kept() {
-    let firm = firm(Kind::Sqlite).await;
+async fn an_answer_of_the_wrong_kind_repeats_the_question() {
+    let firm = firm(StorageKind::Sqlite).await;
     let daria = firm.member("Daria", &[Role::Employee]).await;
     begins(&daria).await;
     daria.sends_photo().await;
@@ -275,7 +275,7 @@ async fn an_answer_of_the_wrong_kind_asks_again_and_is_not_kept() {
 
 #[tokio::test]
 async fn a_double_tap_answers_once() {
-    let firm = firm(Kind::Sqlite).await;
+    let firm = firm(StorageKind::Sqlite).await;
     let daria = firm.member("Daria", &[Role::Employee]).await;
     begins(&daria).await;
     daria.presses("I agree").await;
@@ -300,13 +300,13 @@ async fn a_double_tap_answers_once() {
 }
 
 #[tokio::test]
-async fn who_does_not_decide_is_left_alone() {
-    let firm = firm(Kind::Sqlite).await;
+async fn an_unanswered_consent_expires() {
+    let firm = firm(StorageKind::Sqlite).await;
     let daria = firm.member("Daria", &[Role::Employee]).await;
     daria.presses_data("onboarding:begin").await;
     daria.presses_data("onboarding:begin").await;
     daria.sees_toast("waiting for your answer");
-    firm.stage.passes(days(2)).await;
+    firm.stage.advance(days(2)).await;
     daria.sees("You have not decided yet.");
     daria.sends("hello").await;
     daria.sees("I did not understand this.");
@@ -314,7 +314,7 @@ async fn who_does_not_decide_is_left_alone() {
 
 #[tokio::test]
 async fn a_long_summary_comes_in_several_messages() {
-    let firm = firm(Kind::Sqlite).await;
+    let firm = firm(StorageKind::Sqlite).await;
     let question = |number: usize| {
         let text = format!("{number}? {}", "я".repeat(900));
         format!("[[questions]]\nid = \"q{number}\"\nkind = \"text\"\nru = \"{text}\"\nen = \"{text}\"\n")
@@ -332,8 +332,8 @@ async fn a_long_summary_comes_in_several_messages() {
 }
 
 #[tokio::test]
-async fn only_those_who_work_here_are_asked() {
-    let firm = firm(Kind::Sqlite).await;
+async fn only_employees_are_asked() {
+    let firm = firm(StorageKind::Sqlite).await;
     let anna = firm.member("Anna", &[Role::Owner]).await;
     anna.presses_data("onboarding:begin").await;
     anna.sees_toast("your role does not include it");
@@ -344,31 +344,21 @@ async fn only_those_who_work_here_are_asked() {
 }
 
 #[tokio::test]
-async fn states_of_other_bots_by_these_names_are_read() {
-    use workforce::onboarding::{ChatStates, OnboardingStates, Place};
+async fn states_imported_from_other_bots_are_read() {
+    use workforce::onboarding::{ChatStates, OnboardingStates, QuestionPosition};
     let read = |text| serde_json::from_str::<OnboardingStates>(text).unwrap();
     assert_eq!(read(r#"{"at":"returning"}"#), OnboardingStates::Returning);
-    let place = Place { questionnaire: 3, question: "age".into(), until: None };
+    let place = QuestionPosition { questionnaire: 3, question: "age".into(), until: None };
     let stored = r#"{"at":"question","questionnaire":3,"question":"age"}"#;
     assert_eq!(read(stored), OnboardingStates::Question(place.clone()));
     assert_eq!(serde_json::to_string(&OnboardingStates::Question(place)).unwrap(), stored);
     assert_eq!(serde_json::from_str::<ChatStates>(r#"{"at":"active"}"#).unwrap(), ChatStates::Active);
 }
 
-async fn loses_state(firm: &Firm, someone: &Someone) {
+async fn reset_state(firm: &Firm, someone: &ChatUser) {
     let now = firm.stage.clock().now();
     assert!(firm.app.domain.store().operator().reset(&someone.key(), now).await.unwrap());
     assert_eq!(someone.state().await, None);
-}
-
-async fn sql(firm: &Firm, statement: &'static str) {
-    let run = firm.app.domain.write(move |db| {
-        Box::pin(async move {
-            db.execute_unprepared(statement).await?;
-            Ok(())
-        })
-    });
-    run.await.unwrap();
 }
 
 const fn days(count: u64) -> Duration {

@@ -1,7 +1,7 @@
 //! People: their pages, their roles, and what is kept of them.
 
 mod forgetting;
-mod leaving;
 mod pages;
+mod personal_data;
 mod rights_at_commit;
 mod two_owners;

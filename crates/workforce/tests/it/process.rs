@@ -1,6 +1,6 @@
 //! `opora demo` as a process: what it prints, what it keeps, and how it ends.
 
+mod data_folder;
 mod demo_language;
-mod keeping;
+mod demo_process;
 mod private_files;
-mod running;

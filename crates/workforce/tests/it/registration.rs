@@ -1,44 +1,44 @@
-//! Registration: the questions and their answers, the one step that writes everything, and what remains when it fails.
+//! Registration: questions and answers, the single commit that writes everything, and recovery from failures.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use opora::effects::{Asked, EffectError};
-use opora::testing::chat::Someone;
+use opora::effects::{EffectError, EffectRequest};
+use opora::testing::chat::ChatUser;
 use serde_json::json;
-use workforce::files::{Files, Found};
+use workforce::files::{FileEntry, Files};
 use workforce::person::{Role, Status};
-use workforce::registration::keeping;
+use workforce::registration::file_effects;
 use workforce::registration::{DocumentKind, DocumentStatus, Registrations};
 
-use crate::kit::firm::{Firm, Kind, NOON, on_every_database};
+use crate::kit::firm::{Firm, NOON, StorageKind, on_every_database};
 
 pub use opora_testkit::product::newcomer;
 
 mod browser;
-pub mod cleaning;
+pub mod cleanup;
 mod crash;
-mod deciding;
-mod disks;
-pub mod live;
-mod mending;
+mod decisions;
+mod disk_failures;
+pub mod in_process;
 mod pages;
-mod pictures;
 pub mod process;
-mod standing;
-mod storage;
+mod repair;
+mod s3_storage;
+mod same_picture;
+mod unblocking;
 mod wrong_database;
 
 on_every_database! {
-    a_newcomer_registers_and_everything_is_written_at_once,
-    an_interrupted_registration_goes_on_where_it_was,
-    a_failure_leaves_nothing_but_the_draft,
-    what_is_fetched_after_a_crash_is_written_once,
+    a_registration_is_written_in_one_commit,
+    an_interrupted_registration_can_be_continued,
+    a_failure_leaves_only_the_draft,
+    files_are_stored_once_after_a_crash,
 }
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n a picture";
 
-async fn a_newcomer_registers_and_everything_is_written_at_once(kind: Kind) {
+async fn a_registration_is_written_in_one_commit(kind: StorageKind) {
     let firm = Firm::open(kind).await;
     let owner = firm.member("Olga", &[Role::Owner]).await;
     let anna = firm.stage.person("Anna");
@@ -46,8 +46,8 @@ async fn a_newcomer_registers_and_everything_is_written_at_once(kind: Kind) {
     anna.sees("I am saving your registration");
     anna.sends("hello?").await;
     anna.sees("still saving");
-    assert!(person(&firm, &anna).await.is_none(), "nothing is written before the files are there");
-    works(&firm, PNG).await;
+    assert!(person(&firm, &anna).await.is_none(), "nothing is written before the files are stored");
+    finish_effects(&firm, PNG).await;
     anna.sees("Your registration is being looked at.");
     assert_eq!(anna.state().await, None);
 
@@ -55,7 +55,7 @@ async fn a_newcomer_registers_and_everything_is_written_at_once(kind: Kind) {
     assert_eq!((person.status, person.full_name.as_str()), (Status::Pending, "Anna Smith"));
     assert_eq!((person.phone.as_deref(), person.email.as_deref()), (Some("+79991234567"), None));
     assert!(person.roles.has(Role::Applicant) && !person.roles.has(Role::Employee));
-    let documents = Registrations::of_app(&firm.app).of(person.id).await.unwrap();
+    let documents = Registrations::of_app(&firm.app).documents_of(person.id).await.unwrap();
     let kinds: Vec<_> = documents.iter().map(|document| (document.kind, document.status)).collect();
     let pending = DocumentStatus::Pending;
     assert_eq!(kinds, [(DocumentKind::Passport, pending), (DocumentKind::Selfie, pending)]);
@@ -63,106 +63,106 @@ async fn a_newcomer_registers_and_everything_is_written_at_once(kind: Kind) {
         assert_eq!((document.media_type.as_str(), document.size_bytes), ("image/png", PNG.len() as i64));
         assert_eq!(files(&firm).read(document.id.clone()).await.unwrap().as_deref(), Some(PNG));
     }
-    assert_eq!(kept(&firm).await.len(), 2);
+    assert_eq!(stored_files(&firm).await.len(), 2);
     assert!(downloads(&firm).await.is_empty(), "downloads are not left behind");
     owner.sees("New registration: Anna Smith");
 
     anna.sends("/start").await;
     anna.sees("Your registration is being looked at.");
-    assert_eq!(anna.state().await, None, "who waits does not register again");
+    assert_eq!(anna.state().await, None, "a pending person does not register again");
 }
 
-async fn an_interrupted_registration_goes_on_where_it_was(kind: Kind) {
+async fn an_interrupted_registration_can_be_continued(kind: StorageKind) {
     let firm = Firm::open(kind).await;
     let anna = firm.stage.person("Anna");
-    until_documents(&anna).await;
+    answers_until_documents(&anna).await;
     anna.sends_photo().await;
     anna.sees("Now a selfie");
-    firm.stage.passes(Duration::from_secs(23 * 3600)).await;
-    let stage = firm.stage.restarts().await;
+    firm.stage.advance(Duration::from_secs(23 * 3600)).await;
+    let stage = firm.stage.restart().await;
     let anna = anna.on(&stage);
     anna.sends("/start").await;
     anna.sees("6 of 7 steps are done");
-    // The day begins anew with this.
-    stage.passes(Duration::from_secs(23 * 3600)).await;
+    // This input restarts the day until expiry.
+    stage.advance(Duration::from_secs(23 * 3600)).await;
     anna.presses("Continue").await;
     anna.sees("Now a selfie");
     anna.sends_photo().await;
-    works(&Firm { stage, ..firm }, PNG).await;
+    finish_effects(&Firm { stage, ..firm }, PNG).await;
     anna.sees("Your registration is being looked at.");
 }
 
-async fn a_failure_leaves_nothing_but_the_draft(kind: Kind) {
+async fn a_failure_leaves_only_the_draft(kind: StorageKind) {
     let firm = Firm::open(kind).await;
-    // A file where the folder should be: nobody can write there, whoever runs this.
+    // A file in place of the folder: even root cannot write there.
     let folder = folder(&firm);
     std::fs::write(&folder, "in the way").unwrap();
     let anna = firm.stage.person("Anna");
     sends_everything(&anna).await;
-    works(&firm, PNG).await;
+    finish_effects(&firm, PNG).await;
     anna.sees("could not be saved");
     anna.sees_button("Try again");
     anna.sees_button("Cancel");
     assert!(person(&firm, &anna).await.is_none() && downloads(&firm).await.is_empty());
     anna.presses("Try again").await;
-    works(&firm, PNG).await;
+    finish_effects(&firm, PNG).await;
     anna.sees("could not be saved");
 
     std::fs::remove_file(&folder).unwrap();
     anna.sends("/start").await;
     anna.sees("I am saving your registration");
-    works(&firm, PNG).await;
+    finish_effects(&firm, PNG).await;
     anna.sees("Your registration is being looked at.");
-    assert_eq!(kept(&firm).await.len(), 2, "failed tries left no files");
+    assert_eq!(stored_files(&firm).await.len(), 2, "failed tries left no files");
 }
 
-/// The process dies after the files are in their place, and before anybody knows.
-async fn what_is_fetched_after_a_crash_is_written_once(kind: Kind) {
+/// The process dies after the files are in place and before the outcome is stored.
+async fn files_are_stored_once_after_a_crash(kind: StorageKind) {
     let firm = Firm::open(kind).await;
     let anna = firm.stage.person("Anna");
     sends_everything(&anna).await;
-    fetches(&firm, PNG).await;
-    let (asked, body) = firm.stage.asked().await.pop().unwrap();
-    assert_eq!(asked, keeping::KEEP);
-    keeping::keep(firm.app.clone(), asked_for(&anna, &body)).await.unwrap();
-    let before = kept(&firm).await;
+    finish_downloads(&firm, PNG).await;
+    let (asked, body) = firm.stage.pending_effects().await.pop().unwrap();
+    assert_eq!(asked, file_effects::STORE);
+    file_effects::store(firm.app.clone(), effect_request(&anna, &body)).await.unwrap();
+    let before = stored_files(&firm).await;
     assert!(before.len() == 2 && downloads(&firm).await.is_empty());
-    let stage = firm.stage.restarts().await;
+    let stage = firm.stage.restart().await;
     let firm = Firm { stage, ..firm };
     let anna = anna.on(&firm.stage);
-    works(&firm, PNG).await;
+    finish_effects(&firm, PNG).await;
     anna.sees("Your registration is being looked at.");
     let person = person(&firm, &anna).await.unwrap();
-    let documents = Registrations::of_app(&firm.app).of(person.id).await.unwrap();
+    let documents = Registrations::of_app(&firm.app).documents_of(person.id).await.unwrap();
     let mut names: Vec<_> = documents.into_iter().map(|document| document.id).collect();
     names.sort();
     assert_eq!(names, before.into_iter().map(|file| file.name).collect::<Vec<_>>());
 }
 
 #[tokio::test]
-async fn what_is_not_an_image_is_named_and_asked_for_again() {
-    let firm = Firm::open(Kind::Sqlite).await;
+async fn a_file_that_is_no_image_is_requested_again() {
+    let firm = Firm::open(StorageKind::Sqlite).await;
     let anna = firm.stage.person("Anna");
     sends_everything(&anna).await;
-    works(&firm, b"%PDF-1.7 a bill").await;
+    finish_effects(&firm, b"%PDF-1.7 a bill").await;
     anna.sees("The file you sent as your passport is not an image");
     anna.sees("Send a photo of your passport");
-    assert!(kept(&firm).await.is_empty() && downloads(&firm).await.is_empty());
+    assert!(stored_files(&firm).await.is_empty() && downloads(&firm).await.is_empty());
     anna.sends_photo().await;
     anna.sees("I am saving your registration");
-    works(&firm, PNG).await;
+    finish_effects(&firm, PNG).await;
     anna.sees("Your registration is being looked at.");
 }
 
 #[tokio::test]
-async fn a_file_that_cannot_be_fetched_may_be_tried_again_or_dropped() {
-    let firm = Firm::open(Kind::Sqlite).await;
+async fn a_failed_download_can_be_retried_or_cancelled() {
+    let firm = Firm::open(StorageKind::Sqlite).await;
     let anna = firm.stage.person("Anna");
     sends_everything(&anna).await;
-    firm.stage.fails("download", "the connection was cut").await;
+    firm.stage.fail_effect("download", "the connection was cut").await;
     anna.sees("could not be saved");
-    works(&firm, PNG).await;
-    assert!(downloads(&firm).await.is_empty(), "the other file came late, and went");
+    finish_effects(&firm, PNG).await;
+    assert!(downloads(&firm).await.is_empty(), "the other download is removed");
     anna.presses("Cancel").await;
     anna.sees("nothing is kept");
     assert_eq!(anna.state().await, None);
@@ -171,20 +171,20 @@ async fn a_file_that_cannot_be_fetched_may_be_tried_again_or_dropped() {
 }
 
 #[tokio::test]
-async fn whoever_leaves_while_files_are_fetched_leaves_no_files() {
-    let firm = Firm::open(Kind::Sqlite).await;
+async fn cancelling_during_downloads_leaves_no_files() {
+    let firm = Firm::open(StorageKind::Sqlite).await;
     let anna = firm.stage.person("Anna");
     sends_everything(&anna).await;
-    fetches(&firm, PNG).await;
+    finish_downloads(&firm, PNG).await;
     anna.sends("/cancel").await;
-    works(&firm, PNG).await;
-    assert!(kept(&firm).await.is_empty() && downloads(&firm).await.is_empty());
+    finish_effects(&firm, PNG).await;
+    assert!(stored_files(&firm).await.is_empty() && downloads(&firm).await.is_empty());
     assert!(person(&firm, &anna).await.is_none());
 }
 
 #[tokio::test]
-async fn answers_that_do_not_fit_are_refused_with_the_reason() {
-    let firm = Firm::open(Kind::Sqlite).await;
+async fn wrong_answers_are_refused_with_the_reason() {
+    let firm = Firm::open(StorageKind::Sqlite).await;
     let anna = firm.stage.person("Anna");
     anna.sends("/start").await;
     anna.sends("English").await;
@@ -228,8 +228,8 @@ async fn answers_that_do_not_fit_are_refused_with_the_reason() {
 }
 
 #[tokio::test]
-async fn back_leads_to_the_step_before_and_keeps_what_was_given() {
-    let firm = Firm::open(Kind::Sqlite).await;
+async fn back_returns_and_keeps_the_answers() {
+    let firm = Firm::open(StorageKind::Sqlite).await;
     let anna = firm.stage.person("Anna").speaking("ru");
     anna.sends("/start").await;
     anna.sees("На каком языке мне говорить?");
@@ -253,8 +253,8 @@ async fn back_leads_to_the_step_before_and_keeps_what_was_given() {
 }
 
 #[tokio::test]
-async fn start_in_the_middle_offers_to_go_on_or_to_start_over() {
-    let firm = Firm::open(Kind::Sqlite).await;
+async fn start_offers_to_continue_or_start_over() {
+    let firm = Firm::open(StorageKind::Sqlite).await;
     let anna = firm.stage.person("Anna");
     anna.sends("hello").await;
     anna.sees("/start begins your registration");
@@ -274,20 +274,20 @@ async fn start_in_the_middle_offers_to_go_on_or_to_start_over() {
 }
 
 #[tokio::test]
-async fn a_draft_lives_a_day_and_its_end_is_told() {
-    let firm = Firm::open(Kind::Sqlite).await;
+async fn a_draft_expires_after_a_day_with_a_message() {
+    let firm = Firm::open(StorageKind::Sqlite).await;
     let anna = firm.stage.person("Anna");
     anna.sends("/start").await;
     anna.presses("Русский").await;
-    firm.stage.passes(Duration::from_secs(24 * 3600 - 1)).await;
+    firm.stage.advance(Duration::from_secs(24 * 3600 - 1)).await;
     assert_eq!(anna.state().await.as_deref(), Some("registration:name"));
-    firm.stage.passes(Duration::from_secs(1)).await;
+    firm.stage.advance(Duration::from_secs(1)).await;
     anna.sees("Команда /start начнёт регистрацию заново.");
     assert_eq!(anna.state().await, None);
 }
 
-/// Everything up to the documents, in English.
-async fn until_documents(person: &Someone) {
+/// Answers everything up to the documents, in English.
+async fn answers_until_documents(person: &ChatUser) {
     person.sends("/start").await;
     person.sees("Which language shall I speak?");
     person.presses("English").await;
@@ -298,53 +298,59 @@ async fn until_documents(person: &Someone) {
     person.sees("Send a photo of your passport");
 }
 
-/// The whole way; then the work outside begins.
-pub async fn sends_everything(person: &Someone) {
-    until_documents(person).await;
+/// Answers everything. Then the effects begin.
+pub async fn sends_everything(person: &ChatUser) {
+    answers_until_documents(person).await;
     person.sends_photo().await;
     person.sees("Now a selfie");
     person.sends_photo().await;
 }
 
-/// Telegram gives the files that were asked for, with this content.
-async fn fetches(firm: &Firm, content: &[u8]) {
+/// Finishes the requested downloads with this content.
+async fn finish_downloads(firm: &Firm, content: &[u8]) {
     let folder = firm.app.data_dir.join("downloads");
     std::fs::create_dir_all(&folder).unwrap();
-    for (kind, body) in firm.stage.asked().await {
+    for (kind, body) in firm.stage.pending_effects().await {
         if kind == "download" {
             let file_id = body["file_id"].as_str().unwrap();
             let path = folder.join(workforce::files::generated_name().unwrap());
             std::fs::write(&path, content).unwrap();
-            firm.stage.finishes(&kind, json!({"path": path, "bytes": content.len(), "file_id": file_id})).await;
+            firm.stage.finish_effect(&kind, json!({"path": path, "bytes": content.len(), "file_id": file_id})).await;
         }
     }
 }
 
-/// All work outside is done, as the bot does it; files have this content.
-pub async fn works(firm: &Firm, content: &[u8]) {
+/// Finishes all effects as the bot does. Files have this content.
+pub async fn finish_effects(firm: &Firm, content: &[u8]) {
     loop {
-        fetches(firm, content).await;
-        let Some((kind, body)) = firm.stage.asked().await.into_iter().next() else { return };
-        let asked = asked_for(&firm.stage.person("Nobody"), &body);
+        finish_downloads(firm, content).await;
+        let Some((kind, body)) = firm.stage.pending_effects().await.into_iter().next() else { return };
+        let asked = effect_request(&firm.stage.person("Stranger"), &body);
         let done = match kind.as_str() {
-            keeping::KEEP => keeping::keep(firm.app.clone(), asked).await,
-            keeping::DISCARD => keeping::discard(firm.app.clone(), asked).await,
-            // Open pages are told.
+            file_effects::STORE => file_effects::store(firm.app.clone(), asked).await,
+            file_effects::DISCARD => file_effects::discard(firm.app.clone(), asked).await,
+            // Effects that update open pages.
             _ => Ok(serde_json::Value::Null),
         };
         match done {
-            Ok(value) => firm.stage.finishes(&kind, value).await,
-            Err(EffectError::Final(reason)) => firm.stage.fails(&kind, &reason).await,
+            Ok(value) => firm.stage.finish_effect(&kind, value).await,
+            Err(EffectError::Final(reason)) => firm.stage.fail_effect(&kind, &reason).await,
             Err(EffectError::Retry(error)) => panic!("{kind}: {error}"),
         }
     }
 }
 
-fn asked_for(person: &Someone, body: &serde_json::Value) -> Asked {
-    Asked { key: "7-1".into(), dialogue: person.key(), body: body.to_string().into(), attempt: 1, is_last: false }
+fn effect_request(person: &ChatUser, body: &serde_json::Value) -> EffectRequest {
+    EffectRequest {
+        key: "7-1".into(),
+        conversation: person.key(),
+        body: body.to_string().into(),
+        attempt: 1,
+        is_last: false,
+    }
 }
 
-async fn person(firm: &Firm, someone: &Someone) -> Option<workforce::person::Person> {
+async fn person(firm: &Firm, someone: &ChatUser) -> Option<workforce::person::Person> {
     firm.app.people.by_telegram(someone.key().user).await.unwrap()
 }
 
@@ -356,20 +362,20 @@ fn folder(firm: &Firm) -> PathBuf {
     firm.app.data_dir.join("files")
 }
 
-async fn kept(firm: &Firm) -> Vec<Found> {
+async fn stored_files(firm: &Firm) -> Vec<FileEntry> {
     assert!(workforce::files::list(files(firm).incoming().unwrap()).await.unwrap().is_empty());
     files(firm).all().await.unwrap()
 }
 
-async fn downloads(firm: &Firm) -> Vec<Found> {
+async fn downloads(firm: &Firm) -> Vec<FileEntry> {
     workforce::files::list(firm.app.data_dir.join("downloads")).await.unwrap()
 }
 
-/// Somebody who has registered and waits.
-pub async fn registered(firm: &Firm, name: &str) -> Someone {
+/// A person who has registered and waits for the decision.
+pub async fn registered_person(firm: &Firm, name: &str) -> ChatUser {
     let someone = firm.stage.person(name);
     sends_everything(&someone).await;
-    works(firm, PNG).await;
+    finish_effects(firm, PNG).await;
     someone.sees("Your registration is being looked at.");
     assert_eq!(firm.app.clock.now(), NOON);
     someone

@@ -1,29 +1,29 @@
-//! Settings: typed, with defaults, and with a history of who changed what.
+//! Settings: typed, with defaults and a history.
 
 use futures_util::future::join_all;
-use sea_orm::ConnectionTrait;
 use workforce::domain::{Domain, NotWritten};
 use workforce::money::Kopecks;
 use workforce::settings::{
-    self, CANCEL_NOTICE_HOURS, Change, ENABLE_TEST_USERS, MANDATORY_TASK_PENALTY, Setting, Wish,
+    self, CANCEL_NOTICE_HOURS, Change, ENABLE_TEST_USERS, MANDATORY_TASK_PENALTY, RequestedChange, Setting,
 };
 
-use crate::kit::firm::{Firm, Kind, NOON, on_databases, on_every_database};
+use crate::kit::firm::{Firm, NOON, StorageKind, on_databases, on_every_database};
+use crate::kit::sql::run_sql;
 
 mod page;
 
 on_every_database! {
-    a_setting_has_its_default_until_it_is_set_and_a_history_from_then_on,
-    what_cannot_be_read_any_more_is_the_default,
-    what_cannot_be_read_any_more_can_be_changed,
+    a_setting_has_a_default_and_a_history,
+    an_unreadable_value_means_the_default,
+    an_unreadable_value_can_be_changed,
 }
 
 on_databases! {
     [on_sqlite Sqlite, on_postgres Postgres]
-    of_those_who_change_what_was_never_set_at_once_one_does,
+    of_concurrent_first_changes_one_succeeds,
 }
 
-async fn a_setting_has_its_default_until_it_is_set_and_a_history_from_then_on(kind: Kind) {
+async fn a_setting_has_a_default_and_a_history(kind: StorageKind) {
     let firm = Firm::open(kind).await;
     let kept = &firm.app.settings;
     assert!(!kept.get(&ENABLE_TEST_USERS).await.unwrap());
@@ -46,33 +46,27 @@ async fn a_setting_has_its_default_until_it_is_set_and_a_history_from_then_on(ki
     assert_eq!(kept.history().await.unwrap().len(), 2);
 }
 
-async fn what_cannot_be_read_any_more_is_the_default(kind: Kind) {
+async fn an_unreadable_value_means_the_default(kind: StorageKind) {
     let firm = Firm::open(kind).await;
     set(&firm, ENABLE_TEST_USERS.name, "true", None).await.unwrap();
     let as_number = Setting { name: ENABLE_TEST_USERS.name, default: 7_u32 };
     assert_eq!(firm.app.settings.get(&as_number).await.unwrap(), 7);
 }
 
-async fn what_cannot_be_read_any_more_can_be_changed(kind: Kind) {
+async fn an_unreadable_value_can_be_changed(kind: StorageKind) {
     let firm = Firm::open(kind).await;
-    let odd = firm.app.domain.write(|db| {
-        Box::pin(async move {
-            let sql = "INSERT INTO settings (name, value, changed_at) VALUES ('cancel_notice_hours', 'soon', 0)";
-            db.execute_unprepared(sql).await?;
-            Ok(())
-        })
-    });
-    odd.await.unwrap();
-    // What is shown of it is the default, and so that is what was seen.
-    wishes(&firm.app.domain, "24", 12).await.unwrap();
+    let sql = "INSERT INTO settings (name, value, changed_at) VALUES ('cancel_notice_hours', 'soon', 0)";
+    run_sql(&firm.app.domain, sql).await;
+    // An unreadable value is shown as the default, so the default is what the person saw.
+    change_hours(&firm.app.domain, "24", 12).await.unwrap();
     assert_eq!(firm.app.settings.get(&CANCEL_NOTICE_HOURS).await.unwrap(), 12);
 }
 
-async fn of_those_who_change_what_was_never_set_at_once_one_does(kind: Kind) {
+async fn of_concurrent_first_changes_one_succeeds(kind: StorageKind) {
     let firm = Firm::open(kind).await;
-    // Two instances, each with a connection of its own.
-    let other = Domain::beside(&firm._ground.database).await.unwrap();
-    let saved = (30..50).map(|hours| wishes(if hours % 2 == 0 { &firm.app.domain } else { &other }, "24", hours));
+    // Two instances, each with its own connection.
+    let other = Domain::open_for_command(&firm.storage.database).await.unwrap();
+    let saved = (30..50).map(|hours| change_hours(if hours % 2 == 0 { &firm.app.domain } else { &other }, "24", hours));
     let saved = join_all(saved).await;
     let is_stale =
         |one: &Result<(), NotWritten>| matches!(one, Err(NotWritten::Refused(why)) if why.contains("meanwhile"));
@@ -82,10 +76,10 @@ async fn of_those_who_change_what_was_never_set_at_once_one_does(kind: Kind) {
     other.close().await.unwrap();
 }
 
-/// Changes the hours as somebody wants them who has looked at them.
-async fn wishes(domain: &Domain, seen: &'static str, hours: u16) -> Result<(), NotWritten> {
-    let wish = Wish { name: CANCEL_NOTICE_HOURS.name, seen: seen.to_owned(), wanted: hours.to_string() };
-    domain.write(move |db| Box::pin(settings::set_as_seen(db, vec![wish], 1, NOON))).await
+/// Changes the hours, if they are still as the person saw them.
+async fn change_hours(domain: &Domain, seen: &'static str, hours: u16) -> Result<(), NotWritten> {
+    let wish = RequestedChange { name: CANCEL_NOTICE_HOURS.name, seen: seen.to_owned(), wanted: hours.to_string() };
+    domain.write(move |db| Box::pin(settings::set_if_unchanged(db, vec![wish], 1, NOON))).await
 }
 
 async fn set(firm: &Firm, name: &'static str, text: &'static str, by: Option<i64>) -> Result<(), NotWritten> {

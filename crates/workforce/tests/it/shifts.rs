@@ -1,69 +1,71 @@
-//! Sites and shifts: what the database keeps, what people do in the chat, and what comes of it.
+//! Sites and shifts: the database's rules, dialogues in the chat, jobs and pages.
+
+use std::time::Duration;
 
 use chrono_tz::Europe::Moscow;
 use opora::clock::Millis;
-use opora::testing::chat::Someone;
+use opora::testing::chat::ChatUser;
 use sea_orm::{ConnectionTrait, Statement};
 use workforce::notices;
 use workforce::person::{Person, Role};
 use workforce::sites::{AboutContract, AboutSite, AboutSlot, AboutTask, ContractStatus, Hours, Position, Sites, local};
 use workforce::texts::Language;
 
-use crate::kit::firm::{Firm, Kind, NOON};
+use crate::kit::firm::{Firm, NOON, StorageKind};
 
-mod by_plan;
-mod by_time;
-mod closing_at_once;
+mod back_and_menu;
+mod blocked_people;
+mod chat;
+mod closing_race;
+mod concurrency;
 mod crowd;
-mod due_at_a_start;
+mod database_rules;
+mod delayed_positions;
+mod dialogue_endings;
 mod editing;
-mod endings;
-mod filling_in;
-mod forgotten;
-mod in_the_chat;
-mod invariants;
+mod forgotten_shifts;
+mod jobs_at_startup;
 mod judging;
-mod kept_out;
 mod killed;
-mod leaving;
+mod late_signup;
+mod lateness_by_plan;
 mod long_lists;
-mod many;
+mod many_reminders;
 mod money_rules;
-mod moved;
+mod moved_slots;
 mod own_case;
 mod owners_chat;
-mod permitted;
-mod phone;
+mod pay_at_commit;
+mod permissions;
+mod person_chat;
+mod personal_data;
+mod photo_pages;
 mod photos;
-mod placeless;
 mod planning;
-mod premises;
-mod racing;
+mod prepared_tables;
 mod regressions;
-mod sent_before;
-mod shown;
+mod sites_without_position;
+mod staff_notices;
 mod staff_plans;
+mod timed_jobs;
 mod timeouts;
-mod told;
 mod two_contracts;
 mod two_instances;
-mod ways_out;
 mod without_redis;
-mod worked;
-mod written_pay;
+mod worked_examples;
 
-/// Where all sites of these tests are.
+/// The position of all sites in these tests.
 pub const HERE: Position = Position { latitude: 55.75, longitude: 37.61 };
 
-/// A firm with an owner, who makes what a test needs.
-pub struct Yard {
+/// A firm with an owner, and functions that create sites, slots, tasks and workers.
+pub struct Workplace {
     pub firm: Firm,
     pub owner: Person,
     pub sites: Sites,
 }
 
-impl Yard {
-    pub async fn open(kind: Kind) -> Self {
+impl Workplace {
+    pub async fn open(kind: StorageKind) -> Self {
         let firm = Firm::open(kind).await;
         let owner = firm.member("Olga", &[Role::Owner]).await;
         let owner = person(&firm, &owner).await;
@@ -71,16 +73,16 @@ impl Yard {
         Self { firm, owner, sites }
     }
 
-    /// A site that is open around the clock of these tests.
+    /// A site that is always open.
     pub async fn site(&self, name: &str, rate_kopecks: i64) -> i64 {
-        self.site_like(AboutSite { rate_kopecks, ..about_site(name) }).await
+        self.site_with(AboutSite { rate_kopecks, ..about_site(name) }).await
     }
 
-    pub async fn site_like(&self, about: AboutSite) -> i64 {
+    pub async fn site_with(&self, about: AboutSite) -> i64 {
         self.sites.create(&self.owner, about).await.unwrap()
     }
 
-    /// A slot that begins so many minutes after noon in UTC, and lasts so many.
+    /// A slot that begins this many minutes after noon UTC.
     pub async fn slot(&self, site: i64, after: i64, minutes: i64, more: impl FnOnce(&mut AboutSlot)) -> i64 {
         let from = local(Millis(NOON.0 + after * 60_000), Moscow);
         let to = local(Millis(NOON.0 + (after + minutes) * 60_000), Moscow);
@@ -94,22 +96,25 @@ impl Yard {
         self.sites.create_task(&self.owner, site, slot, task(text, kopecks)).await.unwrap()
     }
 
-    /// Somebody with a contract for these sites.
-    pub async fn worker(&self, name: &str, sites: &[i64], more: impl FnOnce(&mut AboutContract)) -> Someone {
+    /// An employee with a contract for these sites.
+    pub async fn worker(&self, name: &str, sites: &[i64], more: impl FnOnce(&mut AboutContract)) -> ChatUser {
         let someone = self.firm.member(name, &[Role::Employee]).await;
         let person = person(&self.firm, &someone).await;
-        let mut about = AboutContract {
-            status: ContractStatus::Active,
-            rate_kopecks: None,
-            allows_spontaneous: false,
-            sites: sites.to_vec(),
-        };
+        let mut about = about_contract(sites, false);
         more(&mut about);
         self.sites.create_contract(&self.owner, person.id, about).await.unwrap();
         someone
     }
 
-    /// Rows of a query, as texts.
+    pub async fn minutes_pass(&self, minutes: u64) {
+        self.seconds_pass(60 * minutes).await;
+    }
+
+    pub async fn seconds_pass(&self, seconds: u64) {
+        self.firm.stage.advance(Duration::from_secs(seconds)).await;
+    }
+
+    /// The rows of a query, as texts.
     pub async fn rows(&self, sql: &str) -> Vec<Vec<String>> {
         let db = self.firm.app.domain.read();
         let rows = db.query_all_raw(Statement::from_string(db.get_database_backend(), sql)).await.unwrap();
@@ -124,8 +129,8 @@ impl Yard {
         rows.iter().map(|row| (0..width(sql)).map(|at| cell(row, at)).collect()).collect()
     }
 
-    /// What was posted, in the order of posting.
-    pub async fn amounts(&self) -> Vec<(String, i64)> {
+    /// All adjustments, in the order of posting.
+    pub async fn adjustments(&self) -> Vec<(String, i64)> {
         let rows = self.rows("SELECT kind, amount_kopecks FROM adjustments ORDER BY id").await;
         rows.into_iter().map(|row| (row[0].clone(), row[1].parse().unwrap())).collect()
     }
@@ -141,28 +146,33 @@ pub fn about_site(name: &str) -> AboutSite {
     }
 }
 
+/// An active contract for these sites, at the sites' rates.
+pub fn about_contract(sites: &[i64], allows_spontaneous: bool) -> AboutContract {
+    AboutContract { status: ContractStatus::Active, rate_kopecks: None, allows_spontaneous, sites: sites.to_vec() }
+}
+
 pub fn task(text: &str, amount_kopecks: i64) -> AboutTask {
     AboutTask { text: text.into(), amount_kopecks, is_mandatory: false, needs_media: false }
 }
 
-pub async fn person(firm: &Firm, someone: &Someone) -> Person {
+pub async fn person(firm: &Firm, someone: &ChatUser) -> Person {
     firm.app.people.by_telegram(someone.key().user).await.unwrap().unwrap()
 }
 
-/// Goes through the menu to a place in it.
-pub async fn chooses(someone: &Someone, caption: &str) {
+/// Opens the menu and presses an item.
+pub async fn chooses_from_menu(someone: &ChatUser, caption: &str) {
     someone.sends("/start").await;
     someone.presses(caption).await;
 }
 
 /// Shares the position of the sites.
-pub async fn is_here(someone: &Someone) {
+pub async fn shares_position(someone: &ChatUser) {
     someone.sends_location(HERE.latitude, HERE.longitude).await;
 }
 
-/// Plans the only slot that is free.
-pub async fn plans(someone: &Someone) {
-    chooses(someone, "🗓 Plan a shift").await;
+/// Plans the only free slot.
+pub async fn plans(someone: &ChatUser) {
+    chooses_from_menu(someone, "🗓 Plan a shift").await;
     someone.presses("⚡ Next free places").await;
     let choice = last_choice(someone);
     someone.presses(&choice).await;
@@ -170,37 +180,37 @@ pub async fn plans(someone: &Someone) {
     someone.sees("Planned: ");
 }
 
-/// Opens what was planned, or what is offered first.
-pub async fn opens(someone: &Someone, start: &str) {
-    chooses(someone, "▶️ Open a shift").await;
+/// Opens a shift whose button has this text.
+pub async fn opens(someone: &ChatUser, start: &str) {
+    chooses_from_menu(someone, "▶️ Open a shift").await;
     let choice = button_with(someone, start);
     someone.presses(&choice).await;
-    is_here(someone).await;
+    shares_position(someone).await;
     someone.sees("is open since");
 }
 
-pub async fn closes(someone: &Someone) {
-    chooses(someone, "⏹ Close my shift").await;
+pub async fn closes(someone: &ChatUser) {
+    chooses_from_menu(someone, "⏹ Close my shift").await;
     someone.presses("Go on to closing").await;
-    is_here(someone).await;
+    shares_position(someone).await;
 }
 
-/// What somebody was told last by a notice, which waits to be sent, has these words.
-pub async fn is_told(yard: &Yard, someone: &Someone, words: &str) {
-    let id = person(&yard.firm, someone).await.id;
-    let untold = notices::untold(&yard.firm.app.domain).await.unwrap();
-    let told = untold.iter().rev().find(|(_, user, _)| *user == id).map(|(.., notice)| notice.words(Language::En));
+/// Asserts that the person's last unsent notice has these words.
+pub async fn is_notified(workplace: &Workplace, someone: &ChatUser, words: &str) {
+    let id = person(&workplace.firm, someone).await.id;
+    let untold = notices::unsent(&workplace.firm.app.domain).await.unwrap();
+    let told = untold.iter().rev().find(|(_, user, _)| *user == id).map(|(.., notice)| notice.text(Language::En));
     assert!(told.as_ref().is_some_and(|told| told.contains(words)), "no {words:?} in {told:?}");
 }
 
-/// The caption of the last button that has these words in it.
-pub fn button_with(someone: &Someone, words: &str) -> String {
+/// The caption of the last button that contains these words.
+pub fn button_with(someone: &ChatUser, words: &str) -> String {
     let chat = someone.transcript();
     let captions = chat.split(['[', ']']).skip(1).step_by(2);
     let found = captions.filter(|caption| caption.contains(words)).last();
     found.unwrap_or_else(|| panic!("no button with {words:?} in {chat}")).to_owned()
 }
 
-fn last_choice(someone: &Someone) -> String {
+fn last_choice(someone: &ChatUser) -> String {
     button_with(someone, " · ")
 }

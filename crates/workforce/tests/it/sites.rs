@@ -1,5 +1,5 @@
 //! Sites, contracts, and what managers may do there.
 
-pub mod deleted;
+pub mod deleted_sites;
 mod managers_people;
 pub mod permissions;

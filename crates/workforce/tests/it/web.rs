@@ -1,8 +1,10 @@
 //! What all pages share: connections, sign-in, forms, live pages, and every route.
 
 mod attack;
-mod cabinet_page;
+mod cabinet_in_browser;
 mod connections;
+mod double_submit;
+mod known_devices_and_links;
 mod large_firm;
 mod live_audience;
 mod live_loads;
@@ -10,8 +12,6 @@ pub mod live_pages;
 mod live_reconnect;
 mod live_sockets;
 mod routes;
-mod sent_twice;
-mod signing_in;
+mod sign_in;
 mod stale_edits;
 pub mod strangers;
-mod ways_in;

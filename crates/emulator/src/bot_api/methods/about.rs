@@ -1,9 +1,9 @@
-//! What a bot asks about itself and about chats.
+//! `getMe`, `logOut`, `close` and `getChat`.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::bot_api::Outcome;
+use crate::bot_api::MethodResult;
 use crate::bot_api::call::Call;
 use crate::bot_api::chats::{self, ChatRef};
 use crate::bot_api::error::ApiError;
@@ -11,27 +11,27 @@ use crate::world::World;
 use crate::world::chat::Chat;
 use crate::world::render::{Audience, ChatView};
 
-/// A bot that logged out, and one that was just started, must wait this long.
+/// How long `logOut` locks a bot out, and how long `close` is refused after the start.
 const TEN_MINUTES: i64 = 600;
 
 #[derive(Debug, Deserialize)]
-pub struct WhichChat {
+pub struct ChatParameter {
     pub chat_id: ChatRef,
 }
 
-pub fn me(world: &mut World, _: &Call) -> Outcome {
+pub fn me(world: &mut World, _: &Call) -> MethodResult {
     Ok(world.me_overview().to_string().into())
 }
 
-/// After this the token is refused for ten minutes, as in the cloud.
-pub fn log_out(world: &mut World, _: &Call) -> Outcome {
+/// Refuses the token for the next ten minutes, like the cloud Bot API server.
+pub fn log_out(world: &mut World, _: &Call) -> MethodResult {
     world.profile.logged_out_until = world.clock.now() + TEN_MINUTES;
     world.profile_changed();
     Ok(b"true".to_vec())
 }
 
 /// Telegram refuses this in a bot's first ten minutes.
-pub fn close(world: &mut World, _: &Call) -> Outcome {
+pub fn close(world: &mut World, _: &Call) -> MethodResult {
     let left = TEN_MINUTES - (world.clock.now_ms() - world.created_ms) / 1000;
     match u32::try_from(left) {
         Ok(left) if left > 0 => Err(ApiError::too_many_requests(left)),
@@ -39,8 +39,8 @@ pub fn close(world: &mut World, _: &Call) -> Outcome {
     }
 }
 
-pub fn chat(world: &mut World, call: &Call) -> Outcome {
-    let given: WhichChat = call.parameters.read()?;
+pub fn chat(world: &mut World, call: &Call) -> MethodResult {
+    let given: ChatParameter = call.parameters.read()?;
     let chat = chats::find(world, &given.chat_id)?;
     if !chat.is_private() {
         chats::open(world, &given.chat_id)?;

@@ -1,4 +1,4 @@
-//! What a bot tells about itself: commands, names, descriptions, menu buttons.
+//! Commands, names, descriptions and menu buttons that a bot sets.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::bot_api::Outcome;
+use crate::bot_api::MethodResult;
 use crate::bot_api::call::Call;
 use crate::bot_api::error::ApiError;
 use crate::world::World;
@@ -14,14 +14,14 @@ use crate::world::profile::{BotCommand, Scope, in_language};
 
 const MAX_COMMANDS: usize = 100;
 
-/// For whom, and in which language.
+/// The scope and the language of a list of commands.
 #[derive(Debug, Deserialize)]
-pub struct Whose {
+pub struct ScopeAndLanguage {
     scope: Option<Scope>,
     language_code: Option<String>,
 }
 
-impl Whose {
+impl ScopeAndLanguage {
     fn key(&self) -> Result<String, ApiError> {
         let language = language(self.language_code.as_deref())?;
         Ok(self.scope.clone().unwrap_or_default().key(language))
@@ -38,8 +38,8 @@ pub struct Commands {
     commands: Vec<BotCommand>,
 }
 
-pub fn set_commands(world: &mut World, call: &Call) -> Outcome {
-    let key = call.parameters.read::<Whose>()?.key()?;
+pub fn set_commands(world: &mut World, call: &Call) -> MethodResult {
+    let key = call.parameters.read::<ScopeAndLanguage>()?.key()?;
     let given: Commands = call.parameters.read()?;
     if given.commands.len() > MAX_COMMANDS {
         return Err(ApiError::bad_request("BOT_COMMANDS_TOO_MUCH"));
@@ -66,14 +66,14 @@ fn checked(command: &str) -> Result<String, ApiError> {
     }
 }
 
-pub fn get_commands(world: &mut World, call: &Call) -> Outcome {
-    let key = call.parameters.read::<Whose>()?.key()?;
+pub fn get_commands(world: &mut World, call: &Call) -> MethodResult {
+    let key = call.parameters.read::<ScopeAndLanguage>()?.key()?;
     let commands = world.profile.commands.get(&key).map(Vec::as_slice).unwrap_or_default();
     Ok(json!(commands).to_string().into())
 }
 
-pub fn delete_commands(world: &mut World, call: &Call) -> Outcome {
-    let key = call.parameters.read::<Whose>()?.key()?;
+pub fn delete_commands(world: &mut World, call: &Call) -> MethodResult {
+    let key = call.parameters.read::<ScopeAndLanguage>()?.key()?;
     world.profile.commands.remove(&key);
     done(world)
 }
@@ -84,7 +84,7 @@ pub struct Name {
     language_code: Option<String>,
 }
 
-pub fn set_name(world: &mut World, call: &Call) -> Outcome {
+pub fn set_name(world: &mut World, call: &Call) -> MethodResult {
     let given: Name = call.parameters.read()?;
     let language = language(given.language_code.as_deref())?;
     let name = given.name.unwrap_or_default();
@@ -99,7 +99,7 @@ pub fn set_name(world: &mut World, call: &Call) -> Outcome {
     done(world)
 }
 
-pub fn get_name(world: &mut World, call: &Call) -> Outcome {
+pub fn get_name(world: &mut World, call: &Call) -> MethodResult {
     let given: Language = call.parameters.read()?;
     let name = in_language(&world.profile.names, language(given.language_code.as_deref())?);
     Ok(json!({"name": name.unwrap_or(&world.me.first_name)}).to_string().into())
@@ -111,14 +111,14 @@ pub struct Description {
     language_code: Option<String>,
 }
 
-pub fn set_description(world: &mut World, call: &Call) -> Outcome {
+pub fn set_description(world: &mut World, call: &Call) -> MethodResult {
     let given: Description = call.parameters.read()?;
     let text = at_most(given.description, 512)?;
     set(&mut world.profile.descriptions, language(given.language_code.as_deref())?, text);
     done(world)
 }
 
-pub fn get_description(world: &mut World, call: &Call) -> Outcome {
+pub fn get_description(world: &mut World, call: &Call) -> MethodResult {
     let given: Language = call.parameters.read()?;
     let text = in_language(&world.profile.descriptions, language(given.language_code.as_deref())?);
     Ok(json!({"description": text.unwrap_or_default()}).to_string().into())
@@ -130,14 +130,14 @@ pub struct ShortDescription {
     language_code: Option<String>,
 }
 
-pub fn set_short_description(world: &mut World, call: &Call) -> Outcome {
+pub fn set_short_description(world: &mut World, call: &Call) -> MethodResult {
     let given: ShortDescription = call.parameters.read()?;
     let text = at_most(given.short_description, 120)?;
     set(&mut world.profile.short_descriptions, language(given.language_code.as_deref())?, text);
     done(world)
 }
 
-pub fn get_short_description(world: &mut World, call: &Call) -> Outcome {
+pub fn get_short_description(world: &mut World, call: &Call) -> MethodResult {
     let given: Language = call.parameters.read()?;
     let text = in_language(&world.profile.short_descriptions, language(given.language_code.as_deref())?);
     Ok(json!({"short_description": text.unwrap_or_default()}).to_string().into())
@@ -163,11 +163,11 @@ pub struct WebApp {
 }
 
 #[derive(Debug, Deserialize)]
-pub struct WhoseMenuButton {
+pub struct GetMenuButton {
     chat_id: Option<i64>,
 }
 
-pub fn set_menu_button(world: &mut World, call: &Call) -> Outcome {
+pub fn set_menu_button(world: &mut World, call: &Call) -> MethodResult {
     let given: MenuButton = call.parameters.read()?;
     let chat_id = private_chat(world, given.chat_id)?;
     match given.menu_button.unwrap_or(Button::Default) {
@@ -180,8 +180,8 @@ pub fn set_menu_button(world: &mut World, call: &Call) -> Outcome {
     done(world)
 }
 
-pub fn get_menu_button(world: &mut World, call: &Call) -> Outcome {
-    let given: WhoseMenuButton = call.parameters.read()?;
+pub fn get_menu_button(world: &mut World, call: &Call) -> MethodResult {
+    let given: GetMenuButton = call.parameters.read()?;
     let chat_id = private_chat(world, given.chat_id)?;
     let buttons: &BTreeMap<i64, Box<RawValue>> = &world.profile.menu_buttons;
     let button = buttons.get(&chat_id).or_else(|| buttons.get(&0));
@@ -207,7 +207,7 @@ fn at_most(text: Option<String>, most: usize) -> Result<String, ApiError> {
     if text.chars().count() <= most { Ok(text) } else { Err(ApiError::bad_request("text is too long")) }
 }
 
-/// An empty text takes the language's own one away.
+/// Sets a text for a language. An empty text removes it.
 fn set(texts: &mut BTreeMap<String, String>, language: &str, text: String) {
     if text.is_empty() {
         texts.remove(language);
@@ -216,7 +216,7 @@ fn set(texts: &mut BTreeMap<String, String>, language: &str, text: String) {
     }
 }
 
-fn done(world: &mut World) -> Outcome {
+fn done(world: &mut World) -> MethodResult {
     world.profile_changed();
     Ok(b"true".to_vec())
 }

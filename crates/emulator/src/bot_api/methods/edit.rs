@@ -1,15 +1,15 @@
-//! Changing what was said.
+//! `editMessageText`, `…Caption`, `…Media` and `…ReplyMarkup`.
 
 use serde::Deserialize;
 
 use super::media::{self, InputMedia};
-use super::send::{Preview, shown};
-use crate::bot_api::Outcome;
+use super::send::{Preview, render_message};
+use crate::bot_api::MethodResult;
 use crate::bot_api::call::Call;
 use crate::bot_api::chats::{self, ChatRef};
 use crate::bot_api::error::ApiError;
 use crate::bot_api::parameters::Ignored;
-use crate::bot_api::speech::{self, Given};
+use crate::bot_api::texts::{self, TextInput};
 use crate::text::GivenEntity;
 use crate::world::World;
 use crate::world::content::Content;
@@ -19,9 +19,9 @@ use crate::world::message::Message;
 const NOT_MODIFIED: &str = "message is not modified: specified new message content and reply markup are exactly the same \
                             as a current content and reply markup of the message";
 
-/// Which message, and its new keyboard.
+/// The message to edit, and its new keyboard.
 #[derive(Debug, Deserialize)]
-pub struct Which {
+pub struct EditTarget {
     business_connection_id: Option<String>,
     chat_id: Option<ChatRef>,
     message_id: Option<i32>,
@@ -36,9 +36,9 @@ pub struct Text {
     entities: Option<Vec<GivenEntity>>,
 }
 
-/// A rich message is not emulated; a call that brings one needs no text.
+/// A rich message is not emulated. A call with one has no text.
 #[derive(Debug, Deserialize)]
-pub struct Rich {
+pub struct RichMessage {
     rich_message: Option<Ignored>,
 }
 
@@ -56,101 +56,101 @@ pub struct NewMedia {
     media: InputMedia,
 }
 
-/// The message to change, found and checked.
-struct Found {
+/// A message that exists and may be edited, with its new keyboard.
+struct CheckedTarget {
     chat_id: i64,
     id: i32,
     markup: Option<Markup>,
 }
 
-fn find(world: &World, call: &Call) -> Result<Found, ApiError> {
-    let which: Which = call.parameters.read()?;
-    if which.business_connection_id.is_some() {
+fn find(world: &World, call: &Call) -> Result<CheckedTarget, ApiError> {
+    let given: EditTarget = call.parameters.read()?;
+    if given.business_connection_id.is_some() {
         return Err(ApiError::bad_request("business connection not found"));
     }
-    if which.inline_message_id.is_some() {
+    if given.inline_message_id.is_some() {
         return Err(ApiError::bad_request("MESSAGE_ID_INVALID"));
     }
-    let chat_ref = which.chat_id.ok_or_else(|| ApiError::bad_request("chat_id is empty"))?;
+    let chat_ref = given.chat_id.ok_or_else(|| ApiError::bad_request("chat_id is empty"))?;
     let chat = chats::open(world, &chat_ref)?;
-    let id = which.message_id.ok_or_else(|| ApiError::bad_request("message identifier is not specified"))?;
+    let id = given.message_id.ok_or_else(|| ApiError::bad_request("message identifier is not specified"))?;
     let message = chat.message(id).ok_or_else(|| ApiError::bad_request("message to edit not found"))?;
     let theirs = message.from != world.me.id || matches!(message.content, Content::Service(_));
-    // A message with a reply keyboard cannot be edited: Telegram would have to show the keyboard anew.
+    // A message with a reply keyboard cannot be edited: Telegram would have to show the keyboard again.
     let fixed = message.markup.as_ref().is_some_and(|markup| markup.kind != MarkupKind::Inline);
     if theirs || fixed {
         return Err(ApiError::bad_request("message can't be edited"));
     }
-    let markup = which.reply_markup.map(|given| given.check(chat.is_private())).transpose()?.flatten();
+    let markup = given.reply_markup.map(|markup| markup.check(chat.is_private())).transpose()?.flatten();
     if markup.as_ref().is_some_and(|markup| markup.kind != MarkupKind::Inline) {
         return Err(ApiError::bad_request("inline keyboard expected"));
     }
-    Ok(Found { chat_id: chat.id, id, markup })
+    Ok(CheckedTarget { chat_id: chat.id, id, markup })
 }
 
-fn current<'a>(world: &'a World, found: &Found) -> Result<&'a Message, ApiError> {
-    let message = world.chat(found.chat_id).and_then(|chat| chat.message(found.id));
+fn current<'a>(world: &'a World, target: &CheckedTarget) -> Result<&'a Message, ApiError> {
+    let message = world.chat(target.chat_id).and_then(|chat| chat.message(target.id));
     message.ok_or_else(|| ApiError::bad_request("message to edit not found"))
 }
 
-/// Puts the new content and keyboard in place, unless both are what they were.
-fn changed(world: &mut World, found: Found, content: Content, also: impl FnOnce(&mut Message)) -> Outcome {
-    let message = current(world, &found)?;
-    if message.content == content && message.markup.as_deref() == found.markup.as_ref() {
+/// Sets the new content and keyboard. An edit that changes neither is an error.
+fn apply(world: &mut World, target: CheckedTarget, content: Content, also: impl FnOnce(&mut Message)) -> MethodResult {
+    let message = current(world, &target)?;
+    if message.content == content && message.markup.as_deref() == target.markup.as_ref() {
         return Err(ApiError::bad_request(NOT_MODIFIED));
     }
     let dated = message.content != content;
-    let Found { chat_id, id, markup } = found;
+    let CheckedTarget { chat_id, id, markup } = target;
     world.change(chat_id, id, dated, |message| {
         message.content = content;
         message.markup = markup.map(Box::new);
         also(message);
     });
-    shown(world, chat_id, id)
+    render_message(world, chat_id, id)
 }
 
-pub fn text(world: &mut World, call: &Call) -> Outcome {
-    let found = find(world, call)?;
-    if call.parameters.read::<Rich>()?.rich_message.is_some() {
+pub fn text(world: &mut World, call: &Call) -> MethodResult {
+    let target = find(world, call)?;
+    if call.parameters.read::<RichMessage>()?.rich_message.is_some() {
         return Err(ApiError::new(501, "Not Implemented: rich messages are not emulated yet"));
     }
     let given: Text = call.parameters.read()?;
-    if !matches!(current(world, &found)?.content, Content::Text(_)) {
+    if !matches!(current(world, &target)?.content, Content::Text(_)) {
         return Err(ApiError::bad_request("there is no text in the message to edit"));
     }
-    let words = speech::message_text(Given {
+    let text = texts::message_text(TextInput {
         text: &given.text,
         parse_mode: given.parse_mode.as_deref(),
         entities: given.entities,
     })?;
-    // A preview alone does not make a message different.
-    let preview = Preview::read(call)?.shown();
-    changed(world, found, Content::Text(words), |message| {
+    // A new preview alone does not count as a change.
+    let preview = Preview::read(call)?.to_json();
+    apply(world, target, Content::Text(text), |message| {
         if preview.is_some() || message.extra.is_some() {
             message.extra_mut().link_preview = preview;
         }
     })
 }
 
-pub fn caption(world: &mut World, call: &Call) -> Outcome {
-    let found = find(world, call)?;
+pub fn caption(world: &mut World, call: &Call) -> MethodResult {
+    let target = find(world, call)?;
     let given: Caption = call.parameters.read()?;
-    let Content::Media(mut media) = current(world, &found)?.content.clone() else {
+    let Content::Media(mut media) = current(world, &target)?.content.clone() else {
         return Err(ApiError::bad_request("there is no caption in the message to edit"));
     };
-    media.caption = speech::caption(Given {
+    media.caption = texts::caption(TextInput {
         text: given.caption.as_deref().unwrap_or_default(),
         parse_mode: given.parse_mode.as_deref(),
         entities: given.caption_entities,
     })?;
     media.caption_above = given.show_caption_above_media.unwrap_or(false);
-    changed(world, found, Content::Media(media), |_| ())
+    apply(world, target, Content::Media(media), |_| ())
 }
 
-pub fn media(world: &mut World, call: &Call) -> Outcome {
-    let found = find(world, call)?;
+pub fn media(world: &mut World, call: &Call) -> MethodResult {
+    let target = find(world, call)?;
     let given: NewMedia = call.parameters.read()?;
-    let message = current(world, &found)?;
+    let message = current(world, &target)?;
     if !matches!(message.content, Content::Media(_) | Content::Text(_)) {
         return Err(ApiError::bad_request("message can't be edited"));
     }
@@ -159,11 +159,11 @@ pub fn media(world: &mut World, call: &Call) -> Outcome {
         return Err(ApiError::bad_request("message can't be edited"));
     }
     let content = given.media.content(world, call)?;
-    changed(world, found, content, |_| ())
+    apply(world, target, content, |_| ())
 }
 
-pub fn reply_markup(world: &mut World, call: &Call) -> Outcome {
-    let found = find(world, call)?;
-    let content = current(world, &found)?.content.clone();
-    changed(world, found, content, |_| ())
+pub fn reply_markup(world: &mut World, call: &Call) -> MethodResult {
+    let target = find(world, call)?;
+    let content = current(world, &target)?.content.clone();
+    apply(world, target, content, |_| ())
 }

@@ -1,17 +1,19 @@
-//! Files that come with a call, and those a bot asks for.
+//! Files that a bot uploads or sends by id; `getFile` and `getUserProfilePhotos`.
 
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::bot_api::Outcome;
+use crate::bot_api::MethodResult;
 use crate::bot_api::call::{Call, Upload, is_link};
 use crate::bot_api::error::ApiError;
 use crate::world::World;
 use crate::world::content::MediaKind;
-use crate::world::file::{Data, FileNo, MAX_DOWNLOAD, MAX_PHOTO, MAX_UPLOAD, StoredFile, Traits, digest_of};
+use crate::world::file::{
+    FileAttributes, FileData, FileNo, MAX_DOWNLOAD, MAX_PHOTO, MAX_UPLOAD, StoredFile, digest_of,
+};
 use crate::world::render::PhotoView;
 
-/// How a call names a file: by an upload of its own name, `attach://…`, a link, or a `file_id`.
+/// A file in a call: an upload under the name of the field, `attach://…`, a link, or a `file_id`.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
     pub field: &'static str,
@@ -21,7 +23,7 @@ pub struct Source<'a> {
 
 /// The longest side of the small version of a photo.
 const THUMBNAIL_SIDE: u32 = 320;
-/// The most that width and height of a photo may be together, and that one may be of the other.
+/// Limits of a photo: the sum of width and height, and their ratio.
 const MAX_SIDES: u64 = 10_000;
 const MAX_RATIO: u64 = 20;
 
@@ -31,16 +33,16 @@ pub fn stored(
     call: &Call,
     kind: MediaKind,
     source: Source<'_>,
-    mut traits: Traits,
+    mut attributes: FileAttributes,
 ) -> Result<Box<[FileNo]>, ApiError> {
     let Some(upload) = uploaded(call, source.field, source.value)? else {
         return known(world, kind, source);
     };
     check(upload, kind)?;
     if let Some(thumbnail) = uploaded(call, "thumbnail", source.thumbnail)? {
-        traits.thumbnail = Some(small(world, thumbnail, 1.0));
+        attributes.thumbnail = Some(small(world, thumbnail, 1.0));
     }
-    add(world, kind, upload, traits, true)
+    add(world, kind, upload, attributes, true)
 }
 
 /// Stores an upload. `strict` refuses a photo that is no image, as Telegram does with bots.
@@ -48,7 +50,7 @@ pub fn add(
     world: &mut World,
     kind: MediaKind,
     upload: &Upload,
-    mut traits: Traits,
+    mut attributes: FileAttributes,
     strict: bool,
 ) -> Result<Box<[FileNo]>, ApiError> {
     let pixels = imagesize::blob_size(&upload.bytes).ok();
@@ -62,17 +64,17 @@ pub fn add(
             None if strict => return Err(unreadable()),
             None => (1280, 960),
         };
-        (traits.width, traits.height) = (width, height);
+        (attributes.width, attributes.height) = (width, height);
         let scale = f64::from(THUMBNAIL_SIDE) / f64::from(width.max(height).max(1));
         if scale < 1.0 {
-            traits.smaller = vec![small(world, upload, scale)];
+            attributes.smaller = vec![small(world, upload, scale)];
         }
     } else {
-        traits.name = Some(clean_name(&upload.name).into());
-        traits.mime_type = Some(mime_type(upload, kind).into());
+        attributes.name = Some(clean_name(&upload.name).into());
+        attributes.mime_type = Some(mime_type(upload, kind).into());
     }
-    let mut files = traits.smaller.clone();
-    files.push(world.add_file(file(kind, upload, traits)));
+    let mut files = attributes.smaller.clone();
+    files.push(world.add_file(file(kind, upload, attributes)));
     Ok(files.into())
 }
 
@@ -86,13 +88,13 @@ fn side(pixels: usize) -> u32 {
     u32::try_from(pixels).unwrap_or(u32::MAX)
 }
 
-fn file(kind: MediaKind, upload: &Upload, traits: Traits) -> StoredFile {
+fn file(kind: MediaKind, upload: &Upload, attributes: FileAttributes) -> StoredFile {
     StoredFile {
         kind,
         digest: digest_of(&upload.bytes),
         size: upload.bytes.len() as u64,
-        data: Data::Memory(upload.bytes.clone()),
-        traits,
+        data: FileData::Memory(upload.bytes.clone()),
+        attributes,
         link_until: 0,
     }
 }
@@ -104,7 +106,7 @@ fn small(world: &mut World, upload: &Upload, scale: f64) -> FileNo {
         Ok(size) => (side(size.width), side(size.height)),
         Err(_) => (THUMBNAIL_SIDE, THUMBNAIL_SIDE * 3 / 4),
     };
-    world.add_file(file(MediaKind::Photo, upload, Traits { width, height, ..Traits::default() }))
+    world.add_file(file(MediaKind::Photo, upload, FileAttributes { width, height, ..FileAttributes::default() }))
 }
 
 fn uploaded<'a>(call: &'a Call, field: &str, value: Option<&str>) -> Result<Option<&'a Upload>, ApiError> {
@@ -112,7 +114,7 @@ fn uploaded<'a>(call: &'a Call, field: &str, value: Option<&str>) -> Result<Opti
         None | Some("") => Ok(call.upload(field)),
         Some(value) if is_link(value) => match call.upload(value) {
             Some(upload) => Ok(Some(upload)),
-            // Links are fetched before the call is run; here stands one in a field that Telegram fetches nothing from.
+            // Links were fetched before. This one is in a field from which Telegram fetches nothing.
             None => Err(ApiError::bad_request("failed to get HTTP URL content")),
         },
         Some(value) => match value.strip_prefix("attach://") {
@@ -125,7 +127,7 @@ fn uploaded<'a>(call: &'a Call, field: &str, value: Option<&str>) -> Result<Opti
     }
 }
 
-/// A file that was sent before, named by its id.
+/// A file that was sent before, by its id.
 fn known(world: &World, kind: MediaKind, source: Source<'_>) -> Result<Box<[FileNo]>, ApiError> {
     let Some(id) = source.value else {
         return Err(ApiError::bad_request(format!("there is no {} in the request", source.field)));
@@ -139,7 +141,7 @@ fn known(world: &World, kind: MediaKind, source: Source<'_>) -> Result<Box<[File
         let message = format!("can't use file of type {:?} as {kind:?}", file.kind);
         return Err(ApiError::bad_request(message));
     }
-    let mut files = file.traits.smaller.clone();
+    let mut files = file.attributes.smaller.clone();
     files.push(no);
     Ok(files.into())
 }
@@ -155,7 +157,7 @@ fn check(upload: &Upload, kind: MediaKind) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// The last part of a name, without what could lead out of a folder or break a header.
+/// The last part of a file name, without characters that could leave a folder or break a header.
 fn clean_name(name: &str) -> String {
     let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
     let clean: String = last.chars().filter(|letter| !letter.is_control()).take(100).collect();
@@ -163,7 +165,8 @@ fn clean_name(name: &str) -> String {
 }
 
 fn mime_type(upload: &Upload, kind: MediaKind) -> String {
-    let told = upload.mime_type.as_deref().filter(|told| *told != "application/octet-stream" && told.is_ascii());
+    let declared =
+        upload.mime_type.as_deref().filter(|declared| *declared != "application/octet-stream" && declared.is_ascii());
     let ending = upload.name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
     let by_name = match ending.as_deref() {
         Some("jpg" | "jpeg") => Some("image/jpeg"),
@@ -185,16 +188,16 @@ fn mime_type(upload: &Upload, kind: MediaKind) -> String {
         MediaKind::Photo => "image/jpeg",
         MediaKind::Document => "application/octet-stream",
     };
-    told.or(by_name).unwrap_or(by_kind).to_owned()
+    declared.or(by_name).unwrap_or(by_kind).to_owned()
 }
 
 #[derive(Debug, Deserialize)]
-pub struct WhichFile {
+pub struct GetFile {
     file_id: Option<String>,
 }
 
-pub fn get(world: &mut World, call: &Call) -> Outcome {
-    let given: WhichFile = call.parameters.read()?;
+pub fn get(world: &mut World, call: &Call) -> MethodResult {
+    let given: GetFile = call.parameters.read()?;
     let Some(file_id) = given.file_id else {
         return Err(ApiError::bad_request("file_id not specified"));
     };
@@ -211,14 +214,14 @@ pub fn get(world: &mut World, call: &Call) -> Outcome {
 }
 
 #[derive(Debug, Deserialize)]
-pub struct WhosePhotos {
+pub struct GetProfilePhotos {
     user_id: i64,
     offset: Option<usize>,
     limit: Option<usize>,
 }
 
-pub fn profile_photos(world: &mut World, call: &Call) -> Outcome {
-    let given: WhosePhotos = call.parameters.read()?;
+pub fn profile_photos(world: &mut World, call: &Call) -> MethodResult {
+    let given: GetProfilePhotos = call.parameters.read()?;
     if world.user(given.user_id).is_none() {
         return Err(ApiError::bad_request("user not found"));
     }

@@ -1,4 +1,4 @@
-//! Saying again what was said elsewhere: with its origin, or as one's own.
+//! Forwarding messages (with their origin) and copying them (without).
 
 use std::collections::HashMap;
 
@@ -6,16 +6,16 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::media::new_album;
-use super::send::{Envelope, Options, Target, envelope, open, post, shown};
-use crate::bot_api::Outcome;
+use super::send::{Envelope, Options, Target, envelope, open, post, render_message};
+use crate::bot_api::MethodResult;
 use crate::bot_api::call::Call;
 use crate::bot_api::chats::{self, ChatRef};
 use crate::bot_api::error::ApiError;
 use crate::bot_api::parameters::Ignored;
-use crate::bot_api::speech::{self, Given};
+use crate::bot_api::texts::{self, TextInput};
 use crate::text::GivenEntity;
 use crate::world::World;
-use crate::world::content::{Content, Words};
+use crate::world::content::{Content, TextWithEntities};
 use crate::world::message::{Message, Origin};
 
 const MAX_AT_ONCE: usize = 100;
@@ -75,7 +75,7 @@ pub struct CopySeveral {
     remove_caption: Option<bool>,
 }
 
-/// The message to say again, if it can be.
+/// The message to forward or copy, if that is allowed.
 fn source(world: &World, chat: &ChatRef, id: i32, deed: &str) -> Result<Message, ApiError> {
     let message = chats::find(world, chat)?.message(id);
     let message = message.ok_or_else(|| ApiError::bad_request(format!("message to {deed} not found")))?;
@@ -95,7 +95,7 @@ fn forwarded(message: Message, mut envelope: Envelope) -> (Envelope, Content) {
     (envelope, message.content)
 }
 
-pub fn forward(world: &mut World, call: &Call) -> Outcome {
+pub fn forward(world: &mut World, call: &Call) -> MethodResult {
     let given: Forward = call.parameters.read()?;
     let target = target(given.chat_id, given.message_thread_id);
     let chat_id = open(world, &target)?;
@@ -107,17 +107,17 @@ pub fn forward(world: &mut World, call: &Call) -> Outcome {
     };
     let (envelope, content) = forwarded(message, envelope(world, chat_id, &target, options)?);
     let id = post(world, chat_id, envelope, content)?;
-    shown(world, chat_id, id)
+    render_message(world, chat_id, id)
 }
 
-pub fn forward_several(world: &mut World, call: &Call) -> Outcome {
+pub fn forward_several(world: &mut World, call: &Call) -> MethodResult {
     let given: ForwardSeveral = call.parameters.read()?;
     let target = target(given.chat_id, given.message_thread_id);
     let sources = sources(world, &given.from_chat_id, &given.message_ids, "forward")?;
     several(world, &target, given.protect_content, sources, forwarded)
 }
 
-pub fn copy(world: &mut World, call: &Call) -> Outcome {
+pub fn copy(world: &mut World, call: &Call) -> MethodResult {
     let given: Copy = call.parameters.read()?;
     let target = target(given.chat_id, given.message_thread_id);
     let chat_id = open(world, &target)?;
@@ -125,15 +125,18 @@ pub fn copy(world: &mut World, call: &Call) -> Outcome {
     let envelope = envelope(world, chat_id, &target, Options::read(call)?)?;
     let mut content = copied(message.content, world.clock.now());
     if let (Content::Media(media), Some(text)) = (&mut content, given.caption.as_deref()) {
-        media.caption =
-            speech::caption(Given { text, parse_mode: given.parse_mode.as_deref(), entities: given.caption_entities })?;
+        media.caption = texts::caption(TextInput {
+            text,
+            parse_mode: given.parse_mode.as_deref(),
+            entities: given.caption_entities,
+        })?;
         media.caption_above = given.show_caption_above_media.unwrap_or(media.caption_above);
     }
     let id = post(world, chat_id, envelope, content)?;
     Ok(json!({"message_id": id}).to_string().into())
 }
 
-pub fn copy_several(world: &mut World, call: &Call) -> Outcome {
+pub fn copy_several(world: &mut World, call: &Call) -> MethodResult {
     let given: CopySeveral = call.parameters.read()?;
     let target = target(given.chat_id, given.message_thread_id);
     let sources = sources(world, &given.from_chat_id, &given.message_ids, "copy")?;
@@ -142,13 +145,13 @@ pub fn copy_several(world: &mut World, call: &Call) -> Outcome {
     several(world, &target, given.protect_content, sources, |message, envelope| {
         let mut content = copied(message.content, now);
         if let (Content::Media(media), true) = (&mut content, bare) {
-            media.caption = Words::default();
+            media.caption = TextWithEntities::default();
         }
         (envelope, content)
     })
 }
 
-/// A copy says the same, but a poll is one's own: nobody has voted in it.
+/// The content of a copy. A copied poll is a new poll without votes.
 fn copied(content: Content, now: i64) -> Content {
     match content {
         Content::Poll(poll) => Content::Poll(Box::new(poll.asked_again(now))),
@@ -160,7 +163,7 @@ fn target(chat_id: ChatRef, message_thread_id: Option<i32>) -> Target {
     Target { business_connection_id: None, chat_id, message_thread_id, direct_messages_topic_id: None }
 }
 
-/// Those that can be said again; none at all is an error.
+/// The messages that can be forwarded or copied. It is an error if there are none.
 fn sources(world: &World, from: &ChatRef, ids: &[i32], deed: &str) -> Result<Vec<Message>, ApiError> {
     chats::find(world, from)?;
     if !(1..=MAX_AT_ONCE).contains(&ids.len()) {
@@ -182,7 +185,7 @@ fn several(
     protect_content: Option<bool>,
     sources: Vec<Message>,
     again: impl Fn(Message, Envelope) -> (Envelope, Content),
-) -> Outcome {
+) -> MethodResult {
     let chat_id = open(world, target)?;
     let albums = new_albums(&sources);
     let mut ids = Vec::new();
@@ -202,7 +205,7 @@ fn album_of(message: &Message) -> Option<&str> {
     message.extra.as_ref()?.media_group.as_deref()
 }
 
-/// A new id for each album of which more than one message is said again.
+/// A new album id for each album of which more than one message is forwarded or copied.
 fn new_albums(sources: &[Message]) -> HashMap<Box<str>, Box<str>> {
     let mut sizes: HashMap<&str, usize> = HashMap::new();
     for album in sources.iter().filter_map(album_of) {

@@ -1,18 +1,18 @@
-//! Files with captions: photos, documents, videos, sounds; alone and in groups.
+//! Sends photos, documents, videos and sounds, alone or as albums.
 
 use serde::Deserialize;
 
 use super::files::{Source, stored};
-use super::send::{Options, ReplyParameters, Target, envelope, open, post, said, shown};
-use crate::bot_api::Outcome;
+use super::send::{Options, ReplyParameters, Target, envelope, open, post, post_and_render, render_message};
+use crate::bot_api::MethodResult;
 use crate::bot_api::call::Call;
 use crate::bot_api::error::ApiError;
 use crate::bot_api::parameters::Ignored;
-use crate::bot_api::speech::{self, Given};
+use crate::bot_api::texts::{self, TextInput};
 use crate::text::GivenEntity;
 use crate::world::World;
-use crate::world::content::{Content, Media, MediaKind, Words};
-use crate::world::file::Traits;
+use crate::world::content::{Content, Media, MediaKind, TextWithEntities};
+use crate::world::file::FileAttributes;
 
 #[derive(Debug, Default, Deserialize)]
 pub struct Caption {
@@ -22,8 +22,8 @@ pub struct Caption {
 }
 
 impl Caption {
-    pub fn words(self) -> Result<Words, ApiError> {
-        speech::caption(Given {
+    pub fn parse(self) -> Result<TextWithEntities, ApiError> {
+        texts::caption(TextInput {
             text: self.caption.as_deref().unwrap_or_default(),
             parse_mode: self.parse_mode.as_deref(),
             entities: self.caption_entities,
@@ -33,7 +33,7 @@ impl Caption {
 
 /// How photos, videos and animations are shown.
 #[derive(Debug, Default, Deserialize)]
-pub struct Shown {
+pub struct DisplayOptions {
     show_caption_above_media: Option<bool>,
     has_spoiler: Option<bool>,
 }
@@ -98,54 +98,55 @@ pub struct VideoNote {
     thumbnail: Option<String>,
 }
 
-pub fn photo(world: &mut World, call: &Call) -> Outcome {
+pub fn photo(world: &mut World, call: &Call) -> MethodResult {
     let given: Photo = call.parameters.read()?;
-    single(world, call, MediaKind::Photo, given.photo, None, Traits::default())
+    single(world, call, MediaKind::Photo, given.photo, None, FileAttributes::default())
 }
 
-pub fn document(world: &mut World, call: &Call) -> Outcome {
+pub fn document(world: &mut World, call: &Call) -> MethodResult {
     let given: Document = call.parameters.read()?;
-    single(world, call, MediaKind::Document, given.document, given.thumbnail, Traits::default())
+    single(world, call, MediaKind::Document, given.document, given.thumbnail, FileAttributes::default())
 }
 
-pub fn video(world: &mut World, call: &Call) -> Outcome {
+pub fn video(world: &mut World, call: &Call) -> MethodResult {
     let given: Video = call.parameters.read()?;
-    let traits = moving(given.width, given.height, given.duration);
-    single(world, call, MediaKind::Video, given.video, given.thumbnail, traits)
+    let attributes = moving(given.width, given.height, given.duration);
+    single(world, call, MediaKind::Video, given.video, given.thumbnail, attributes)
 }
 
-pub fn animation(world: &mut World, call: &Call) -> Outcome {
+pub fn animation(world: &mut World, call: &Call) -> MethodResult {
     let given: Animation = call.parameters.read()?;
-    let traits = moving(given.width, given.height, given.duration);
-    single(world, call, MediaKind::Animation, given.animation, given.thumbnail, traits)
+    let attributes = moving(given.width, given.height, given.duration);
+    single(world, call, MediaKind::Animation, given.animation, given.thumbnail, attributes)
 }
 
-pub fn audio(world: &mut World, call: &Call) -> Outcome {
+pub fn audio(world: &mut World, call: &Call) -> MethodResult {
     let given: Audio = call.parameters.read()?;
     let (performer, title) = (given.performer, given.title);
-    let traits = Traits { duration: given.duration.unwrap_or(0), performer, title, ..Traits::default() };
-    single(world, call, MediaKind::Audio, given.audio, given.thumbnail, traits)
+    let attributes =
+        FileAttributes { duration: given.duration.unwrap_or(0), performer, title, ..FileAttributes::default() };
+    single(world, call, MediaKind::Audio, given.audio, given.thumbnail, attributes)
 }
 
-pub fn voice(world: &mut World, call: &Call) -> Outcome {
+pub fn voice(world: &mut World, call: &Call) -> MethodResult {
     let given: Voice = call.parameters.read()?;
-    let traits = Traits { duration: given.duration.unwrap_or(0), ..Traits::default() };
-    single(world, call, MediaKind::Voice, given.voice, None, traits)
+    let attributes = FileAttributes { duration: given.duration.unwrap_or(0), ..FileAttributes::default() };
+    single(world, call, MediaKind::Voice, given.voice, None, attributes)
 }
 
 /// A video in a circle, which has no caption.
-pub fn video_note(world: &mut World, call: &Call) -> Outcome {
+pub fn video_note(world: &mut World, call: &Call) -> MethodResult {
     let given: VideoNote = call.parameters.read()?;
-    let traits = moving(given.length, given.length, given.duration);
-    single(world, call, MediaKind::VideoNote, given.video_note, given.thumbnail, traits)
+    let attributes = moving(given.length, given.length, given.duration);
+    single(world, call, MediaKind::VideoNote, given.video_note, given.thumbnail, attributes)
 }
 
-fn moving(width: Option<u32>, height: Option<u32>, duration: Option<u32>) -> Traits {
-    Traits {
+fn moving(width: Option<u32>, height: Option<u32>, duration: Option<u32>) -> FileAttributes {
+    FileAttributes {
         width: width.unwrap_or(0),
         height: height.unwrap_or(0),
         duration: duration.unwrap_or(0),
-        ..Traits::default()
+        ..FileAttributes::default()
     }
 }
 
@@ -155,26 +156,26 @@ fn single(
     kind: MediaKind,
     file: Option<String>,
     thumbnail: Option<String>,
-    traits: Traits,
-) -> Outcome {
+    attributes: FileAttributes,
+) -> MethodResult {
     let target: Target = call.parameters.read()?;
     let chat_id = open(world, &target)?;
-    let caption = call.parameters.read::<Caption>()?.words()?;
-    let shown: Shown = call.parameters.read()?;
+    let caption = call.parameters.read::<Caption>()?.parse()?;
+    let display: DisplayOptions = call.parameters.read()?;
     let envelope = envelope(world, chat_id, &target, Options::read(call)?)?;
     let source = Source { field: kind.name(), value: file.as_deref(), thumbnail: thumbnail.as_deref() };
-    let files = stored(world, call, kind, source, traits)?;
+    let files = stored(world, call, kind, source, attributes)?;
     let media = Media {
         kind,
         files,
         caption,
-        caption_above: shown.show_caption_above_media.unwrap_or(false),
-        spoiler: shown.has_spoiler.unwrap_or(false),
+        caption_above: display.show_caption_above_media.unwrap_or(false),
+        spoiler: display.has_spoiler.unwrap_or(false),
     };
-    said(world, chat_id, envelope, Content::Media(Box::new(media)))
+    post_and_render(world, chat_id, envelope, Content::Media(Box::new(media)))
 }
 
-/// One of a group, or what a message's media is changed to.
+/// One item of an album, or the new media of an edited message.
 #[derive(Debug, Deserialize)]
 pub struct InputMedia {
     #[serde(rename = "type")]
@@ -207,16 +208,19 @@ impl InputMedia {
         }
     }
 
-    /// Stores its file and gives the content of a message.
+    /// Stores the file and returns the content of a message.
     pub fn content(self, world: &mut World, call: &Call) -> Result<Content, ApiError> {
         let kind = self.kind()?;
         let caption =
             Caption { caption: self.caption, parse_mode: self.parse_mode, caption_entities: self.caption_entities };
-        let caption = caption.words()?;
-        let traits =
-            Traits { performer: self.performer, title: self.title, ..moving(self.width, self.height, self.duration) };
+        let caption = caption.parse()?;
+        let attributes = FileAttributes {
+            performer: self.performer,
+            title: self.title,
+            ..moving(self.width, self.height, self.duration)
+        };
         let source = Source { field: "media", value: Some(&self.media), thumbnail: self.thumbnail.as_deref() };
-        let files = stored(world, call, kind, source, traits)?;
+        let files = stored(world, call, kind, source, attributes)?;
         let media =
             Media { kind, files, caption, caption_above: self.show_caption_above_media, spoiler: self.has_spoiler };
         Ok(Content::Media(Box::new(media)))
@@ -234,7 +238,7 @@ pub struct Group {
     reply_parameters: Option<ReplyParameters>,
 }
 
-pub fn group(world: &mut World, call: &Call) -> Outcome {
+pub fn group(world: &mut World, call: &Call) -> MethodResult {
     let target: Target = call.parameters.read()?;
     let chat_id = open(world, &target)?;
     let given: Group = call.parameters.read()?;
@@ -250,7 +254,7 @@ pub fn group(world: &mut World, call: &Call) -> Outcome {
     };
     let mut envelope = envelope(world, chat_id, &target, options.with_former_names(call)?)?;
     envelope.extra.get_or_insert_default().media_group = Some(new_album());
-    // Every file is stored before anything is said: a group is sent whole or not at all.
+    // All files are stored before the first message is posted: an album is sent whole or not at all.
     let contents = given.media.into_iter().map(|media| media.content(world, call)).collect::<Result<Vec<_>, _>>()?;
     let mut messages = vec![b'['];
     for content in contents {
@@ -259,7 +263,7 @@ pub fn group(world: &mut World, call: &Call) -> Outcome {
         if messages.len() > 1 {
             messages.push(b',');
         }
-        messages.extend(shown(world, chat_id, id)?);
+        messages.extend(render_message(world, chat_id, id)?);
     }
     messages.push(b']');
     Ok(messages)
@@ -270,13 +274,13 @@ pub fn new_album() -> Box<str> {
     fastrand::u64(1 << 53..1 << 54).to_string().into()
 }
 
-/// Whether media of this kind may take the place of `content` within its album.
+/// Whether media of this kind may replace `content` within its album.
 pub fn fits_album(content: &Content, kind: MediaKind) -> bool {
     let visual = |kind| matches!(kind, MediaKind::Photo | MediaKind::Video);
     matches!(content, Content::Media(media) if media.kind == kind || (visual(media.kind) && visual(kind)))
 }
 
-/// Photos and videos mix; documents and sounds stay among themselves; animations come alone.
+/// Photos and videos may be mixed. Documents and sounds cannot, and animations are sent alone.
 fn same_kinds(media: &[InputMedia]) -> Result<(), ApiError> {
     let mut first = None;
     for item in media {

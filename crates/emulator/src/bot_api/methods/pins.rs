@@ -3,14 +3,14 @@
 use serde::Deserialize;
 use serde_json::json;
 
-use super::about::WhichChat;
-use crate::bot_api::Outcome;
+use super::about::ChatParameter;
+use crate::bot_api::MethodResult;
 use crate::bot_api::call::Call;
 use crate::bot_api::chats::{self, ChatRef};
 use crate::bot_api::error::ApiError;
 use crate::bot_api::parameters::Ignored;
 use crate::world::World;
-use crate::world::chat::{Chat, Standing};
+use crate::world::chat::{Chat, MemberStatus};
 use crate::world::content::{Content, Service};
 
 #[allow(dead_code, reason = "some are known to Telegram and without effect here")]
@@ -30,7 +30,7 @@ pub struct Unpin {
     message_id: Option<i32>,
 }
 
-pub fn pin(world: &mut World, call: &Call) -> Outcome {
+pub fn pin(world: &mut World, call: &Call) -> MethodResult {
     let given: Pin = call.parameters.read()?;
     let chat = entitled(world, &given.chat_id)?;
     let chat_id = chat.id;
@@ -46,13 +46,13 @@ pub fn pin(world: &mut World, call: &Call) -> Outcome {
         pinned.retain(|id| *id != given.message_id);
         pinned.push(given.message_id);
     });
-    // Telegram notes a pin in the chat, and the note is a message of the bot's own.
+    // A pin posts a service message in the chat, with the bot as its sender.
     let from = world.me.id;
-    world.note(chat_id, from, Service::Pinned(given.message_id));
+    world.post_service_message(chat_id, from, Service::Pinned(given.message_id));
     Ok(b"true".to_vec())
 }
 
-pub fn unpin(world: &mut World, call: &Call) -> Outcome {
+pub fn unpin(world: &mut World, call: &Call) -> MethodResult {
     let given: Unpin = call.parameters.read()?;
     let chat = entitled(world, &given.chat_id)?;
     let chat_id = chat.id;
@@ -66,8 +66,8 @@ pub fn unpin(world: &mut World, call: &Call) -> Outcome {
     Ok(b"true".to_vec())
 }
 
-pub fn unpin_all(world: &mut World, call: &Call) -> Outcome {
-    let given: WhichChat = call.parameters.read()?;
+pub fn unpin_all(world: &mut World, call: &Call) -> MethodResult {
+    let given: ChatParameter = call.parameters.read()?;
     let chat_id = entitled(world, &given.chat_id)?.id;
     set(world, chat_id, Vec::clear);
     Ok(b"true".to_vec())
@@ -75,8 +75,10 @@ pub fn unpin_all(world: &mut World, call: &Call) -> Outcome {
 
 fn entitled<'a>(world: &'a World, chat: &ChatRef) -> Result<&'a Chat, ApiError> {
     let chat = chats::open(world, chat)?;
-    match chat.standing(world.me.id) {
-        Some(Standing::Member) => Err(ApiError::bad_request("not enough rights to manage pinned messages in the chat")),
+    match chat.member_status(world.me.id) {
+        Some(MemberStatus::Member) => {
+            Err(ApiError::bad_request("not enough rights to manage pinned messages in the chat"))
+        }
         _ => Ok(chat),
     }
 }
@@ -85,6 +87,6 @@ fn set(world: &mut World, chat_id: i64, change: impl FnOnce(&mut Vec<i32>)) {
     let Some(chat) = world.chat_mut(chat_id) else { return };
     change(&mut chat.pinned);
     let pinned = chat.pinned.last().copied();
-    world.events.tell("pin", || json!({"chat_id": chat_id, "message_id": pinned}));
+    world.events.publish("pin", || json!({"chat_id": chat_id, "message_id": pinned}));
     world.chat_changed(chat_id);
 }

@@ -3,16 +3,16 @@
 use serde::Deserialize;
 use serde_json::json;
 
-use super::send::{Options, ReplyParameters, Target, envelope, open, said};
-use crate::bot_api::Outcome;
+use super::send::{Options, ReplyParameters, Target, envelope, open, post_and_render};
+use crate::bot_api::MethodResult;
 use crate::bot_api::call::Call;
 use crate::bot_api::chats::{self, ChatRef};
 use crate::bot_api::error::ApiError;
 use crate::bot_api::parameters::{Ignored, QuickMarkup, TextOr};
-use crate::bot_api::speech::{self, Given};
+use crate::bot_api::texts::{self, TextInput};
 use crate::text::{GivenEntity, utf16_len};
 use crate::world::World;
-use crate::world::content::{self, Content, PollOption, Words};
+use crate::world::content::{self, Content, PollOption, TextWithEntities};
 use crate::world::keyboard::GivenMarkup;
 use crate::world::queue::Lane;
 use crate::world::render::PollView;
@@ -24,7 +24,7 @@ const MAX_EXPLANATION: usize = 200;
 const OPTIONS: std::ops::RangeInclusive<usize> = 1..=12;
 
 #[derive(Debug, Deserialize)]
-pub struct Where {
+pub struct PollTarget {
     business_connection_id: Option<String>,
     chat_id: ChatRef,
     message_thread_id: Option<i32>,
@@ -73,8 +73,8 @@ struct GivenOption {
     text_entities: Option<Vec<GivenEntity>>,
 }
 
-pub fn send(world: &mut World, call: &Call) -> Outcome {
-    let to: Where = call.parameters.read()?;
+pub fn send(world: &mut World, call: &Call) -> MethodResult {
+    let to: PollTarget = call.parameters.read()?;
     let target = Target {
         business_connection_id: to.business_connection_id,
         chat_id: to.chat_id,
@@ -92,7 +92,7 @@ pub fn send(world: &mut World, call: &Call) -> Outcome {
     };
     let envelope = envelope(world, chat_id, &target, options.with_former_names(call)?)?;
     let poll = poll(given, world.clock.now())?;
-    said(world, chat_id, envelope, Content::Poll(Box::new(poll)))
+    post_and_render(world, chat_id, envelope, Content::Poll(Box::new(poll)))
 }
 
 fn poll(given: Poll, now: i64) -> Result<content::Poll, ApiError> {
@@ -101,8 +101,8 @@ fn poll(given: Poll, now: i64) -> Result<content::Poll, ApiError> {
         Some("quiz") => true,
         Some(_) => return Err(ApiError::bad_request("unsupported poll type specified")),
     };
-    let question = words(Some(given.question), given.question_parse_mode, given.question_entities)?;
-    let question = question.filter(|words| !words.text.is_empty());
+    let question = parse_text(Some(given.question), given.question_parse_mode, given.question_entities)?;
+    let question = question.filter(|text| !text.text.is_empty());
     let question = question.ok_or_else(|| ApiError::bad_request("poll question must be non-empty"))?;
     at_most(&question, MAX_QUESTION, "poll question length must not exceed 300")?;
     if !OPTIONS.contains(&given.options.len()) {
@@ -113,9 +113,9 @@ fn poll(given: Poll, now: i64) -> Result<content::Poll, ApiError> {
     if quiz && (correct.is_empty() || correct.iter().any(|id| *id >= options.len())) {
         return Err(ApiError::bad_request("wrong correct option ID specified"));
     }
-    let explanation = words(given.explanation, given.explanation_parse_mode, given.explanation_entities)?;
-    if let Some(words) = &explanation {
-        at_most(words, MAX_EXPLANATION, "explanation is too long")?;
+    let explanation = parse_text(given.explanation, given.explanation_parse_mode, given.explanation_entities)?;
+    if let Some(text) = &explanation {
+        at_most(text, MAX_EXPLANATION, "explanation is too long")?;
     }
     Ok(content::Poll {
         id: content::Poll::new_id(),
@@ -129,7 +129,7 @@ fn poll(given: Poll, now: i64) -> Result<content::Poll, ApiError> {
         members_only: given.members_only.unwrap_or(false),
         correct,
         explanation,
-        description: words(given.description, given.description_parse_mode, given.description_entities)?,
+        description: parse_text(given.description, given.description_parse_mode, given.description_entities)?,
         open_period: given.open_period,
         close_date: content::closing(given.open_period, now).or(given.close_date),
     })
@@ -140,7 +140,7 @@ fn option((place, given): (usize, TextOr<GivenOption>)) -> Result<PollOption, Ap
         TextOr::Text(text) => (text, None, None),
         TextOr::Full(full) => (full.text, full.text_parse_mode, full.text_entities),
     };
-    let text = words(Some(text), mode, entities)?.unwrap_or_default();
+    let text = parse_text(Some(text), mode, entities)?.unwrap_or_default();
     if text.text.is_empty() {
         return Err(ApiError::bad_request("poll option must be non-empty"));
     }
@@ -148,17 +148,17 @@ fn option((place, given): (usize, TextOr<GivenOption>)) -> Result<PollOption, Ap
     Ok(PollOption { id: place.to_string(), text, voters: Vec::new() })
 }
 
-fn words(
+fn parse_text(
     text: Option<String>,
     parse_mode: Option<String>,
     entities: Option<Vec<GivenEntity>>,
-) -> Result<Option<Words>, ApiError> {
+) -> Result<Option<TextWithEntities>, ApiError> {
     let Some(text) = text else { return Ok(None) };
-    speech::words(Given { text: &text, parse_mode: parse_mode.as_deref(), entities }).map(Some)
+    texts::parse(TextInput { text: &text, parse_mode: parse_mode.as_deref(), entities }).map(Some)
 }
 
-fn at_most(words: &Words, most: usize, otherwise: &str) -> Result<(), ApiError> {
-    if utf16_len(&words.text) <= most { Ok(()) } else { Err(ApiError::bad_request(otherwise)) }
+fn at_most(text: &TextWithEntities, most: usize, otherwise: &str) -> Result<(), ApiError> {
+    if utf16_len(&text.text) <= most { Ok(()) } else { Err(ApiError::bad_request(otherwise)) }
 }
 
 #[derive(Debug, Deserialize)]
@@ -170,7 +170,7 @@ pub struct Stop {
     reply_markup: Option<GivenMarkup>,
 }
 
-pub fn stop(world: &mut World, call: &Call) -> Outcome {
+pub fn stop(world: &mut World, call: &Call) -> MethodResult {
     let given: Stop = call.parameters.read()?;
     let chat = chats::open(world, &given.chat_id)?;
     let chat_id = chat.id;

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::bot_api::Outcome;
+use crate::bot_api::MethodResult;
 use crate::bot_api::call::Call;
 use crate::bot_api::chats::{self, ChatRef};
 use crate::bot_api::error::ApiError;
@@ -14,7 +14,7 @@ use crate::world::World;
 pub struct Reaction {
     chat_id: ChatRef,
     message_id: i32,
-    reaction: Option<Vec<Kind>>,
+    reaction: Option<Vec<ReactionKind>>,
     #[allow(dead_code, reason = "known to Telegram, without effect here")]
     is_big: Option<Ignored>,
 }
@@ -22,13 +22,13 @@ pub struct Reaction {
 /// A `ReactionType`.
 #[derive(Debug, Deserialize, serde::Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum Kind {
+pub enum ReactionKind {
     Emoji { emoji: String },
     CustomEmoji { custom_emoji_id: String },
     Paid,
 }
 
-pub fn set(world: &mut World, call: &Call) -> Outcome {
+pub fn set(world: &mut World, call: &Call) -> MethodResult {
     let given: Reaction = call.parameters.read()?;
     let chat = chats::open(world, &given.chat_id)?;
     let chat_id = chat.id;
@@ -36,8 +36,8 @@ pub fn set(world: &mut World, call: &Call) -> Outcome {
         return Err(ApiError::bad_request("message to react not found"));
     }
     let kinds = given.reaction.unwrap_or_default();
-    // A bot is no premium user: one reaction, and none that costs.
-    if kinds.len() > 1 || kinds.iter().any(|kind| matches!(kind, Kind::Paid)) {
+    // A bot is not a premium user: it may set one reaction, and no paid one.
+    if kinds.len() > 1 || kinds.iter().any(|kind| matches!(kind, ReactionKind::Paid)) {
         return Err(ApiError::bad_request("REACTIONS_TOO_MANY"));
     }
     let raw = kinds_json(&kinds)?;
@@ -45,7 +45,7 @@ pub fn set(world: &mut World, call: &Call) -> Outcome {
     Ok(b"true".to_vec())
 }
 
-/// The array as it is kept and shown.
-pub fn kinds_json(kinds: &[Kind]) -> Result<Box<RawValue>, ApiError> {
+/// The reactions as a JSON array, the form in which they are stored and sent.
+pub fn kinds_json(kinds: &[ReactionKind]) -> Result<Box<RawValue>, ApiError> {
     serde_json::value::to_raw_value(kinds).map_err(|_| ApiError::bad_request("REACTION_INVALID"))
 }

@@ -1,4 +1,4 @@
-//! Saying things: texts, places, contacts, dice; and the way every message goes out.
+//! Sends texts, locations, contacts and dice. Also the steps that all sending methods share.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -6,9 +6,9 @@ use serde_json::value::RawValue;
 use crate::bot_api::call::Call;
 use crate::bot_api::chats::{self, ChatRef};
 use crate::bot_api::error::ApiError;
-use crate::bot_api::speech::{self, Given};
+use crate::bot_api::texts::{self, TextInput};
 use crate::bot_api::{
-    Outcome,
+    MethodResult,
     parameters::{Ignored, QuickMarkup},
 };
 use crate::text::{GivenEntity, utf16_len};
@@ -16,7 +16,7 @@ use crate::world::content::{self, Content};
 use crate::world::keyboard::GivenMarkup;
 use crate::world::message::{Extra, Quote};
 use crate::world::render::Audience;
-use crate::world::{Draft, World};
+use crate::world::{NewMessage, World};
 
 /// Where a message goes.
 #[derive(Debug, Deserialize)]
@@ -28,7 +28,7 @@ pub struct Target {
     pub direct_messages_topic_id: Option<Ignored>,
 }
 
-/// What every sending method takes besides.
+/// Parameters that all sending methods share.
 #[allow(dead_code, reason = "some are known to Telegram and without effect here")]
 #[derive(Debug, Default, Deserialize)]
 pub struct Options {
@@ -42,7 +42,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// What a call says, by today's names or by those that Telegram gave up and still takes.
+    /// The options of a call, under their new or their old names.
     pub fn read(call: &Call) -> Result<Self, ApiError> {
         call.parameters.read::<Self>()?.with_former_names(call)
     }
@@ -50,7 +50,7 @@ impl Options {
     pub fn with_former_names(mut self, call: &Call) -> Result<Self, ApiError> {
         if self.reply_parameters.is_none() {
             let former: FormerReply = call.parameters.read()?;
-            // Bots of old said 0 for no reply.
+            // Old bots send 0 for "no reply".
             let message_id = former.reply_to_message_id.filter(|id| *id > 0);
             self.reply_parameters = message_id.map(|message_id| ReplyParameters {
                 message_id,
@@ -63,7 +63,7 @@ impl Options {
     }
 }
 
-/// How `reply_parameters` were said before there were any.
+/// The old parameters for `reply_parameters`.
 #[derive(Debug, Deserialize)]
 struct FormerReply {
     reply_to_message_id: Option<i32>,
@@ -91,7 +91,7 @@ pub struct Preview {
     link_preview_options: Option<LinkPreview>,
 }
 
-/// How `link_preview_options` were said before there were any.
+/// The old parameter for `link_preview_options`.
 #[derive(Debug, Deserialize)]
 struct FormerPreview {
     disable_web_page_preview: Option<bool>,
@@ -112,7 +112,7 @@ struct LinkPreview {
 }
 
 impl Preview {
-    /// What a call says, by today's name or by the one that Telegram gave up and still takes.
+    /// The preview options of a call, under their new or their old name.
     pub fn read(call: &Call) -> Result<Self, ApiError> {
         let mut preview: Self = call.parameters.read()?;
         if preview.link_preview_options.is_none() {
@@ -124,28 +124,28 @@ impl Preview {
         Ok(preview)
     }
 
-    /// The options as a message shows them; none where none were given.
-    pub fn shown(&self) -> Option<Box<RawValue>> {
-        let shown = serde_json::value::to_raw_value(self.link_preview_options.as_ref()?).ok();
-        shown.filter(|shown| shown.get() != "{}")
+    /// The options as JSON for a message; none if the call has none.
+    pub fn to_json(&self) -> Option<Box<RawValue>> {
+        let json = serde_json::value::to_raw_value(self.link_preview_options.as_ref()?).ok();
+        json.filter(|json| json.get() != "{}")
     }
 }
 
-pub fn message(world: &mut World, call: &Call) -> Outcome {
+pub fn message(world: &mut World, call: &Call) -> MethodResult {
     let target: Target = call.parameters.read()?;
     let chat_id = open(world, &target)?;
     let text: Text = call.parameters.read()?;
-    let given = Given { text: &text.text, parse_mode: text.parse_mode.as_deref(), entities: text.entities };
-    let content = Content::Text(speech::message_text(given)?);
+    let given = TextInput { text: &text.text, parse_mode: text.parse_mode.as_deref(), entities: text.entities };
+    let content = Content::Text(texts::message_text(given)?);
     let preview = Preview::read(call)?;
     let mut envelope = envelope(world, chat_id, &target, Options::read(call)?)?;
-    if let Some(options) = preview.shown() {
+    if let Some(options) = preview.to_json() {
         envelope.extra.get_or_insert_default().link_preview = Some(options);
     }
-    said(world, chat_id, envelope, content)
+    post_and_render(world, chat_id, envelope, content)
 }
 
-/// What surrounds a message's content.
+/// Everything of a message except its content.
 #[derive(Debug)]
 pub struct Envelope {
     pub markup: Option<crate::world::keyboard::Markup>,
@@ -154,7 +154,7 @@ pub struct Envelope {
 
 const REPLY_ELSEWHERE: &str = "Not Implemented: replies to messages of another chat are not emulated yet";
 
-/// The chat that a call may write to.
+/// The chat of a call, if the bot may write there.
 pub fn open(world: &World, target: &Target) -> Result<i64, ApiError> {
     if target.business_connection_id.is_some() {
         return Err(ApiError::bad_request("business connection not found"));
@@ -162,7 +162,7 @@ pub fn open(world: &World, target: &Target) -> Result<i64, ApiError> {
     Ok(chats::open(world, &target.chat_id)?.id)
 }
 
-/// Checks everything about a message but its content.
+/// Checks everything of a message except its content.
 pub fn envelope(world: &World, chat_id: i64, target: &Target, options: Options) -> Result<Envelope, ApiError> {
     let chat = chats::find(world, &ChatRef::Id(chat_id))?;
     let mut extra = Extra {
@@ -203,24 +203,24 @@ pub fn envelope(world: &World, chat_id: i64, target: &Target, options: Options) 
 }
 
 fn quoted(message: &crate::world::message::Message, quote: String) -> Result<Quote, ApiError> {
-    let words = message.content.words().map(|words| &*words.text).unwrap_or_default();
-    let at = words.find(&quote).ok_or_else(|| ApiError::bad_request("QUOTE_TEXT_INVALID"))?;
-    Ok(Quote { position: utf16_len(&words[..at]) as u32, text: quote.into() })
+    let text = message.content.text().map(|content| &*content.text).unwrap_or_default();
+    let at = text.find(&quote).ok_or_else(|| ApiError::bad_request("QUOTE_TEXT_INVALID"))?;
+    Ok(Quote { position: utf16_len(&text[..at]) as u32, text: quote.into() })
 }
 
-/// Says the message and answers with it.
-pub fn said(world: &mut World, chat_id: i64, envelope: Envelope, content: Content) -> Outcome {
+/// Posts the message and returns it as JSON.
+pub fn post_and_render(world: &mut World, chat_id: i64, envelope: Envelope, content: Content) -> MethodResult {
     let id = post(world, chat_id, envelope, content)?;
-    shown(world, chat_id, id)
+    render_message(world, chat_id, id)
 }
 
 pub fn post(world: &mut World, chat_id: i64, envelope: Envelope, content: Content) -> Result<i32, ApiError> {
-    let draft = Draft { from: world.me.id, content, markup: envelope.markup, extra: envelope.extra };
+    let draft = NewMessage { from: world.me.id, content, markup: envelope.markup, extra: envelope.extra };
     world.post(chat_id, draft).ok_or_else(|| ApiError::bad_request("chat not found"))
 }
 
-/// A message as the bot sees it.
-pub fn shown(world: &World, chat_id: i64, id: i32) -> Outcome {
+/// A message as JSON, as the bot sees it.
+pub fn render_message(world: &World, chat_id: i64, id: i32) -> MethodResult {
     world.rendered(chat_id, id, Audience::Bot).ok_or_else(|| ApiError::bad_request("message not found"))
 }
 
@@ -243,15 +243,15 @@ fn place(latitude: f64, longitude: f64) -> Result<(f64, f64), ApiError> {
     }
 }
 
-/// Reads where to and with what, and says it.
-fn simple(world: &mut World, call: &Call, content: Content) -> Outcome {
+/// Reads target and options of a call, and posts the content.
+fn simple(world: &mut World, call: &Call, content: Content) -> MethodResult {
     let target: Target = call.parameters.read()?;
     let chat_id = open(world, &target)?;
     let envelope = envelope(world, chat_id, &target, Options::read(call)?)?;
-    said(world, chat_id, envelope, content)
+    post_and_render(world, chat_id, envelope, content)
 }
 
-pub fn location(world: &mut World, call: &Call) -> Outcome {
+pub fn location(world: &mut World, call: &Call) -> MethodResult {
     open(world, &call.parameters.read()?)?;
     let given: Location = call.parameters.read()?;
     let (latitude, longitude) = place(given.latitude, given.longitude)?;
@@ -278,7 +278,7 @@ pub struct Venue {
     google_place_type: Option<String>,
 }
 
-pub fn venue(world: &mut World, call: &Call) -> Outcome {
+pub fn venue(world: &mut World, call: &Call) -> MethodResult {
     open(world, &call.parameters.read()?)?;
     let given: Venue = call.parameters.read()?;
     let (latitude, longitude) = place(given.latitude, given.longitude)?;
@@ -310,7 +310,7 @@ pub struct Contact {
     vcard: Option<String>,
 }
 
-pub fn contact(world: &mut World, call: &Call) -> Outcome {
+pub fn contact(world: &mut World, call: &Call) -> MethodResult {
     open(world, &call.parameters.read()?)?;
     let given: Contact = call.parameters.read()?;
     let contact = content::Contact {
@@ -328,7 +328,7 @@ pub struct Dice {
     emoji: Option<String>,
 }
 
-pub fn dice(world: &mut World, call: &Call) -> Outcome {
+pub fn dice(world: &mut World, call: &Call) -> MethodResult {
     open(world, &call.parameters.read()?)?;
     let given: Dice = call.parameters.read()?;
     let emoji = given.emoji.unwrap_or_else(|| "🎲".to_owned());

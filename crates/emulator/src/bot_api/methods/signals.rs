@@ -1,9 +1,9 @@
-//! What is no message: "typing…", and the answer to a press.
+//! Calls that send no message: `sendChatAction` and `answerCallbackQuery`.
 
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::bot_api::Outcome;
+use crate::bot_api::MethodResult;
 use crate::bot_api::call::Call;
 use crate::bot_api::chats::{self, ChatRef};
 use crate::bot_api::error::ApiError;
@@ -34,13 +34,13 @@ const ACTIONS: [&str; 11] = [
     "upload_video_note",
 ];
 
-pub fn chat_action(world: &mut World, call: &Call) -> Outcome {
+pub fn chat_action(world: &mut World, call: &Call) -> MethodResult {
     let given: Action = call.parameters.read()?;
     let chat_id = chats::open(world, &given.chat_id)?.id;
     if !ACTIONS.contains(&given.action.as_str()) {
         return Err(ApiError::bad_request("wrong parameter action in request"));
     }
-    world.events.tell(
+    world.events.publish(
         "chat_action",
         || json!({"chat_id": chat_id, "message_thread_id": given.message_thread_id, "action": given.action}),
     );
@@ -58,7 +58,7 @@ pub struct CallbackAnswer {
 
 const MAX_CALLBACK_TEXT: usize = 200;
 
-pub fn answer_callback_query(world: &mut World, call: &Call) -> Outcome {
+pub fn answer_callback_query(world: &mut World, call: &Call) -> MethodResult {
     let given: CallbackAnswer = call.parameters.read()?;
     if given.text.as_ref().is_some_and(|text| text.chars().count() > MAX_CALLBACK_TEXT) {
         return Err(ApiError::bad_request("MESSAGE_TOO_LONG"));
@@ -74,7 +74,7 @@ pub fn answer_callback_query(world: &mut World, call: &Call) -> Outcome {
         .presses
         .answer(&given.callback_query_id, &answer, now_ms)
         .ok_or_else(|| ApiError::bad_request("query is too old and response timeout expired or query ID is invalid"))?;
-    world.events.tell("callback_answer", || {
+    world.events.publish("callback_answer", || {
         json!({
             "callback_query_id": given.callback_query_id, "user_id": press.user, "chat_id": press.chat,
             "message_id": press.message, "text": answer.text, "show_alert": answer.show_alert, "url": answer.url,

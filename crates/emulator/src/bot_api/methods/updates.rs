@@ -1,9 +1,9 @@
-//! Setting, removing and asking about the webhook. `getUpdates` is in [`crate::delivery::polling`].
+//! `setWebhook`, `deleteWebhook` and `getWebhookInfo`. `getUpdates` is in [`crate::delivery::polling`].
 
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::bot_api::Outcome;
+use crate::bot_api::MethodResult;
 use crate::bot_api::call::Call;
 use crate::bot_api::error::ApiError;
 use crate::world::World;
@@ -29,7 +29,7 @@ pub struct DeleteWebhook {
 }
 
 /// Unlike Telegram this takes plain HTTP and any port: a bot under test listens on its own machine.
-pub fn set_webhook(world: &mut World, call: &Call) -> Outcome {
+pub fn set_webhook(world: &mut World, call: &Call) -> MethodResult {
     let given: SetWebhook = call.parameters.read()?;
     let url = given.url.unwrap_or_default();
     if url.is_empty() {
@@ -58,16 +58,16 @@ pub fn set_webhook(world: &mut World, call: &Call) -> Outcome {
     changed(world, given.drop_pending_updates.unwrap_or(false), "Webhook was set")
 }
 
-pub fn delete_webhook(world: &mut World, call: &Call) -> Outcome {
+pub fn delete_webhook(world: &mut World, call: &Call) -> MethodResult {
     let given: DeleteWebhook = call.parameters.read()?;
     remove(world, given.drop_pending_updates.unwrap_or(false))
 }
 
-pub fn webhook_info(world: &mut World, _: &Call) -> Outcome {
+pub fn webhook_info(world: &mut World, _: &Call) -> MethodResult {
     Ok(world.webhook_info().to_string().into())
 }
 
-/// Notes which updates the bot wants from now on.
+/// Stores which updates the bot wants from now on.
 pub fn allow(world: &mut World, names: Vec<String>) {
     let allowed = AllowedUpdates::new(names);
     if world.queue.allowed != allowed {
@@ -76,7 +76,7 @@ pub fn allow(world: &mut World, names: Vec<String>) {
     }
 }
 
-fn remove(world: &mut World, drop_pending: bool) -> Outcome {
+fn remove(world: &mut World, drop_pending: bool) -> MethodResult {
     if world.profile.webhook.take().is_none() {
         if drop_pending {
             drop_updates(world);
@@ -86,15 +86,15 @@ fn remove(world: &mut World, drop_pending: bool) -> Outcome {
     changed(world, drop_pending, "Webhook was deleted")
 }
 
-fn changed(world: &mut World, drop_pending: bool, description: &str) -> Outcome {
+fn changed(world: &mut World, drop_pending: bool, description: &str) -> MethodResult {
     world.webhook_generation += 1;
     world.webhook_changed = true;
     if drop_pending {
         drop_updates(world);
     }
-    world.queue.land_all();
+    world.queue.clear_in_flight();
     world.profile_changed();
-    world.events.tell("webhook", || json!({"webhook": world.webhook_info()}));
+    world.events.publish("webhook", || json!({"webhook": world.webhook_info()}));
     world.updates_ready.notify_waiters();
     described(description)
 }
@@ -104,7 +104,7 @@ fn drop_updates(world: &mut World) {
     world.forget_updates(&dropped);
 }
 
-/// These answers carry a description beside their result.
-fn described(description: &str) -> Outcome {
+/// `true` with a description beside the result.
+fn described(description: &str) -> MethodResult {
     Ok(format!("true,\"description\":\"{description}\"").into())
 }

@@ -1,7 +1,7 @@
-//! Parameters that are JSON: objects and arrays, read into structs and refused in Telegram's words.
+//! Parameters that are JSON objects or arrays, read into structs, with Telegram's error messages.
 //!
-//! As in Telegram, an object is never an array of its values, a number may be written as a string and the other way
-//! round, and `null` is as good as nothing. What is wrong is said by the names of fields; no type of this program shows.
+//! As in Telegram, an object cannot be given as an array of its values, a number may be a string and a string a number,
+//! and `null` means absent. Errors name fields and never types of this program.
 
 use std::fmt;
 
@@ -10,10 +10,10 @@ use serde::de::value::{MapAccessDeserializer, StrDeserializer};
 use serde::de::{self, DeserializeSeed, Deserializer, Expected, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// A value and where it stands.
+/// A value and its position in the parameter.
 #[derive(Clone, Copy, Debug)]
 pub struct Json<'a> {
-    /// The field that holds it, or holds the array that it is in.
+    /// The field of the value, or of the array that it is in.
     name: &'a str,
     place: Place,
     value: &'a Value,
@@ -35,13 +35,13 @@ pub enum TextOr<T> {
 
 /// Why a value could not be read.
 #[derive(Debug)]
-pub struct Unfit {
+pub struct InvalidValue {
     text: String,
-    /// The text says already where the value stands.
+    /// Whether the text already names the position of the value.
     placed: bool,
 }
 
-impl Unfit {
+impl InvalidValue {
     fn placed(text: String) -> Self {
         Self { text, placed: true }
     }
@@ -52,43 +52,49 @@ impl<'a> Json<'a> {
         Self { name, place: Place::Parameter, value }
     }
 
-    /// What to say when the value is not of this kind.
-    fn unfit(&self, kind: &str) -> Unfit {
+    /// The error for a value that is not of this kind.
+    fn invalid(&self, kind: &str) -> InvalidValue {
         let name = self.name;
         match (self.place, kind, item_of(name)) {
-            (Place::Parameter, "Array", Some(item)) => Unfit::placed(format!("Expected an Array of {item}")),
-            (Place::Parameter, "Object", None) => Unfit::placed(format!("Object expected as {}", spoken(name))),
+            (Place::Parameter, "Array", Some(item)) => InvalidValue::placed(format!("Expected an Array of {item}")),
+            (Place::Parameter, "Object", None) => {
+                InvalidValue::placed(format!("Object expected as {}", in_words(name)))
+            }
             (Place::Parameter | Place::Item, "Object", Some(_)) => self.within(de::Error::custom("expected an Object")),
-            (Place::Item, _, _) => Unfit::placed(format!("Field \"{name}\" must be an Array of {kind}s")),
+            (Place::Item, _, _) => InvalidValue::placed(format!("Field \"{name}\" must be an Array of {kind}s")),
             _ => de::Error::custom(format_args!("Field \"{name}\" must be of type {kind}")),
         }
     }
 
-    /// Says in which kind of object something is wrong.
-    fn within(&self, error: Unfit) -> Unfit {
+    /// Adds to an error which kind of object it is in.
+    fn within(&self, error: InvalidValue) -> InvalidValue {
         match item_of(self.name) {
             Some(item) if self.place != Place::Field && !error.placed => {
-                Unfit::placed(format!("Can't parse {item}: {}", error.text))
+                InvalidValue::placed(format!("Can't parse {item}: {}", error.text))
             }
             _ => error,
         }
     }
 
-    fn object<'de, V: Visitor<'de>>(self, fields: &'a Map<String, Value>, visitor: V) -> Result<V::Value, Unfit> {
+    fn object<'de, V: Visitor<'de>>(
+        self,
+        fields: &'a Map<String, Value>,
+        visitor: V,
+    ) -> Result<V::Value, InvalidValue> {
         visitor.visit_map(Fields { left: fields.iter(), value: None }).map_err(|error| self.within(error))
     }
 
-    fn number<T: std::str::FromStr>(&self) -> Result<T, Unfit> {
+    fn number<T: std::str::FromStr>(&self) -> Result<T, InvalidValue> {
         let number = match self.value {
             Value::Number(number) => number.to_string().parse().ok(),
             Value::String(text) => text.parse().ok(),
             _ => None,
         };
-        number.ok_or_else(|| self.unfit("Number"))
+        number.ok_or_else(|| self.invalid("Number"))
     }
 }
 
-/// What the items of an array are called when one of them is wrong.
+/// What Telegram calls the items of an array in an error.
 fn item_of(name: &str) -> Option<&'static str> {
     match name {
         "inline_keyboard" => Some("inline keyboard button"),
@@ -102,21 +108,21 @@ fn item_of(name: &str) -> Option<&'static str> {
     }
 }
 
-/// A parameter's name as Telegram says it in a sentence.
-pub fn spoken(name: &str) -> String {
+/// The name of a parameter as Telegram writes it in an error.
+pub fn in_words(name: &str) -> String {
     name.replace('_', " ")
 }
 
 macro_rules! numbers {
     ($($method:ident $visit:ident),*) => {$(
-        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InvalidValue> {
             visitor.$visit(self.number()?)
         }
     )*};
 }
 
 impl<'de> Deserializer<'de> for Json<'_> {
-    type Error = Unfit;
+    type Error = InvalidValue;
 
     numbers! {
         deserialize_i8 visit_i8, deserialize_i16 visit_i16, deserialize_i32 visit_i32, deserialize_i64 visit_i64,
@@ -124,44 +130,44 @@ impl<'de> Deserializer<'de> for Json<'_> {
         deserialize_f32 visit_f32, deserialize_f64 visit_f64
     }
 
-    /// For what may be an object or something plainer. In its place serde would take an array of the object's values.
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+    /// For values that may be an object or something simpler. An array is refused: serde would read an object from it.
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InvalidValue> {
         match self.value {
             Value::Object(fields) => self.object(fields, visitor),
-            Value::Array(_) if self.place != Place::Field => Err(self.unfit("Object")),
+            Value::Array(_) if self.place != Place::Field => Err(self.invalid("Object")),
             Value::Array(items) => visitor.visit_seq(Items { name: self.name, left: items.iter() }),
             Value::String(text) => visitor.visit_str(text),
-            plain => plain.clone().deserialize_any(visitor).map_err(|_| self.unfit("Object")),
+            plain => plain.clone().deserialize_any(visitor).map_err(|_| self.invalid("Object")),
         }
     }
 
-    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
-        visitor.visit_bool(self.value.as_bool().ok_or_else(|| self.unfit("Boolean"))?)
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InvalidValue> {
+        visitor.visit_bool(self.value.as_bool().ok_or_else(|| self.invalid("Boolean"))?)
     }
 
-    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InvalidValue> {
         match self.value {
             Value::String(text) => visitor.visit_str(text),
             Value::Number(number) => visitor.visit_string(number.to_string()),
-            _ => Err(self.unfit("String")),
+            _ => Err(self.invalid("String")),
         }
     }
 
-    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InvalidValue> {
         self.deserialize_str(visitor)
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InvalidValue> {
         if self.value.is_null() { visitor.visit_none() } else { visitor.visit_some(self) }
     }
 
-    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
-        let items = self.value.as_array().ok_or_else(|| self.unfit("Array"))?;
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InvalidValue> {
+        let items = self.value.as_array().ok_or_else(|| self.invalid("Array"))?;
         visitor.visit_seq(Items { name: self.name, left: items.iter() })
     }
 
-    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
-        let fields = self.value.as_object().ok_or_else(|| self.unfit("Object"))?;
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InvalidValue> {
+        let fields = self.value.as_object().ok_or_else(|| self.invalid("Object"))?;
         self.object(fields, visitor)
     }
 
@@ -170,13 +176,17 @@ impl<'de> Deserializer<'de> for Json<'_> {
         _: &'static str,
         _: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Unfit> {
+    ) -> Result<V::Value, InvalidValue> {
         self.deserialize_map(visitor)
     }
 
-    /// Here comes what is kept as it was written, which only serde_json itself can read.
-    fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value, Unfit> {
-        self.value.clone().deserialize_newtype_struct(name, visitor).map_err(|_| self.unfit("Object"))
+    /// For values that are kept as raw JSON, which only serde_json can read.
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, InvalidValue> {
+        self.value.clone().deserialize_newtype_struct(name, visitor).map_err(|_| self.invalid("Object"))
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
@@ -184,13 +194,13 @@ impl<'de> Deserializer<'de> for Json<'_> {
         name: &'static str,
         variants: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Unfit> {
-        let text = self.value.as_str().ok_or_else(|| self.unfit("String"))?;
-        let text: StrDeserializer<'_, Unfit> = text.into_deserializer();
+    ) -> Result<V::Value, InvalidValue> {
+        let text = self.value.as_str().ok_or_else(|| self.invalid("String"))?;
+        let text: StrDeserializer<'_, InvalidValue> = text.into_deserializer();
         text.deserialize_enum(name, variants, visitor)
     }
 
-    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InvalidValue> {
         visitor.visit_unit()
     }
 
@@ -205,16 +215,16 @@ struct Fields<'a> {
 }
 
 impl<'de> MapAccess<'de> for Fields<'_> {
-    type Error = Unfit;
+    type Error = InvalidValue;
 
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Unfit> {
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, InvalidValue> {
         let Some((name, value)) = self.left.next() else { return Ok(None) };
         self.value = Some(Json { name, place: Place::Field, value });
-        let name: StrDeserializer<'_, Unfit> = name.as_str().into_deserializer();
+        let name: StrDeserializer<'_, InvalidValue> = name.as_str().into_deserializer();
         seed.deserialize(name).map(Some)
     }
 
-    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Unfit> {
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, InvalidValue> {
         let value = self.value.take().ok_or_else(|| de::Error::custom("value asked for before its name"))?;
         seed.deserialize(value)
     }
@@ -226,9 +236,9 @@ struct Items<'a> {
 }
 
 impl<'de> SeqAccess<'de> for Items<'_> {
-    type Error = Unfit;
+    type Error = InvalidValue;
 
-    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Unfit> {
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, InvalidValue> {
         let Some(value) = self.left.next() else { return Ok(None) };
         let item = Json { name: self.name, place: Place::Item, value };
         seed.deserialize(item).map(Some).map_err(|error| item.within(error))
@@ -254,21 +264,21 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for TextOr<T> {
     }
 }
 
-impl fmt::Display for Unfit {
+impl fmt::Display for InvalidValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
 }
 
-impl std::error::Error for Unfit {}
+impl std::error::Error for InvalidValue {}
 
-impl de::Error for Unfit {
+impl de::Error for InvalidValue {
     fn custom<T: fmt::Display>(message: T) -> Self {
         Self { text: message.to_string(), placed: false }
     }
 
     fn invalid_type(_: de::Unexpected<'_>, expected: &dyn Expected) -> Self {
-        // Comes up only in what serde itself reads in two steps, such as an object that names its own type.
+        // Happens only for types that serde reads in two steps, such as an object with a type tag.
         Self::custom(match expected.to_string().as_str() {
             "a string" => "expected a String",
             "a boolean" => "expected a Boolean",
@@ -323,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_without_types_of_this_program() {
+    fn errors_name_no_types_of_this_program() {
         let nine = format!("[{}]", ["null"; 9].join(","));
         let expected_markup = "object expected as reply markup";
         let button = "can't parse inline keyboard button:";
@@ -368,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_and_strings_stand_for_each_other_and_null_for_nothing() {
+    fn numbers_may_be_strings_and_null_means_absent() {
         let read = read("commands", r#"[{"text":5,"size":"-7","web_app":{"url":"u"}},{"text":"x","size":null}]"#);
         let commands = read.ok().and_then(|sample| sample.commands).unwrap_or_default();
         let read: Vec<_> = commands.iter().map(|it| (&*it.text, it.size)).collect();

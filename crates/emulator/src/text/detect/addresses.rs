@@ -1,10 +1,10 @@
 //! Links, with or without a scheme, and mail addresses.
 //!
-//! A dot with something on both sides is where a link may be; from there it is read backwards to its beginning and
-//! forwards to its end, and then judged: a host must be an address of numbers or end in a domain that exists.
+//! A link may be wherever a dot has a character on both sides. From the dot the link is read backwards to its beginning
+//! and forwards to its end. It counts if its host is an IPv4 address or ends in an existing top-level domain.
 
 use super::super::EntityKind;
-use super::Find;
+use super::Match;
 use super::characters::{
     is_domain_character, is_loose_end, is_path_character, is_scheme_character, is_userinfo_character, is_word,
     run_begin, run_end,
@@ -12,7 +12,7 @@ use super::characters::{
 use super::top_level_domain;
 
 /// Links of the schemes `tg`, `ton` and `tonsite`, which need no dot.
-pub(super) fn inner_links(text: &str, finds: &mut Vec<Find>) {
+pub(super) fn inner_links(text: &str, finds: &mut Vec<Match>) {
     let bytes = text.as_bytes();
     let mut at = 0;
     while let Some(colon) = text[at..].find("://").map(|ahead| at + ahead) {
@@ -25,15 +25,15 @@ pub(super) fn inner_links(text: &str, finds: &mut Vec<Find>) {
         let host_length = bytes[at..].iter().take(253).take_while(|byte| is_host_byte(**byte)).count();
         if host_length > 0 {
             let end = path_end(text, at + host_length);
-            finds.push(Find { kind: EntityKind::Url, begin, end });
+            finds.push(Match { kind: EntityKind::Url, begin, end });
             at = end;
         }
     }
 }
 
-pub(super) fn links_and_emails(text: &str, finds: &mut Vec<Find>) {
+pub(super) fn links_and_emails(text: &str, finds: &mut Vec<Match>) {
     let bytes = text.as_bytes();
-    // What lies before the floor belongs to finds already made, or can be part of none.
+    // Everything before the floor belongs to an earlier match, or cannot be part of one.
     let mut floor = 0;
     while let Some(dot) = text[floor..].find('.').map(|ahead| floor + ahead) {
         match bytes.get(dot + 1) {
@@ -48,7 +48,7 @@ pub(super) fn links_and_emails(text: &str, finds: &mut Vec<Find>) {
                     }
                     floor += bytes[floor..].iter().take_while(|&&byte| byte == b'.').count();
                 } else {
-                    // The part after its last dot may still belong to something better.
+                    // The part after the last dot may still belong to another match.
                     floor = text[dot..candidate.end].rfind('.').map_or(dot, |ahead| dot + ahead) + 1;
                 }
             }
@@ -59,7 +59,7 @@ pub(super) fn links_and_emails(text: &str, finds: &mut Vec<Find>) {
 struct Candidate {
     begin: usize,
     end: usize,
-    /// Whether nothing before it makes it a part of something else.
+    /// Whether no word character before it makes it a part of another word.
     stands_free: bool,
 }
 
@@ -95,7 +95,7 @@ impl Candidate {
     }
 }
 
-/// How much of what stands before a host is a scheme that Telegram follows.
+/// The length of the scheme before a host, if Telegram accepts it.
 fn scheme_length(head: &str) -> Option<usize> {
     let name_end = head.len() - 3;
     let scheme = head[run_begin(head, 0, name_end, is_scheme_character)..name_end].to_ascii_lowercase();
@@ -110,7 +110,7 @@ fn scheme_length(head: &str) -> Option<usize> {
     Some(length + 3)
 }
 
-/// Where a port ends that begins at a place; the place itself if there is none.
+/// The end of a port that begins at `at`; `at` itself if there is none.
 fn port_end(bytes: &[u8], at: usize) -> usize {
     if bytes.get(at) != Some(&b':') {
         return at;
@@ -125,7 +125,7 @@ fn port_end(bytes: &[u8], at: usize) -> usize {
     if is_port { at + 1 + digits.len() } else { at }
 }
 
-/// Where a path, a query or a fragment ends that begins at a place; the place itself if there is none.
+/// The end of a path, query or fragment that begins at `at`; `at` itself if there is none.
 fn path_end(text: &str, at: usize) -> usize {
     let bytes = text.as_bytes();
     if !matches!(bytes.get(at), Some(b'/' | b'?' | b'#')) {
@@ -138,16 +138,16 @@ fn path_end(text: &str, at: usize) -> usize {
     if bytes[at] == b'/' || end > at + 1 { end } else { at }
 }
 
-fn judge(text: &str, begin: usize, end: usize) -> Option<Find> {
+fn judge(text: &str, begin: usize, end: usize) -> Option<Match> {
     let candidate = &text[begin..end];
     if is_email(candidate) {
-        return Some(Find { kind: EntityKind::Email, begin, end });
+        return Some(Match { kind: EntityKind::Email, begin, end });
     }
     if candidate.strip_prefix("mailto:").is_some_and(is_email) {
-        return Some(Find { kind: EntityKind::Email, begin: begin + "mailto:".len(), end });
+        return Some(Match { kind: EntityKind::Email, begin: begin + "mailto:".len(), end });
     }
     let length = link_length(candidate)?;
-    Some(Find { kind: EntityKind::Url, begin, end: begin + length })
+    Some(Match { kind: EntityKind::Url, begin, end: begin + length })
 }
 
 fn is_email(text: &str) -> bool {
@@ -184,7 +184,7 @@ fn is_host_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
 }
 
-/// How much of a candidate is a link, if it is one at all.
+/// The length of the link in a candidate, if it is one.
 fn link_length(candidate: &str) -> Option<usize> {
     let schemes = ["http://", "https://", "ftp://", "tonsite://"];
     let scheme = schemes
@@ -200,7 +200,7 @@ fn link_length(candidate: &str) -> Option<usize> {
     Some(candidate.len() - path.len() + balanced_length(path))
 }
 
-/// A path ends before a bracket that nothing in it has opened.
+/// The length of a path up to a closing bracket without an opening one.
 fn balanced_length(path: &str) -> usize {
     let mut depths = [0_i32; 3];
     let bytes = path.as_bytes();

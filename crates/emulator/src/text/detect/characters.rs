@@ -1,9 +1,9 @@
-//! Classes of characters that decide where a find begins and ends.
+//! Character classes that decide where a detected entity begins and ends.
 //!
-//! Letters are what the standard library calls alphabetic, less the letter-like numbers; of combining vowels that is a
-//! little more than Telegram takes.
+//! Letters are the alphabetic characters of the standard library without letter-like numbers. That accepts a few more
+//! combining vowels than Telegram.
 
-/// The zeros of all scripts with decimal digits; nine more digits follow each.
+/// The zero of each script with decimal digits. The other nine digits follow it.
 const ZEROS: [u32; 66] = [
     0x30, 0x660, 0x6F0, 0x7C0, 0x966, 0x9E6, 0xA66, 0xAE6, 0xB66, 0xBE6, 0xC66, 0xCE6, 0xD66, 0xDE6, 0xE50, 0xED0,
     0xF20, 0x1040, 0x1090, 0x17E0, 0x1810, 0x1946, 0x19D0, 0x1A80, 0x1A90, 0x1B50, 0x1BB0, 0x1C40, 0x1C50, 0xA620,
@@ -16,12 +16,12 @@ pub(super) fn is_letter(character: char) -> bool {
     character.is_alphabetic() && !character.is_numeric()
 }
 
-/// A character that a mention, a command or a link may not touch.
+/// A character that may not stand beside a mention, a command or a link.
 pub(super) fn is_word(character: char) -> bool {
     character.is_alphanumeric() || character == '_'
 }
 
-/// What names of people, bots and commands consist of.
+/// A character in names of people, bots and commands.
 pub(super) fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
@@ -42,7 +42,7 @@ fn is_decimal(character: char) -> bool {
     after > 0 && code - ZEROS[after - 1] < 10
 }
 
-/// What may stand in a link besides the punctuation that each part of it allows or forbids on its own.
+/// A character that is allowed in a link. Each part of a link has its own rules for punctuation.
 pub(super) fn is_link_character(character: char) -> bool {
     match character {
         '\u{200C}' | '\u{200D}' | '\u{2010}'..='\u{2015}' => true,
@@ -63,7 +63,7 @@ pub(super) fn is_domain_character(character: char) -> bool {
     }
 }
 
-/// What may stand before the `@` of a link.
+/// A character that is allowed before the `@` of a link.
 pub(super) fn is_userinfo_character(character: char) -> bool {
     !matches!(
         character,
@@ -79,18 +79,18 @@ pub(super) fn is_scheme_character(character: char) -> bool {
     }
 }
 
-/// What a path does not end with.
+/// Punctuation that does not end a path.
 pub(super) fn is_loose_end(byte: u8) -> bool {
     b".:;,('?!`".contains(&byte)
 }
 
-/// Where a run of characters before a place begins, not going below a floor.
+/// The beginning of the run of characters before `end`, not below `floor`.
 pub(super) fn run_begin(text: &str, floor: usize, end: usize, belongs: fn(char) -> bool) -> usize {
     let head = &text[floor..end];
     floor + head.trim_end_matches(belongs).len()
 }
 
-/// Where a run of characters from a place on ends.
+/// The end of the run of characters from `begin` on.
 pub(super) fn run_end(text: &str, begin: usize, belongs: fn(char) -> bool) -> usize {
     let tail = &text[begin..];
     text.len() - tail.trim_start_matches(belongs).len()

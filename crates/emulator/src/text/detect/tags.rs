@@ -1,14 +1,14 @@
 //! Mentions, commands, hashtags and cashtags: a sign, a name, and nothing word-like on either side.
 
 use super::super::EntityKind;
-use super::Find;
+use super::Match;
 use super::characters::{is_hashtag_character, is_letter, is_name_byte, is_word};
 
-/// Names shorter than this belong to nobody, except for a few of Telegram's own bots.
+/// Shorter names do not exist, except for a few of Telegram's own bots.
 const SHORTEST_USERNAME: usize = 4;
 const SHORT_USERNAMES: [&str; 5] = ["gif", "nft", "pic", "ufc", "vid"];
 
-pub(super) fn mentions(text: &str, finds: &mut Vec<Find>) {
+pub(super) fn mentions(text: &str, finds: &mut Vec<Match>) {
     each_sign(text, b'@', |begin| {
         if char_before(text, begin).is_some_and(is_word) {
             return begin + 1;
@@ -20,13 +20,13 @@ pub(super) fn mentions(text: &str, finds: &mut Vec<Find>) {
             _ => SHORT_USERNAMES.iter().any(|short| name.eq_ignore_ascii_case(short)),
         };
         if is_taken && !char_after(text, end).is_some_and(is_word) {
-            finds.push(Find { kind: EntityKind::Mention, begin, end });
+            finds.push(Match { kind: EntityKind::Mention, begin, end });
         }
         end
     });
 }
 
-pub(super) fn commands(text: &str, finds: &mut Vec<Find>) {
+pub(super) fn commands(text: &str, finds: &mut Vec<Match>) {
     let sticks = |character: char| is_word(character) || matches!(character, '/' | '<' | '>');
     each_sign(text, b'/', |begin| {
         if char_before(text, begin).is_some_and(sticks) {
@@ -44,13 +44,13 @@ pub(super) fn commands(text: &str, finds: &mut Vec<Find>) {
             }
         }
         if !char_after(text, end).is_some_and(sticks) {
-            finds.push(Find { kind: EntityKind::BotCommand, begin, end });
+            finds.push(Match { kind: EntityKind::BotCommand, begin, end });
         }
         end
     });
 }
 
-pub(super) fn hashtags(text: &str, finds: &mut Vec<Find>) {
+pub(super) fn hashtags(text: &str, finds: &mut Vec<Match>) {
     const LONGEST: usize = 256;
     each_sign(text, b'#', |begin| {
         if char_before(text, begin).is_some_and(is_hashtag_character) {
@@ -77,13 +77,13 @@ pub(super) fn hashtags(text: &str, finds: &mut Vec<Find>) {
             }
         }
         if has_letter && text.as_bytes().get(run_end) != Some(&b'#') {
-            finds.push(Find { kind: EntityKind::Hashtag, begin, end });
+            finds.push(Match { kind: EntityKind::Hashtag, begin, end });
         }
         run_end
     });
 }
 
-pub(super) fn cashtags(text: &str, finds: &mut Vec<Find>) {
+pub(super) fn cashtags(text: &str, finds: &mut Vec<Match>) {
     let sticks = |character: char| is_hashtag_character(character) || character == '$';
     each_sign(text, b'$', |begin| {
         if char_before(text, begin).is_some_and(sticks) {
@@ -105,13 +105,13 @@ pub(super) fn cashtags(text: &str, finds: &mut Vec<Find>) {
             }
         }
         if !char_after(text, end).is_some_and(sticks) {
-            finds.push(Find { kind: EntityKind::Cashtag, begin, end });
+            finds.push(Match { kind: EntityKind::Cashtag, begin, end });
         }
         end
     });
 }
 
-/// Calls for each place of a sign; the answer is where to look on.
+/// Calls `look` for each position of a sign. It returns the position to continue from.
 fn each_sign(text: &str, sign: u8, mut look: impl FnMut(usize) -> usize) {
     let bytes = text.as_bytes();
     let mut at = 0;

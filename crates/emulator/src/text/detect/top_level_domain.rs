@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 static KNOWN: LazyLock<HashSet<&str>> =
     LazyLock::new(|| include_str!("top_level_domains.txt").split_ascii_whitespace().collect());
 
-/// Whether a name is a top-level domain. A name with only its first letter in upper case is taken for the next
-/// sentence, whose author forgot the blank.
+/// Whether a name is a top-level domain. A capitalised name is not: it is probably the next sentence after a missing
+/// space.
 pub(super) fn is_known(name: &str) -> bool {
     if name.bytes().all(|byte| byte.is_ascii_lowercase()) {
         return KNOWN.contains(name);

@@ -1,4 +1,4 @@
-//! One start tag of the `HTML` markup: its name, and of its attributes those that mean something.
+//! One start tag of the `HTML` markup: its name and the attributes that Telegram reads.
 
 use super::super::EntityKind;
 use super::super::draft::{byte_at, char_at, is_blank};
@@ -6,14 +6,14 @@ use super::decode_reference;
 
 pub(super) struct StartTag {
     pub(super) name: &'static str,
-    pub(super) meaning: Meaning,
-    /// The one text that this kind of tag may carry: address, language, emoji, format; for quotes whether expandable.
+    pub(super) meaning: TagKind,
+    /// The attribute of this kind of tag: address, language, emoji or format; for quotes whether it is expandable.
     pub(super) argument: String,
     pub(super) unix_time: i32,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Meaning {
+pub(super) enum TagKind {
     Style(EntityKind),
     Link,
     Emoji,
@@ -23,27 +23,27 @@ pub(super) enum Meaning {
     Quote,
 }
 
-const TAGS: [(&str, Meaning); 17] = [
-    ("a", Meaning::Link),
-    ("b", Meaning::Style(EntityKind::Bold)),
-    ("strong", Meaning::Style(EntityKind::Bold)),
-    ("i", Meaning::Style(EntityKind::Italic)),
-    ("em", Meaning::Style(EntityKind::Italic)),
-    ("s", Meaning::Style(EntityKind::Strikethrough)),
-    ("strike", Meaning::Style(EntityKind::Strikethrough)),
-    ("del", Meaning::Style(EntityKind::Strikethrough)),
-    ("u", Meaning::Style(EntityKind::Underline)),
-    ("ins", Meaning::Style(EntityKind::Underline)),
-    ("tg-spoiler", Meaning::Style(EntityKind::Spoiler)),
-    ("span", Meaning::Style(EntityKind::Spoiler)),
-    ("tg-emoji", Meaning::Emoji),
-    ("tg-time", Meaning::Time),
-    ("pre", Meaning::Pre),
-    ("code", Meaning::Code),
-    ("blockquote", Meaning::Quote),
+const TAGS: [(&str, TagKind); 17] = [
+    ("a", TagKind::Link),
+    ("b", TagKind::Style(EntityKind::Bold)),
+    ("strong", TagKind::Style(EntityKind::Bold)),
+    ("i", TagKind::Style(EntityKind::Italic)),
+    ("em", TagKind::Style(EntityKind::Italic)),
+    ("s", TagKind::Style(EntityKind::Strikethrough)),
+    ("strike", TagKind::Style(EntityKind::Strikethrough)),
+    ("del", TagKind::Style(EntityKind::Strikethrough)),
+    ("u", TagKind::Style(EntityKind::Underline)),
+    ("ins", TagKind::Style(EntityKind::Underline)),
+    ("tg-spoiler", TagKind::Style(EntityKind::Spoiler)),
+    ("span", TagKind::Style(EntityKind::Spoiler)),
+    ("tg-emoji", TagKind::Emoji),
+    ("tg-time", TagKind::Time),
+    ("pre", TagKind::Pre),
+    ("code", TagKind::Code),
+    ("blockquote", TagKind::Quote),
 ];
 
-/// Reads the tag that begins at a place and returns it with where it ends.
+/// Reads the tag that begins at a position; returns the tag and its end.
 pub(super) fn read(source: &str, begin: usize) -> Result<(StartTag, usize), String> {
     let bytes = source.as_bytes();
     let mut at = begin + 1;
@@ -174,7 +174,7 @@ impl<'a> Attributes<'a> {
     }
 }
 
-/// The number that a value begins with; what follows it does not matter, and what is too large is no moment at all.
+/// The number at the start of a value. The rest is ignored, and a number that is too large is no time.
 fn leading_number(value: &str) -> i32 {
     let digits = value.bytes().take_while(u8::is_ascii_digit).count();
     value[..digits].parse().unwrap_or(0)

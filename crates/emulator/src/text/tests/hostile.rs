@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use super::super::{Formatted, ParseMode, detect, parse, tidy};
 
 /// Far above what linear passes take unoptimised, far below what a quadratic one would.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 const LENGTH: usize = 1 << 18;
 
 fn endures(unit: &str) {
@@ -24,7 +24,7 @@ fn endures_for(unit: &str, length: usize) {
     let mut formatted = Formatted { text: source, entities: Vec::new() };
     detect(&mut formatted);
     tidy(&mut formatted);
-    assert!(begin.elapsed() < PATIENCE, "{unit:?} took {:?}", begin.elapsed());
+    assert!(begin.elapsed() < TIMEOUT, "{unit:?} took {:?}", begin.elapsed());
 }
 
 #[test]

@@ -1,24 +1,24 @@
-//! Which waiting update a webhook may be sent next, known without looking at those that must wait.
+//! Finds the next updates for a webhook without scanning the ones that must wait.
 //!
-//! An update that is ready when it comes stands in its lane, and only the first of a lane may go; one that a fault
-//! delays goes alone when its moment comes. An update that is under way still holds its lane.
+//! Only the first update of a lane may be posted, and an update in flight still blocks its lane. An update that a fault
+//! delays is outside of the lanes: it is posted when its time comes.
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::{Lane, Queued};
+use super::{Lane, QueuedUpdate};
 
 #[derive(Debug, Default)]
 pub(super) struct Lanes {
     lines: HashMap<Lane, BTreeSet<u64>>,
-    /// May go now, oldest first.
+    /// Numbers that may be posted now, oldest first.
     ready: BTreeSet<u64>,
-    /// May go at a moment.
+    /// Times and numbers of delayed updates.
     delayed: BTreeSet<(i64, u64)>,
 }
 
 impl Lanes {
     /// Adds an update that is newer than all others.
-    pub fn add(&mut self, update: &Queued) {
+    pub fn add(&mut self, update: &QueuedUpdate) {
         if update.ready_ms > 0 {
             self.delayed.insert((update.ready_ms, update.number));
             return;
@@ -30,8 +30,8 @@ impl Lanes {
         line.insert(update.number);
     }
 
-    /// Takes an update off; the next of its lane may go.
-    pub fn remove(&mut self, update: &Queued) {
+    /// Removes an update; the next one of its lane may be posted.
+    pub fn remove(&mut self, update: &QueuedUpdate) {
         self.ready.remove(&update.number);
         self.delayed.remove(&(update.ready_ms, update.number));
         let Some(line) = self.lines.get_mut(&update.lane) else { return };
@@ -48,7 +48,7 @@ impl Lanes {
         }
     }
 
-    /// The numbers of those that go now.
+    /// Takes the numbers of at most `most` updates to post now.
     pub fn take(&mut self, most: usize, now_ms: i64) -> Vec<u64> {
         while let Some((ready_ms, number)) = self.delayed.first().copied()
             && ready_ms <= now_ms
@@ -59,12 +59,12 @@ impl Lanes {
         std::iter::from_fn(|| self.ready.pop_first()).take(most).collect()
     }
 
-    /// An update that went came back: it goes again at its moment.
-    pub fn put_back(&mut self, update: &Queued) {
+    /// Schedules an update that was not accepted again, at its `ready_ms`.
+    pub fn put_back(&mut self, update: &QueuedUpdate) {
         self.delayed.insert((update.ready_ms, update.number));
     }
 
-    /// The next moment after now when an update becomes ready.
+    /// The next time after now at which an update becomes ready.
     pub fn next_ready_ms(&self, now_ms: i64) -> Option<i64> {
         self.delayed.range((now_ms.saturating_add(1), 0)..).next().map(|(ready_ms, _)| *ready_ms)
     }

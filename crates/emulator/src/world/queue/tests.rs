@@ -1,4 +1,4 @@
-//! The queue by itself: offsets, lanes, delays and holds.
+//! The queue alone: offsets, lanes, delays and held updates.
 
 use super::*;
 
@@ -11,9 +11,9 @@ fn queue(ids: impl IntoIterator<Item = i64>) -> Queue {
     queue
 }
 
-fn update(id: i64) -> Queued {
-    let update = Queued::new(id, UpdateKind::Message, Lane::Chat(id % 2), 0, Bytes::new());
-    Queued { expires_ms: 1000, ..update }
+fn update(id: i64) -> QueuedUpdate {
+    let update = QueuedUpdate::new(id, UpdateKind::Message, Lane::Chat(id % 2), 0, Bytes::new());
+    QueuedUpdate { expires_ms: 1000, ..update }
 }
 
 fn ids(queue: &mut Queue) -> Vec<i64> {
@@ -44,9 +44,9 @@ fn an_offset_far_away_confirms_nothing() {
 }
 
 #[test]
-fn a_late_update_survives_the_confirmation_of_higher_ids_until_it_was_delivered() {
+fn a_late_update_stays_until_it_is_delivered() {
     let mut queue = queue(10..12);
-    queue.push(Queued { late: true, ready_ms: 500, ..update(9) });
+    queue.push(QueuedUpdate { late: true, ready_ms: 500, ..update(9) });
     queue.set_next_id(12);
     assert_eq!(ids(&mut queue), [10, 11]);
     queue.confirm(12);
@@ -74,15 +74,15 @@ fn a_webhook_gets_no_more_at_once_than_it_takes() {
     let mut queue = queue(10..12);
     assert_eq!(queue.take_for_webhook(1, 0).len(), 1);
     assert!(queue.take_for_webhook(1, 0).is_empty());
-    queue.land_all();
+    queue.clear_in_flight();
     assert_eq!(taken_at_most(&mut queue, 1), [10]);
 }
 
 #[test]
-fn a_delayed_update_holds_nobody_up_and_a_repeated_one_comes_in_its_lane() {
+fn a_delayed_update_blocks_no_lane_and_a_repeated_one_waits() {
     let mut queue = queue(10..11);
-    queue.push(Queued { late: true, ..update(10) });
-    queue.push(Queued { late: true, ready_ms: 500, ..update(12) });
+    queue.push(QueuedUpdate { late: true, ..update(10) });
+    queue.push(QueuedUpdate { late: true, ready_ms: 500, ..update(12) });
     queue.push(update(13));
     let first = queue.take_for_webhook(40, 0);
     assert_eq!(first.iter().map(|it| it.id).collect::<Vec<_>>(), [10, 13]);
@@ -92,7 +92,7 @@ fn a_delayed_update_holds_nobody_up_and_a_repeated_one_comes_in_its_lane() {
 }
 
 #[test]
-fn an_id_from_before_a_restart_is_confirmed_and_what_nobody_saw_is_kept() {
+fn after_a_restart_of_ids_only_delivered_updates_are_confirmed() {
     let mut queue = queue([1_000_000]);
     queue.set_next_id(50);
     queue.push(update(50));
@@ -105,13 +105,13 @@ fn an_id_from_before_a_restart_is_confirmed_and_what_nobody_saw_is_kept() {
 }
 
 #[test]
-fn what_is_held_goes_behind_the_next_update_of_its_chat() {
+fn a_held_update_follows_the_next_one_of_its_chat() {
     let mut queue = queue(10..11);
-    let held = queue.push(Queued { late: true, ready_ms: 500, ..update(11) }).number;
+    let held = queue.push(QueuedUpdate { late: true, ready_ms: 500, ..update(11) }).number;
     queue.hold(held, Some(7));
     assert!(queue.take_held(8).is_empty());
-    let let_go = queue.take_held(7);
-    assert_eq!((let_go.len(), let_go[0].ready_ms), (1, 0));
+    let released = queue.take_held(7);
+    assert_eq!((released.len(), released[0].ready_ms), (1, 0));
     assert!(queue.take_held(7).is_empty());
 }
 
@@ -128,7 +128,7 @@ fn a_long_queue_is_cheap_for_poller_and_webhook() {
         queue.next_ready_ms(0);
         queue.confirm(offset / 2);
     }
-    // Looking at all that waits each time would take minutes.
+    // Scanning the whole queue each time would take minutes.
     assert!(started.elapsed().as_secs() < 10);
 }
 
@@ -144,7 +144,7 @@ fn taken_at_most(queue: &mut Queue, most: usize) -> Vec<i64> {
 fn an_expired_update_is_forgotten() {
     let mut queue = queue(10..12);
     assert!(queue.expire(999).is_empty());
-    queue.push(Queued { expires_ms: 2000, ..update(12) });
+    queue.push(QueuedUpdate { expires_ms: 2000, ..update(12) });
     assert_eq!(queue.expire(1000).len(), 2);
     assert_eq!(ids(&mut queue), [12]);
     assert_eq!(queue.expire(2000).len(), 1);

@@ -1,4 +1,5 @@
-//! What the libraries do differently: how a bot is started, how errors are sorted, which needless parameters are sent.
+//! What the libraries do differently: how a bot is started, how errors are sorted, which unnecessary parameters they
+//! send.
 
 use std::path::Path;
 
@@ -11,16 +12,16 @@ pub struct Library {
     pub name: &'static str,
     /// The command that starts its bot.
     pub command: fn() -> Command,
-    /// The library's own name for what a refusal becomes.
-    pub sorted: fn(&Refusal) -> String,
-    /// Complaints about parameters that Telegram has no use for and passes over, and why the library sends them.
+    /// The name of the library's error for a refusal.
+    pub error_name: fn(&Refusal) -> String,
+    /// Complaints about parameters that Telegram ignores, and why the library sends them.
     pub superfluous: &'static [(&'static str, &'static str)],
 }
 
 pub static AIOGRAM: Library = Library {
     name: "aiogram",
     command: || python("aiogram_walk.py"),
-    sorted: |refusal| {
+    error_name: |refusal| {
         let name = match refusal.status {
             401 => "TelegramUnauthorizedError",
             403 => "TelegramForbiddenError",
@@ -35,7 +36,7 @@ pub static AIOGRAM: Library = Library {
 pub static PYTHON_TELEGRAM_BOT: Library = Library {
     name: "python-telegram-bot",
     command: || python("ptb_walk.py"),
-    sorted: |refusal| {
+    error_name: |refusal| {
         let name = match refusal.status {
             401 => "InvalidToken",
             403 => "Forbidden",
@@ -50,14 +51,14 @@ pub static PYTHON_TELEGRAM_BOT: Library = Library {
 pub static GRAMMY: Library = Library {
     name: "grammY",
     command: || node("grammy_walk.js"),
-    sorted: |refusal| format!("GrammyError {}", refusal.status),
+    error_name: |refusal| format!("GrammyError {}", refusal.status),
     superfluous: &[],
 };
 
 pub static TELEGRAF: Library = Library {
     name: "Telegraf",
     command: || node("telegraf_walk.js"),
-    sorted: |refusal| format!("TelegramError {}", refusal.status),
+    error_name: |refusal| format!("TelegramError {}", refusal.status),
     superfluous: &[(
         "unknown parameter \"method\"",
         "it builds a call with files as it builds the answer to a webhook, where the method is named inside",
@@ -66,14 +67,14 @@ pub static TELEGRAF: Library = Library {
 
 pub static TELOXIDE: Library = Library {
     name: "teloxide",
-    command: || Command::new(environment::teloxide()),
-    sorted: |refusal| refusal.in_teloxide.to_owned(),
+    command: || Command::new(environment::teloxide_bot()),
+    error_name: |refusal| refusal.in_teloxide.to_owned(),
     superfluous: &[],
 };
 
 fn python(script: &str) -> Command {
     let mut command = Command::new(environment::python());
-    // What Python compiles would lie beside the script, in the source tree.
+    // Without -B Python writes compiled files into the source tree.
     command.arg("-B").arg(path(script));
     command
 }

@@ -1,43 +1,43 @@
-//! The walk: a person leads a bot through everything it can do, step by step, whatever it is written in.
+//! The walk: a person takes a bot through everything it can do, step by step, for any client library.
 //!
-//! Each step says something and knows what must come back. At the end the log of calls must show no parameter that
-//! Telegram does not have and no failure that was not provoked.
+//! Each step sends something and checks the answer. At the end the log of calls must show no parameter that Telegram
+//! does not have, and no failure that the walk did not provoke.
 
+mod bot_messages;
 mod groups;
-mod hearing;
 mod media;
 pub mod refusals;
 mod talk;
 
 use serde_json::{Value, json};
 
-use self::hearing::Hearing;
+use self::bot_messages::BotMessages;
 use super::bot::Bot;
 use super::library::{self, Library};
 use crate::stage::Stage;
 
 const SECRET: &str = "only-Telegram_knows";
 
-/// How updates come to the bot.
+/// How the bot gets its updates.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum Transport {
     Polling,
     Webhook,
 }
 
 pub struct Walk {
     stage: Stage,
-    hearing: Hearing,
+    bot_messages: BotMessages,
     library: &'static Library,
-    way: Way,
+    transport: Transport,
     bot: Bot,
     anna: i64,
     boris: i64,
 }
 
 /// All steps, from start to a clean end.
-pub async fn whole(library: &'static Library, way: Way) {
-    let mut walk = Walk::begin(library, way).await;
+pub async fn whole(library: &'static Library, transport: Transport) {
+    let mut walk = Walk::begin(library, transport).await;
     talk::greeting(&mut walk).await;
     talk::sharing(&mut walk).await;
     talk::formatting(&mut walk).await;
@@ -50,13 +50,13 @@ pub async fn whole(library: &'static Library, way: Way) {
     refusals::all(&mut walk).await;
     groups::unblocking(&mut walk).await;
     groups::group(&mut walk).await;
-    if way == Way::Webhook {
+    if transport == Transport::Webhook {
         forging(&mut walk).await;
     }
     walk.end().await;
 }
 
-/// The library itself turns away whoever does not know the secret.
+/// The library refuses updates without the secret.
 async fn forging(walk: &mut Walk) {
     let url = walk.stage.get("").await["webhook"]["url"].as_str().unwrap().to_owned();
     let forged = json!({"update_id": 1, "message": {
@@ -67,33 +67,33 @@ async fn forging(walk: &mut Walk) {
     let request = walk.stage.http.post(url).json(&forged);
     let request = request.header("x-telegram-bot-api-secret-token", "a-guess");
     assert_eq!(request.send().await.unwrap().status(), 401);
-    // The next thing said answers the next thing asked, so the forged update was dropped.
+    // The bot answers the next message only, so it dropped the forged update.
     walk.says("Nothing special here").await;
     assert_eq!(walk.text().await, "none");
 }
 
 impl Walk {
-    pub async fn begin(library: &'static Library, way: Way) -> Self {
+    pub async fn begin(library: &'static Library, transport: Transport) -> Self {
         let stage = Stage::new().await;
         let (anna, boris) = (stage.person("Anna").await, stage.person("Boris").await);
         let mut command = (library.command)();
         command.env("TOKEN", &stage.token).env("API_URL", &stage.base).env("PICTURE", library::path("picture.png"));
         command.env("HTML", talk::HTML).env("MARKDOWN", talk::MARKDOWN);
-        if way == Way::Webhook {
+        if transport == Transport::Webhook {
             command.env("SECRET", SECRET);
         }
         let bot = Bot::start(&mut command);
-        Self { stage, hearing: Hearing::default(), library, way, bot, anna, boris }
+        Self { stage, bot_messages: BotMessages::default(), library, transport, bot, anna, boris }
     }
 
-    /// Anna says a text in her private chat; gives the message's id.
+    /// Anna sends a text in her private chat; returns the id of the message.
     async fn says(&mut self, text: &str) -> i64 {
         self.sends(json!({"text": text})).await["message_id"].as_i64().unwrap()
     }
 
     /// Anna sends anything in her private chat.
     async fn sends(&mut self, mut what: Value) -> Value {
-        self.hearing.asked = format!("{:.80}", what.to_string());
+        self.bot_messages.last_input = format!("{:.80}", what.to_string());
         what["from"] = self.anna.into();
         self.stage.post(&format!("/chats/{}/send", self.anna), what).await
     }
@@ -110,7 +110,7 @@ impl Walk {
 
     async fn next_in(&mut self, chat: i64) -> Value {
         tokio::select! {
-            message = self.hearing.next(&self.stage, chat) => message,
+            message = self.bot_messages.next(&self.stage, chat) => message,
             status = self.bot.ended() => panic!("the bot ended with {status}"),
         }
     }
@@ -118,7 +118,7 @@ impl Walk {
     /// Waits for a message to Anna to be edited.
     async fn edited(&mut self, message_id: i64) -> Value {
         tokio::select! {
-            message = self.hearing.edited(&self.stage, self.anna, message_id) => message,
+            message = self.bot_messages.edited(&self.stage, self.anna, message_id) => message,
             status = self.bot.ended() => panic!("the bot ended with {status}"),
         }
     }
@@ -132,8 +132,8 @@ impl Walk {
     async fn end(self) {
         let calls = self.calls().await;
         let polled = calls.iter().any(|call| is(call, "getUpdates"));
-        assert_eq!(polled, self.way == Way::Polling, "who polls has no webhook");
-        // Over a webhook it may come as the answer to a post, and so a moment later than what was said with it.
+        assert_eq!(polled, self.transport == Transport::Polling, "a bot polls exactly if it has no webhook");
+        // With a webhook the chat action may be the answer to a post, and arrive after the message sent with it.
         let acted = calls.iter().any(|call| is(call, "sendChatAction") && call["status"] == 200);
         assert!(acted, "no chat action");
         let webhook = &self.stage.get("").await["webhook"];
@@ -151,7 +151,7 @@ impl Walk {
     }
 }
 
-/// Whether a call is of a method; teloxide spells it with a capital, which is as good.
+/// Whether a call is of a method. teloxide capitalises the name, which Telegram accepts.
 fn is(call: &Value, method: &str) -> bool {
     call["method"].as_str().unwrap().eq_ignore_ascii_case(method)
 }

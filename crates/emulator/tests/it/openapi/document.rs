@@ -65,8 +65,8 @@ impl Document {
         }
     }
 
-    /// Says what about a value is not of the shape of a schema. Knows the keywords that the description uses for shapes;
-    /// bounds of texts and numbers are left to the emulator itself.
+    /// Reports where a value differs from a schema. Knows the keywords that the description uses for shapes. The
+    /// emulator itself checks limits of texts and numbers.
     pub fn check(&self, path: &str, schema: &Value, value: &Value, complaints: &mut Vec<String>) {
         let schema = self.resolved(schema);
         let fits = |schema: &Value| {
@@ -146,7 +146,7 @@ impl Operation<'_> {
         self.json["responses"].get(status.to_string()).map(|answer| document.resolved(answer))
     }
 
-    /// The address with the examples of all parameters that have one. What a file is called is known only later.
+    /// The URL with the examples of all parameters that have one. The id of a file is known only at run time.
     pub fn url(&self, document: &Document, base: &str, file_id: &str) -> String {
         let mut path = self.path.to_owned();
         let mut query = Vec::new();

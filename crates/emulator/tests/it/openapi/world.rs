@@ -1,4 +1,4 @@
-//! The world that the examples speak of, as the description's introduction tells it.
+//! The world of the examples, as the introduction of the description defines it.
 
 use opora_emulator::token::Token;
 use opora_testkit::pictures::PIXEL_PNG;

@@ -1,4 +1,4 @@
-//! A stage with people and a group on it, where everything the bot hears is read back and kept.
+//! A stage with people and a group, where all calls and updates of the bot are checked and recorded.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -7,7 +7,7 @@ use frankenstein::types::Message;
 use frankenstein::updates::{Update, UpdateContent};
 use opora_emulator::bot_api::methods;
 use opora_emulator::token::Token;
-use opora_emulator::world::chat::Standing;
+use opora_emulator::world::chat::MemberStatus;
 use opora_emulator::world::update::UpdateKind;
 use opora_testkit::pictures::PIXEL_PNG;
 use serde::Serialize;
@@ -24,19 +24,19 @@ pub struct Scene {
     pub anna: i64,
     pub boris: i64,
     next_update: AtomicI64,
-    heard: Mutex<Vec<Heard>>,
+    calls: Mutex<Vec<RecordedCall>>,
 }
 
 /// A call that succeeded.
 #[derive(Clone)]
-pub struct Heard {
+pub struct RecordedCall {
     pub method: String,
-    /// The names of those that were given, and of the files.
+    /// The names of the given parameters and files.
     pub parameters: Vec<String>,
     pub result: Value,
 }
 
-impl Heard {
+impl RecordedCall {
     /// What `getUpdates` brought.
     pub fn updates(&self) -> &[Value] {
         let updates = self.result.as_array().filter(|_| self.method == "getUpdates");
@@ -60,18 +60,18 @@ impl Scene {
         let anna = json!({"first_name": "Anna", "last_name": "Sørensen", "username": "anna_s", "language_code": "en"});
         let anna = stage.post("/users", anna).await["id"].as_i64().unwrap();
         let boris = stage.person("Boris").await;
-        Self { stage, anna, boris, next_update: AtomicI64::new(0), heard: Mutex::default() }
+        Self { stage, anna, boris, next_update: AtomicI64::new(0), calls: Mutex::default() }
     }
 
-    pub fn heard(&self) -> Vec<Heard> {
-        self.heard.lock().unwrap().clone()
+    pub fn calls(&self) -> Vec<RecordedCall> {
+        self.calls.lock().unwrap().clone()
     }
 
     /// Calls a method and reads its result back.
     pub async fn ask<T: DeserializeOwned + Serialize>(&self, method: &str, parameters: Value) -> T {
         let result = self.stage.call(method, parameters.clone()).await;
         let names = parameters.as_object().unwrap().keys().cloned().collect();
-        self.noted(method, names, result).await
+        self.record(method, names, result).await
     }
 
     /// The same with files, as a multipart body.
@@ -97,7 +97,7 @@ impl Scene {
         let response = self.stage.http.post(url).multipart(form).send().await.unwrap();
         let mut answer: Value = response.json().await.unwrap();
         assert_eq!(answer["ok"], true, "{method}: {answer}");
-        self.noted(method, names, answer["result"].take()).await
+        self.record(method, names, answer["result"].take()).await
     }
 
     /// Calls a method whose result is `true`.
@@ -185,12 +185,12 @@ impl Scene {
         self.ask("sendMessage", json!({"chat_id": self.anna, "text": text})).await
     }
 
-    /// Makes the bot an administrator of a group, for which the people's side has no door.
+    /// Makes the bot an administrator of a group, for which `/client` has no route.
     pub fn promote_bot(&self, chat: i64) {
         let bot = self.stage.emulator.bot(&Token::parse(&self.stage.token).unwrap()).unwrap();
         let mut world = bot.world();
         let me = world.me.id;
-        world.chat_mut(chat).unwrap().group.as_mut().unwrap().members.insert(me, Standing::Administrator);
+        world.chat_mut(chat).unwrap().group.as_mut().unwrap().members.insert(me, MemberStatus::Administrator);
     }
 
     /// Asks for every kind of update, and takes what there is.
@@ -205,9 +205,9 @@ impl Scene {
         updates.into_iter().map(|update| update.content).collect()
     }
 
-    async fn noted<T: DeserializeOwned + Serialize>(&self, method: &str, names: Vec<String>, result: Value) -> T {
+    async fn record<T: DeserializeOwned + Serialize>(&self, method: &str, names: Vec<String>, result: Value) -> T {
         let typed = read_back(method, &result);
-        self.heard.lock().unwrap().push(Heard { method: method.to_owned(), parameters: names, result });
+        self.calls.lock().unwrap().push(RecordedCall { method: method.to_owned(), parameters: names, result });
         let log = self.stage.get("/log?limit=1").await;
         assert_eq!(log[0]["complaints"], json!([]), "{method}");
         typed

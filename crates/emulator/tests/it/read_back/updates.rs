@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::scene::{Scene, file, picture};
 
-/// The messages among what has come since the last look.
+/// The messages among the updates since the last call.
 async fn messages(scene: &Scene) -> Vec<Message> {
     let message = |update| match update {
         UpdateContent::Message(message) => Some(*message),
@@ -17,8 +17,8 @@ async fn messages(scene: &Scene) -> Vec<Message> {
     scene.updates().await.into_iter().filter_map(message).collect()
 }
 
-/// Anna says something in her chat, and the bot hears one message.
-async fn hears(scene: &Scene, mut said: serde_json::Value) -> Message {
+/// Anna sends something in her chat, and the bot gets one message.
+async fn receives(scene: &Scene, mut said: serde_json::Value) -> Message {
     said["from"] = scene.anna.into();
     scene.acts(scene.anna, "send", said).await;
     let mut messages = messages(scene).await;
@@ -44,7 +44,7 @@ pub async fn get_updates(scene: &Scene) {
 }
 
 pub async fn text(scene: &Scene) {
-    let message = hears(scene, json!({"text": "/start now, see example.org"})).await;
+    let message = receives(scene, json!({"text": "/start now, see example.org"})).await;
     assert_eq!(message.text.as_deref(), Some("/start now, see example.org"));
     let kinds: Vec<_> = message.entities.unwrap().iter().map(|entity| entity.type_field).collect();
     assert_eq!(kinds, [Kind::BotCommand, Kind::Url]);
@@ -55,14 +55,14 @@ pub async fn reply_in_topic(scene: &Scene) {
     messages(scene).await;
     let reply = json!({"from": scene.boris, "text": "I do", "reply_to": crew.said});
     scene.acts(crew.chat, "send", reply).await;
-    let heard = messages(scene).await;
-    assert_eq!((heard[0].message_thread_id, heard[0].is_topic_message), (Some(crew.topic), Some(true)));
-    assert_eq!(heard[0].reply_to_message.as_ref().map(|replied| replied.message_id), Some(crew.said));
+    let messages = messages(scene).await;
+    assert_eq!((messages[0].message_thread_id, messages[0].is_topic_message), (Some(crew.topic), Some(true)));
+    assert_eq!(messages[0].reply_to_message.as_ref().map(|replied| replied.message_id), Some(crew.said));
 }
 
 pub async fn photo(scene: &Scene) {
     let photo = file("a.png", &picture(800, 600));
-    let message = hears(scene, json!({"photo": photo, "caption": "The #shelf"})).await;
+    let message = receives(scene, json!({"photo": photo, "caption": "The #shelf"})).await;
     assert_eq!(message.caption.as_deref(), Some("The #shelf"));
     assert_eq!(message.caption_entities.map(|it| it[0].type_field), Some(Kind::Hashtag));
     let sizes: Vec<_> = message.photo.unwrap().iter().map(|size| (size.width, size.height)).collect();
@@ -71,39 +71,39 @@ pub async fn photo(scene: &Scene) {
 
 pub async fn document(scene: &Scene) {
     let document = json!({"name": "list.txt", "base64": "YWJj", "mime_type": "text/plain"});
-    let document = hears(scene, json!({"document": document})).await.document.unwrap();
+    let document = receives(scene, json!({"document": document})).await.document.unwrap();
     assert_eq!((document.file_name.as_deref(), document.file_size), (Some("list.txt"), Some(3)));
     assert_eq!(document.mime_type.as_deref(), Some("text/plain"));
 }
 
 pub async fn voice(scene: &Scene) {
-    let voice = hears(scene, json!({"voice": file("v.ogg", b"words")})).await.voice.unwrap();
+    let voice = receives(scene, json!({"voice": file("v.ogg", b"words")})).await.voice.unwrap();
     assert_eq!((voice.mime_type.as_deref(), voice.file_size), (Some("audio/ogg"), Some(5)));
 }
 
 pub async fn album(scene: &Scene) {
     let album = [file("1.png", &picture(90, 60)), file("2.png", &picture(60, 90))];
     scene.acts(scene.anna, "send", json!({"from": scene.anna, "album": album, "caption": "Both"})).await;
-    let heard = messages(scene).await;
-    assert_eq!(heard.len(), 2);
-    assert!(heard[0].media_group_id.is_some() && heard[0].media_group_id == heard[1].media_group_id);
-    assert_eq!((heard[0].caption.as_deref(), heard[1].caption.as_deref()), (Some("Both"), None));
+    let messages = messages(scene).await;
+    assert_eq!(messages.len(), 2);
+    assert!(messages[0].media_group_id.is_some() && messages[0].media_group_id == messages[1].media_group_id);
+    assert_eq!((messages[0].caption.as_deref(), messages[1].caption.as_deref()), (Some("Both"), None));
 }
 
 pub async fn contact(scene: &Scene) {
-    let contact = hears(scene, json!({"contact": {"phone_number": "+15550123"}})).await.contact.unwrap();
+    let contact = receives(scene, json!({"contact": {"phone_number": "+15550123"}})).await.contact.unwrap();
     assert_eq!((contact.phone_number.as_str(), contact.first_name.as_str()), ("+15550123", "Anna"));
     assert_eq!((contact.user_id, contact.last_name.as_deref()), (Some(scene.anna as u64), Some("Sørensen")));
 }
 
 pub async fn location(scene: &Scene) {
     let location = json!({"latitude": 55.5, "longitude": 37.25, "horizontal_accuracy": 10.0});
-    let location = hears(scene, json!({"location": location})).await.location.unwrap();
+    let location = receives(scene, json!({"location": location})).await.location.unwrap();
     assert_eq!((location.latitude, location.longitude), (55.5, 37.25));
     assert_eq!(location.horizontal_accuracy, Some(10.0));
 }
 
-/// A plain group, and a supergroup with a topic. The bot also hears that it was added.
+/// A plain group, and a supergroup with a topic. The bot also gets an update that it was added.
 pub async fn created_groups(scene: &Scene) {
     scene.stage.post("/chats", json!({"type": "group", "title": "Few", "members": [scene.anna]})).await;
     let updates = scene.updates().await;
@@ -112,10 +112,10 @@ pub async fn created_groups(scene: &Scene) {
     assert!(matches!((&added.old_chat_member, &added.new_chat_member), (ChatMember::Left(_), ChatMember::Member(_))));
     assert!(matches!(&updates[1], UpdateContent::Message(it) if it.group_chat_created == Some(true)));
     let crew = scene.crew().await;
-    let heard = messages(scene).await;
-    assert_eq!(heard[0].supergroup_chat_created, Some(true));
-    let topic = heard[1].forum_topic_created.as_ref().unwrap();
-    assert_eq!((topic.name.as_str(), heard[1].message_thread_id), ("Shifts", Some(crew.topic)));
+    let messages = messages(scene).await;
+    assert_eq!(messages[0].supergroup_chat_created, Some(true));
+    let topic = messages[1].forum_topic_created.as_ref().unwrap();
+    assert_eq!((topic.name.as_str(), messages[1].message_thread_id), ("Shifts", Some(crew.topic)));
     assert!(topic.icon_color > 0);
 }
 
@@ -157,7 +157,7 @@ pub async fn pinned(scene: &Scene) {
 }
 
 pub async fn edited(scene: &Scene) {
-    let said = hears(scene, json!({"text": "Too late"})).await;
+    let said = receives(scene, json!({"text": "Too late"})).await;
     scene.acts(scene.anna, "send", json!({"from": scene.anna, "edit": said.message_id, "text": "In time"})).await;
     let updates = scene.updates().await;
     let [UpdateContent::EditedMessage(message)] = &updates[..] else { panic!("{updates:?}") };

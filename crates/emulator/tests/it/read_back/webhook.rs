@@ -7,9 +7,9 @@ use frankenstein::updates::WebhookInfo;
 use serde_json::{Value, json};
 
 use super::scene::Scene;
-use crate::stage::PATIENCE;
+use crate::stage::TIMEOUT;
 
-/// A place where nobody listens: port 9 takes no connections.
+/// An address without a listener: port 9 takes no connections.
 fn nowhere() -> Value {
     json!({
         "url": "http://127.0.0.1:9/hook", "ip_address": "127.0.0.1", "max_connections": 7,
@@ -40,7 +40,7 @@ pub async fn info(scene: &Scene) {
             assert_eq!(info.pending_update_count, 1);
             return;
         }
-        assert!(started.elapsed() < PATIENCE, "no failed delivery was noted");
+        assert!(started.elapsed() < TIMEOUT, "no failed delivery was noted");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }

@@ -1,4 +1,4 @@
-//! Names are built as aiogram builds them, and read in one way or not at all.
+//! Keys are built as aiogram builds them, and parsed in one way or not at all.
 
 use proptest::prelude::*;
 use proptest::strategy::Strategy as _;
@@ -14,17 +14,17 @@ fn all_options() -> KeyBuilder {
 }
 
 #[test]
-fn names_are_built_as_aiogram_builds_them() {
+fn keys_are_built_as_aiogram_builds_them() {
     let whole = StorageKey { thread: 9, business: "conn".into(), destiny: "menu".into(), ..key(-100, 7) };
     assert_eq!(KeyBuilder::default().build(&key(5, 5), Part::State).unwrap(), "fsm:5:5:state");
     assert_eq!(all_options().build(&whole, Part::Data).unwrap(), "fsm:42:conn:-100:9:7:menu:data");
     assert_eq!(all_options().build(&key(5, 5), Part::Lock).unwrap(), "fsm:42:5:5:default:lock");
     let refused = KeyBuilder::default().build(&whole, Part::Data);
-    assert_eq!(refused, Err(KeyError::DestinyLeftOut("menu".into())));
+    assert_eq!(refused, Err(KeyError::DestinyNotInKey("menu".into())));
 }
 
 #[test]
-fn a_name_of_others_is_not_taken_for_ours() {
+fn other_keys_are_refused() {
     let builder = KeyBuilder::default();
     for name in [
         "fsm:5:5",
@@ -36,15 +36,15 @@ fn a_name_of_others_is_not_taken_for_ours() {
         "",
         "fsm:5:5:states",
     ] {
-        assert_eq!(builder.parse(name, Strategy::UserInChat, 1), Err(KeyError::NotOurs), "{name}");
+        assert_eq!(builder.parse(name, Strategy::UserInChat, 1), Err(KeyError::NoMatch), "{name}");
     }
-    assert_eq!(builder.parse("fsm:5:6:state", Strategy::GlobalUser, 1), Err(KeyError::NotOurs));
+    assert_eq!(builder.parse("fsm:5:6:state", Strategy::GlobalUser, 1), Err(KeyError::NoMatch));
     let long = format!("fsm:{}:state", "1:".repeat(2_000));
-    assert_eq!(all_options().parse(&long, Strategy::UserInTopic, 1), Err(KeyError::NotOurs));
+    assert_eq!(all_options().parse(&long, Strategy::UserInTopic, 1), Err(KeyError::NoMatch));
 }
 
 #[test]
-fn a_name_with_two_readings_is_reported_and_a_strategy_may_decide() {
+fn an_ambiguous_key_is_reported() {
     let builder = KeyBuilder { with_business_connection_id: true, ..KeyBuilder::default() };
     let read = |name, strategy| builder.parse(name, strategy, 42);
     assert!(matches!(read("fsm:a:1:2:3:state", Strategy::UserInTopic), Err(KeyError::Ambiguous(..))));
@@ -60,14 +60,14 @@ fn a_name_with_two_readings_is_reported_and_a_strategy_may_decide() {
 }
 
 #[test]
-fn destinies_and_connections_may_hold_the_separator() {
+fn destinies_and_connections_may_contain_the_separator() {
     let whole = StorageKey { business: "a:b".into(), destiny: "aiogd:stack:".into(), ..key(5, 7) };
     let name = all_options().build(&whole, Part::State).unwrap();
     assert_eq!(all_options().parse(&name, Strategy::UserInChat, 1), Ok((whole, Part::State)));
 }
 
 #[test]
-fn the_pattern_finds_no_more_than_the_prefix_says() {
+fn the_pattern_is_escaped() {
     let builder = KeyBuilder { prefix: "f*[s]?\\m".into(), ..KeyBuilder::default() };
     assert_eq!(builder.pattern(), "f\\*\\[s\\]\\?\\\\m:*");
 }
@@ -87,14 +87,14 @@ fn any_builder() -> impl proptest::strategy::Strategy<Value = KeyBuilder> {
 
 proptest! {
     #[test]
-    fn every_name_reads_back_or_is_reported_as_ambiguous(
+    fn every_key_is_parsed_back_or_ambiguous(
         builder in any_builder(),
         which in 0..5_usize,
         (bot, chat, user, thread) in (1..99_999_i64, any::<i64>(), 0..99_999_i64, 0..99_i64),
         (business, destiny) in ("([a-z:][a-z0-9:]{0,6})?", "([a-z:][a-z0-9:]{0,6})?"),
     ) {
         let strategy = Strategy::all().nth(which).unwrap();
-        let dialogue = crate::key::DialogueKey { bot, chat, user, thread, business: business.into() };
+        let dialogue = crate::key::ConversationKey { bot, chat, user, thread, business: business.into() };
         let mut key = strategy.storage_key(&dialogue);
         if builder.with_destiny {
             key.destiny = destiny.into();
@@ -113,7 +113,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_read_builds_the_same_name(name in "fsm(:[-a-z0-9]{0,4}){0,7}:(state|data)", which in 0..5_usize) {
+    fn a_parsed_key_builds_the_same_name(name in "fsm(:[-a-z0-9]{0,4}){0,7}:(state|data)", which in 0..5_usize) {
         let strategy = Strategy::all().nth(which).unwrap();
         if let Ok((key, part)) = all_options().parse(&name, strategy, 1) {
             prop_assert_eq!(all_options().build(&key, part), Ok(name));

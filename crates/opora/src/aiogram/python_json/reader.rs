@@ -1,19 +1,19 @@
-//! Reads what `json.loads` reads, and keeps what it would lose.
+//! Parses JSON like Python's `json.loads`, without loss.
 
-use super::text::{Text, spell, spell_unit};
-use super::{DEPTH_MAX, Data, NotPythonJson, Number, Value};
+use super::text::{Text, push_escaped, push_escaped_unit};
+use super::{DEPTH_MAX, Data, Number, PythonJsonError, Value};
 
-type Read<T> = Result<T, NotPythonJson>;
+type ParseResult<T> = Result<T, PythonJsonError>;
 
-/// Reads one value with nothing but space around it.
-pub(super) fn read(json: &[u8]) -> Read<Value> {
-    let text = std::str::from_utf8(json)
-        .map_err(|error| NotPythonJson { what: "this is not UTF-8", at: error.valid_up_to() })?;
+/// Parses one value, with only whitespace around it.
+pub(super) fn read(json: &[u8]) -> ParseResult<Value> {
+    let text =
+        std::str::from_utf8(json).map_err(|error| PythonJsonError { message: "not UTF-8", at: error.valid_up_to() })?;
     let mut reader = Reader { text, at: 0 };
     let value = reader.value(0)?;
     reader.skip_space();
     if reader.at < text.len() {
-        return reader.wrong("something stands behind the value");
+        return reader.wrong("unexpected text after the value");
     }
     Ok(value)
 }
@@ -24,7 +24,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn value(&mut self, depth: usize) -> Read<Value> {
+    fn value(&mut self, depth: usize) -> ParseResult<Value> {
         self.skip_space();
         if depth > DEPTH_MAX {
             return self.wrong("nested too deep");
@@ -38,16 +38,16 @@ impl Reader<'_> {
         }
     }
 
-    fn dict(&mut self, depth: usize) -> Read<Value> {
+    fn dict(&mut self, depth: usize) -> ParseResult<Value> {
         let mut entries = Vec::new();
         self.items(b'}', |reader| {
             if reader.peek() != Some(b'"') {
-                return reader.wrong("a name in quotes was expected");
+                return reader.wrong("expected a name in quotes");
             }
             let name = reader.string()?;
             reader.skip_space();
-            if !reader.takes(":") {
-                return reader.wrong("a colon was expected");
+            if !reader.consume(":") {
+                return reader.wrong("expected a colon");
             }
             entries.push((name, reader.value(depth + 1)?));
             Ok(())
@@ -55,7 +55,7 @@ impl Reader<'_> {
         Ok(Value::Dict(Data { entries }))
     }
 
-    fn list(&mut self, depth: usize) -> Read<Value> {
+    fn list(&mut self, depth: usize) -> ParseResult<Value> {
         let mut items = Vec::new();
         self.items(b']', |reader| {
             items.push(reader.value(depth + 1)?);
@@ -64,8 +64,8 @@ impl Reader<'_> {
         Ok(Value::List(items))
     }
 
-    /// Everything between two brackets, with commas between.
-    fn items(&mut self, end: u8, mut item: impl FnMut(&mut Self) -> Read<()>) -> Read<()> {
+    /// Parses the comma-separated items between two brackets.
+    fn items(&mut self, end: u8, mut item: impl FnMut(&mut Self) -> ParseResult<()>) -> ParseResult<()> {
         self.at += 1;
         self.skip_space();
         if self.peek() == Some(end) {
@@ -82,36 +82,36 @@ impl Reader<'_> {
                     self.at += 1;
                     return Ok(());
                 }
-                _ => return self.wrong("a comma or the end was expected"),
+                _ => return self.wrong("expected a comma or the end"),
             }
         }
     }
 
-    fn word(&mut self) -> Read<Value> {
+    fn word(&mut self) -> ParseResult<Value> {
         for (word, value) in [("null", Value::Null), ("true", Value::Bool(true)), ("false", Value::Bool(false))] {
-            if self.takes(word) {
+            if self.consume(word) {
                 return Ok(value);
             }
         }
-        self.wrong("a value was expected")
+        self.wrong("expected a value")
     }
 
-    fn number(&mut self) -> Read<Value> {
+    fn number(&mut self) -> ParseResult<Value> {
         let from = self.at;
-        if !["NaN", "Infinity", "-Infinity"].iter().any(|word| self.takes(word)) {
-            self.takes("-");
+        if !["NaN", "Infinity", "-Infinity"].iter().any(|word| self.consume(word)) {
+            self.consume("-");
             let first = self.peek();
             let whole = self.digits();
             if whole == 0 || (whole > 1 && first == Some(b'0')) {
-                return self.wrong("this is no number");
+                return self.wrong("not a number");
             }
-            if self.takes(".") && self.digits() == 0 {
-                return self.wrong("digits were expected behind the point");
+            if self.consume(".") && self.digits() == 0 {
+                return self.wrong("expected digits after the point");
             }
-            if self.takes("e") || self.takes("E") {
-                let _ = self.takes("+") || self.takes("-");
+            if self.consume("e") || self.consume("E") {
+                let _ = self.consume("+") || self.consume("-");
                 if self.digits() == 0 {
-                    return self.wrong("digits were expected in the exponent");
+                    return self.wrong("expected digits in the exponent");
                 }
             }
         }
@@ -125,59 +125,59 @@ impl Reader<'_> {
         digits
     }
 
-    fn string(&mut self) -> Read<Text> {
+    fn string(&mut self) -> ParseResult<Text> {
         self.at += 1;
-        let mut spelled = String::new();
+        let mut escaped = String::new();
         loop {
-            // What needs no escape is taken in one piece.
+            // Copies a run of plain characters at once.
             let plain = self.text[self.at..].bytes();
             let plain = plain.take_while(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\')).count();
-            spelled.push_str(&self.text[self.at..self.at + plain]);
+            escaped.push_str(&self.text[self.at..self.at + plain]);
             self.at += plain;
             match self.text[self.at..].chars().next() {
                 Some('"') => {
                     self.at += 1;
-                    return Ok(Text::spelled(spelled));
+                    return Ok(Text::from_escaped(escaped));
                 }
-                Some('\\') => self.escape(&mut spelled)?,
-                Some('\0'..='\x1f') => return self.wrong("a control character stands in a text"),
+                Some('\\') => self.escape(&mut escaped)?,
+                Some('\0'..='\x1f') => return self.wrong("control character in a text"),
                 Some(character) => {
-                    spell(&mut spelled, character);
+                    push_escaped(&mut escaped, character);
                     self.at += character.len_utf8();
                 }
-                None => return self.wrong("a text does not end"),
+                None => return self.wrong("unterminated text"),
             }
         }
     }
 
-    fn escape(&mut self, spelled: &mut String) -> Read<()> {
+    fn escape(&mut self, escaped: &mut String) -> ParseResult<()> {
         self.at += 1;
         let character = match self.peek() {
-            Some(b'u') => return self.unit(spelled),
+            Some(b'u') => return self.unit(escaped),
             Some(b'n') => '\n',
             Some(b'r') => '\r',
             Some(b't') => '\t',
             Some(b'b') => '\u{8}',
             Some(b'f') => '\u{c}',
             Some(byte @ (b'"' | b'\\' | b'/')) => char::from(byte),
-            _ => return self.wrong("this escape is not known"),
+            _ => return self.wrong("unknown escape"),
         };
         self.at += 1;
-        spell(spelled, character);
+        push_escaped(escaped, character);
         Ok(())
     }
 
-    fn unit(&mut self, spelled: &mut String) -> Read<()> {
+    fn unit(&mut self, escaped: &mut String) -> ParseResult<()> {
         let digits =
             self.text.as_bytes().get(self.at + 1..self.at + 5).filter(|four| four.iter().all(u8::is_ascii_hexdigit));
         let digits = digits.and_then(|four| std::str::from_utf8(four).ok());
         let Some(unit) = digits.and_then(|four| u16::from_str_radix(four, 16).ok()) else {
-            return self.wrong("four hexadecimal digits were expected");
+            return self.wrong("expected four hexadecimal digits");
         };
         self.at += 5;
         match char::from_u32(unit.into()) {
-            Some(character) => spell(spelled, character),
-            None => spell_unit(spelled, unit),
+            Some(character) => push_escaped(escaped, character),
+            None => push_escaped_unit(escaped, unit),
         }
         Ok(())
     }
@@ -191,13 +191,13 @@ impl Reader<'_> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    fn takes(&mut self, word: &str) -> bool {
+    fn consume(&mut self, word: &str) -> bool {
         let is_there = self.text[self.at..].starts_with(word);
         self.at += if is_there { word.len() } else { 0 };
         is_there
     }
 
-    fn wrong<T>(&self, what: &'static str) -> Read<T> {
-        Err(NotPythonJson { what, at: self.at })
+    fn wrong<T>(&self, message: &'static str) -> ParseResult<T> {
+        Err(PythonJsonError { message, at: self.at })
     }
 }

@@ -1,10 +1,10 @@
-//! What Python writes goes through unchanged, and what it cannot have written is refused.
+//! JSON of Python is kept unchanged, and invalid JSON is refused.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// What `json.dumps` wrote with its default settings.
+/// Output of `json.dumps` with its default settings.
 const WRITTEN: &[&str] = &[
     "{}",
     "[]",
@@ -18,14 +18,14 @@ const WRITTEN: &[&str] = &[
 ];
 
 #[test]
-fn what_python_wrote_is_written_again_byte_for_byte() {
+fn pythons_output_is_written_back_byte_for_byte() {
     for written in WRITTEN {
         assert_eq!(Value::parse(written.as_bytes()).unwrap().to_string(), *written);
     }
 }
 
 #[test]
-fn other_spellings_are_read_and_written_in_pythons() {
+fn other_formatting_becomes_pythons() {
     for (other, pythons) in [
         ("{\"a\":1,\"b\":[1,2]}", "{\"a\": 1, \"b\": [1, 2]}"),
         ("\"\u{430}\u{1f600}\u{7f}\"", r#""\u0430\ud83d\ude00\u007f""#),
@@ -37,7 +37,7 @@ fn other_spellings_are_read_and_written_in_pythons() {
 }
 
 #[test]
-fn what_python_would_not_read_is_refused_with_its_place() {
+fn invalid_json_is_refused_with_its_position() {
     for (bad, at) in [
         ("", 0),
         ("{", 1),
@@ -64,12 +64,12 @@ fn what_python_would_not_read_is_refused_with_its_place() {
 }
 
 #[test]
-fn what_is_nested_too_deep_is_refused_and_what_python_nests_is_not() {
+fn only_too_deep_nesting_is_refused() {
     let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
     assert_eq!(Value::parse(nested(500).as_bytes()).unwrap().to_string(), nested(500));
-    assert_eq!(Value::parse(nested(100_000).as_bytes()).unwrap_err().what, "nested too deep");
+    assert_eq!(Value::parse(nested(100_000).as_bytes()).unwrap_err().message, "nested too deep");
     let data = Data::parse(format!("{{\"deep\": {}}}", nested(200)).as_bytes()).unwrap();
-    assert!(matches!(data.read::<serde_json::Value>("deep"), Err(Unfit::NoJson { .. })));
+    assert!(matches!(data.read::<serde_json::Value>("deep"), Err(DataError::NotJson { .. })));
 }
 
 #[test]
@@ -80,15 +80,15 @@ fn values_are_read_as_types() {
     assert_eq!(data.read::<String>("s").unwrap(), "А");
     assert_eq!(data.read::<u8>("twice").unwrap(), 2);
     assert_eq!(data.read::<Option<u8>>("gone").unwrap(), None);
-    assert!(matches!(data.read::<u8>("gone"), Err(Unfit::Missing(_))));
-    assert!(matches!(data.read::<u8>("s"), Err(Unfit::OtherShape { .. })));
-    assert!(matches!(data.read::<Vec<f64>>("nan"), Err(Unfit::NoJson { .. })));
-    assert!(matches!(data.read::<String>("half"), Err(Unfit::NoJson { .. })));
+    assert!(matches!(data.read::<u8>("gone"), Err(DataError::Missing(_))));
+    assert!(matches!(data.read::<u8>("s"), Err(DataError::WrongType { .. })));
+    assert!(matches!(data.read::<Vec<f64>>("nan"), Err(DataError::NotJson { .. })));
+    assert!(matches!(data.read::<String>("half"), Err(DataError::NotJson { .. })));
     assert!(data.read_all::<serde_json::Value>().is_err());
 }
 
 #[test]
-fn a_change_leaves_the_rest_as_it_is() {
+fn a_change_leaves_the_rest_unchanged() {
     let mut data = Data::parse(br#"{"score": NaN, "name": "\u0410", "big": 36893488147419103232}"#).unwrap();
     data.set("name", "Ёж 🦔").unwrap();
     data.set("phone", &Some("+7")).unwrap();
@@ -104,14 +104,14 @@ fn any_value() -> impl Strategy<Value = Value> {
         Just("-Infinity".to_owned()),
     ];
     let half = prop::collection::vec(any::<u16>(), 0..6).prop_map(|units| {
-        let mut spelled = String::new();
+        let mut escaped = String::new();
         for unit in units {
             match char::from_u32(unit.into()) {
-                Some(character) => text::spell(&mut spelled, character),
-                None => text::spell_unit(&mut spelled, unit),
+                Some(character) => text::push_escaped(&mut escaped, character),
+                None => text::push_escaped_unit(&mut escaped, unit),
             }
         }
-        Text::spelled(spelled)
+        Text::from_escaped(escaped)
     });
     let text = prop_oneof![any::<String>().prop_map(|text| Text::new(&text)), half];
     let leaf = prop_oneof![
@@ -130,7 +130,7 @@ fn any_value() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn every_value_reads_back_from_what_it_writes(value in any_value()) {
+    fn every_value_is_parsed_back(value in any_value()) {
         let written = value.to_string();
         prop_assert!(written.is_ascii());
         let read = Value::parse(written.as_bytes()).unwrap();
@@ -139,12 +139,12 @@ proptest! {
     }
 
     #[test]
-    fn every_text_reads_back(text in any::<String>()) {
-        prop_assert_eq!(Text::new(&text).read(), Some(text));
+    fn every_text_is_decoded_back(text in any::<String>()) {
+        prop_assert_eq!(Text::new(&text).decode(), Some(text));
     }
 
     #[test]
-    fn no_bytes_make_the_reader_stumble(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn no_bytes_make_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         if let Ok(value) = Value::parse(&bytes) {
             prop_assert_eq!(Value::parse(value.to_string().as_bytes()), Ok(value));
         }

@@ -1,38 +1,38 @@
-//! Texts as Python holds them: code points, halves of surrogate pairs among them.
+//! Texts of Python: code points, including lone surrogates.
 //!
-//! Kept in the one spelling that `json.dumps` has for each, so that equal texts are equal bytes.
+//! Kept escaped exactly as `json.dumps` does, so that equal texts are equal bytes.
 
 use std::fmt::{self, Write as _};
 
-/// A text in Python's spelling: ASCII, everything else escaped.
+/// A text with Python's escapes: ASCII only.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Text(Box<str>);
 
 impl Text {
-    /// The spelling of a text of Rust's.
+    /// Escapes a Rust text.
     #[must_use]
     pub fn new(text: &str) -> Self {
-        let mut spelled = String::with_capacity(text.len());
-        text.chars().for_each(|character| spell(&mut spelled, character));
-        Self(spelled.into())
+        let mut escaped = String::with_capacity(text.len());
+        text.chars().for_each(|character| push_escaped(&mut escaped, character));
+        Self(escaped.into())
     }
 
-    /// The text; none if it has half a character, which only Python can hold.
+    /// The text. None if it contains a lone surrogate, which Rust cannot represent.
     #[must_use]
-    pub fn read(&self) -> Option<String> {
+    pub fn decode(&self) -> Option<String> {
         if !self.0.contains('\\') {
             return Some(self.0.to_string());
         }
         serde_json::from_str(&format!("\"{}\"", self.0)).ok()
     }
 
-    /// Takes what is spelled right already.
-    pub(super) fn spelled(text: String) -> Self {
+    /// A text that is already escaped.
+    pub(super) fn from_escaped(text: String) -> Self {
         Self(text.into())
     }
 }
 
-/// In Python's spelling, without quotes.
+/// Escaped, without quotes.
 impl fmt::Display for Text {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
@@ -45,8 +45,8 @@ impl fmt::Debug for Text {
     }
 }
 
-/// Adds a character as `json.dumps` spells it.
-pub(super) fn spell(to: &mut String, character: char) {
+/// Adds a character, escaped as `json.dumps` does.
+pub(super) fn push_escaped(to: &mut String, character: char) {
     match character {
         '"' => to.push_str("\\\""),
         '\\' => to.push_str("\\\\"),
@@ -58,13 +58,13 @@ pub(super) fn spell(to: &mut String, character: char) {
         ' '..='~' => to.push(character),
         _ => {
             let mut units = [0; 2];
-            character.encode_utf16(&mut units).iter().for_each(|unit| spell_unit(to, *unit));
+            character.encode_utf16(&mut units).iter().for_each(|unit| push_escaped_unit(to, *unit));
         }
     }
 }
 
-/// Adds half a pair, or a whole character of two bytes.
-pub(super) fn spell_unit(to: &mut String, unit: u16) {
+/// Adds a UTF-16 unit as an escape.
+pub(super) fn push_escaped_unit(to: &mut String, unit: u16) {
     // Writing to a String does not fail.
     let _ = write!(to, "\\u{unit:04x}");
 }

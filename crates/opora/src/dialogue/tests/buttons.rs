@@ -1,4 +1,4 @@
-//! Buttons act once, and only while they mean what they say.
+//! Buttons work once, and only while their state is open.
 
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ async fn answer(turn: &mut Turn, Question { number, notes }: Question, press: Pr
     match &*press.data {
         "note" => {
             turn.toast("Noted.");
-            return Ok(Next::Keep(Quiz::Question(Question { number, notes: notes + 1 })));
+            return Ok(Next::StayWith(Quiz::Question(Question { number, notes: notes + 1 })));
         }
         "hint" => {
             turn.alert("Think!");
@@ -56,18 +56,18 @@ async fn answer(turn: &mut Turn, Question { number, notes }: Question, press: Pr
 }
 
 fn quiz() -> Dialogue<Quiz> {
-    Dialogue::new().start(command("start"), start).start(button("menu"), menu).on(Quiz::QUESTION, press(), answer)
+    Dialogue::new().start(command("start"), start).start(button("menu"), menu).on(Quiz::QUESTION, any_button(), answer)
 }
 
 #[tokio::test]
-async fn a_button_of_an_earlier_question_answers_no_later_one() {
+async fn a_button_of_an_earlier_question_is_stale() {
     let stage = Stage::new(quiz());
     let anna = stage.person("Anna");
     anna.sends("/start").await;
     anna.presses("Yes").await;
     anna.sees("Question 2?");
     for caption in ["Yes", "No"] {
-        anna.presses_nth(caption, 1).await;
+        anna.presses_older(caption, 1).await;
         anna.sees_nothing();
         anna.sees_toast("This button is no longer in use.");
     }
@@ -76,7 +76,7 @@ async fn a_button_of_an_earlier_question_answers_no_later_one() {
 }
 
 #[tokio::test]
-async fn a_doubled_press_acts_once_unless_the_button_may_be_repeated_or_refused() {
+async fn a_double_press_acts_once_unless_repeatable_or_refused() {
     let stage = Stage::new(quiz());
     let anna = stage.person("Anna").speaking("ru-RU");
     anna.sends("/start").await;
@@ -112,7 +112,7 @@ async fn a_button_of_an_entry_works_after_its_dialogue_has_ended() {
 }
 
 #[tokio::test]
-async fn data_without_a_tag_is_judged_by_the_state_alone() {
+async fn an_untagged_button_works_if_the_state_handles_it() {
     let stage = Stage::new(quiz());
     let anna = stage.person("Anna");
     anna.presses_data("yes").await;
@@ -125,7 +125,7 @@ async fn data_without_a_tag_is_judged_by_the_state_alone() {
 }
 
 /// At the end of the quiz, with nothing open and a button for the menu.
-async fn at_the_end() -> (Stage, crate::testing::chat::Someone) {
+async fn at_the_end() -> (Stage, crate::testing::chat::ChatUser) {
     let stage = Stage::new(quiz());
     let anna = stage.person("Anna");
     anna.sends("/start").await;
@@ -136,7 +136,7 @@ async fn at_the_end() -> (Stage, crate::testing::chat::Someone) {
 }
 
 #[tokio::test]
-async fn a_double_tap_on_an_entry_acts_once_where_nothing_is_open_also_over_a_restart() {
+async fn a_double_tap_on_an_entry_acts_once_across_a_restart() {
     let (stage, anna) = at_the_end().await;
     anna.presses("Menu").await;
     anna.sees("The menu.");
@@ -144,19 +144,19 @@ async fn a_double_tap_on_an_entry_acts_once_where_nothing_is_open_also_over_a_re
     anna.sees_nothing();
     anna.sees_toast("This button is no longer in use.");
     assert_eq!(anna.state().await, None);
-    let anna = anna.on(&stage.restarts().await);
+    let anna = anna.on(&stage.restart().await);
     anna.presses("Menu").await;
     anna.sees_nothing();
 }
 
 #[tokio::test]
-async fn an_entry_can_be_pressed_anew_after_something_else_or_after_a_while() {
+async fn an_entry_button_works_again_later() {
     let (stage, anna) = at_the_end().await;
     anna.presses("Menu").await;
     anna.sends("hello").await;
     anna.presses("Menu").await;
     anna.sees("The menu.");
-    stage.passes(Duration::from_secs(3601)).await;
+    stage.advance(Duration::from_secs(3601)).await;
     let kept = stage.store().list(&Filter::default(), None, 10).await.unwrap();
     assert!(kept.is_empty(), "nothing is remembered for ever: {kept:?}");
     anna.presses("Menu").await;
@@ -189,7 +189,7 @@ async fn pressed_outside(turn: &mut Turn, _: Press) -> Step<Shop> {
 }
 
 #[tokio::test]
-async fn the_second_tap_on_a_button_of_a_state_is_not_taken_by_an_entry_for_the_same_data() {
+async fn an_entry_does_not_get_the_second_tap_of_a_state() {
     let shop = Dialogue::new()
         .start(command("start"), enter)
         .start(button("o"), pressed_outside)

@@ -1,4 +1,4 @@
-//! Mistakes are found before the first update, all at once.
+//! The check finds all mistakes of a script.
 
 use crate::prelude::*;
 
@@ -42,7 +42,7 @@ fn a_sound_script_has_none() {
         .start(command("start"), enter)
         .on(Form::NAME, button("a:b"), enter)
         .on(Form::NAME, button("a"), enter)
-        .on(Form::NAME, text().only_if(|text| text.len() > 2), enter)
+        .on(Form::NAME, text().filter(|text| text.len() > 2), enter)
         .on(Form::NAME, text(), enter)
         .on(Form::NAME, any(), enter)
         .on(Form::AGE, text(), age)
@@ -65,7 +65,7 @@ fn every_state_needs_a_way_out() {
         .on(Form::NAME, text(), enter)
         .on(Form::AGE, text(), age)
         .on(Form::WAITING, timer("wake"), enter)
-        .without_end();
+        .never_expires();
     let found = mistakes(Script::new().without_cancel().dialogue(form));
     assert_eq!(found.len(), 1);
     assert!(found[0].starts_with("state `waiting` of dialogue `form` has no way out"), "{found:?}");
@@ -86,13 +86,13 @@ fn no_handler_shadows_another() {
         .on(Form::WAITING, timer("wake"), enter);
     let never = |state, what, by| {
         format!(
-            "state `{state}` of dialogue `form`: the handler of {what} is never asked, because {by} before it takes all that"
+            "state `{state}` of dialogue `form`: the handler of {what} is never reached, because {by} before it takes its inputs"
         )
     };
     assert_eq!(
         mistakes(form),
         [
-            "dialogue `form`: the start by command(\"start\") is never asked, because command(\"start\") before it takes all that".to_owned(),
+            "dialogue `form`: the start by command(\"start\") is never reached, because command(\"start\") before it takes its inputs".to_owned(),
             never("name", "text()", "any()"),
             never("age", "button(\"ab\")", "button(\"a\")"),
             never("age", "photo()", "image()"),
@@ -121,7 +121,7 @@ fn dialogues_are_checked_together() {
     );
     assert_eq!(
         mistakes(form().calls::<Other>()),
-        ["dialogue `form` calls `other`, which is not there; add it to the bot"]
+        ["dialogue `form` calls `other`, which is not registered; add it to the bot"]
     );
     let twice = Script::new().dialogue(form()).dialogue(form());
     assert_eq!(mistakes(twice)[0], "two dialogues are called `form`; their stored states could not be told apart");
@@ -149,17 +149,21 @@ fn no_handler_takes_two_values_of_one_type() {
     }
     let swapped = Dialogue::new()
         .on(Swapped::AGE, text(), age)
-        .on(Swapped::AGE, press(), pressed)
+        .on(Swapped::AGE, any_button(), pressed)
         .ask(Swapped::PLACE, ask_place)
-        .on(Swapped::PLACE, press(), place);
-    let told = |state, handler| {
+        .on(Swapped::PLACE, any_button(), place);
+    let mistake = |state, handler| {
         format!(
             "state `{state}` of dialogue `swapped`: {handler} takes two values of the type `alloc::string::String`, \
-             which could be swapped unnoticed; put the fields of the state into a struct"
+             which could be swapped by mistake; put the fields of the state into a struct"
         )
     };
     assert_eq!(
         mistakes(swapped),
-        [told("age", "the handler of text()"), told("place", "the question"), told("place", "the handler of press()"),]
+        [
+            mistake("age", "the handler of text()"),
+            mistake("place", "the question"),
+            mistake("place", "the handler of any_button()"),
+        ]
     );
 }

@@ -1,4 +1,4 @@
-//! Timers, effects, albums and what the application writes.
+//! Timers, effects, albums and SQL writes.
 
 use std::time::Duration;
 
@@ -25,13 +25,13 @@ async fn hurry(turn: &mut Turn, photos: Vec<String>, timer: Timer) -> Step<Paper
 
 async fn photo_comes(_: &mut Turn, mut photos: Vec<String>, photo: Photo) -> Step<Papers> {
     photos.push(photo.file_id);
-    Ok(Next::Keep(Papers::Waiting { photos }))
+    Ok(Next::StayWith(Papers::Waiting { photos }))
 }
 
 async fn album_comes(turn: &mut Turn, mut photos: Vec<String>, album: Album) -> Step<Papers> {
     turn.say(format!("{} more, late: {}", album.items.len(), album.late));
     photos.extend(album.items.iter().map(|item| item.file_id().to_owned()));
-    Ok(Next::Keep(Papers::Waiting { photos }))
+    Ok(Next::StayWith(Papers::Waiting { photos }))
 }
 
 async fn fetch(turn: &mut Turn, photos: Vec<String>, _: String) -> Step<Papers> {
@@ -40,10 +40,10 @@ async fn fetch(turn: &mut Turn, photos: Vec<String>, _: String) -> Step<Papers> 
 }
 
 async fn fetched(turn: &mut Turn, outcome: Outcome) -> Step<Papers> {
-    match outcome.read::<String>() {
+    match outcome.result::<String>() {
         Ok(path) => turn.say(format!("It lies at {path}.")),
         Err(error) => {
-            let wanted: serde_json::Value = outcome.asked()?;
+            let wanted: serde_json::Value = outcome.request()?;
             turn.say(format!("No file {}: {error}", wanted["file_id"]));
         }
     }
@@ -51,7 +51,7 @@ async fn fetched(turn: &mut Turn, outcome: Outcome) -> Step<Papers> {
 }
 
 async fn too_late(turn: &mut Turn, outcome: Outcome) -> Step<Papers> {
-    turn.say(format!("Too late: {}", outcome.read::<String>()?));
+    turn.say(format!("Too late: {}", outcome.result::<String>()?));
     Ok(Next::Stay)
 }
 
@@ -63,66 +63,69 @@ fn papers() -> Dialogue<Papers> {
         .on(Papers::WAITING, album(), album_comes)
         .on(Papers::WAITING, text(), fetch)
         .on(Papers::FETCHING, outcome("download"), fetched)
-        .late(too_late)
+        .on_late_outcome(too_late)
 }
 
 #[tokio::test]
-async fn a_timer_reaches_the_state_that_set_it_also_when_its_values_have_changed() {
+async fn a_timer_reaches_its_state_after_its_values_changed() {
     let stage = Stage::new(papers());
     let anna = stage.person("Anna");
     anna.sends("/start").await;
     anna.sends_photo().await;
-    stage.passes(Duration::from_secs(60)).await;
+    stage.advance(Duration::from_secs(60)).await;
     anna.sees("soon with 1 photos?");
     anna.sends("/start").await;
     anna.sends_photo().await;
     anna.sends("done").await;
-    stage.passes(Duration::from_secs(60)).await;
+    stage.advance(Duration::from_secs(60)).await;
     anna.sees_nothing();
 }
 
 #[tokio::test]
-async fn an_outcome_reaches_the_state_that_asked_or_the_handler_for_late_ones() {
+async fn an_outcome_reaches_its_state_or_the_late_handler() {
     let stage = Stage::new(papers());
     let anna = stage.person("Anna");
     anna.sends("/start").await;
     let file = anna.sends_photo().await;
     anna.sends("done").await;
-    assert_eq!(stage.asked().await, [("download".to_owned(), json!({"file_id": file, "max_bytes": 1_000_000}))]);
-    let stage = stage.restarts().await;
+    assert_eq!(
+        stage.pending_effects().await,
+        [("download".to_owned(), json!({"file_id": file, "max_bytes": 1_000_000}))]
+    );
+    let stage = stage.restart().await;
     let anna = anna.on(&stage);
-    stage.finishes("download", json!("files/1")).await;
+    stage.finish_effect("download", json!("files/1")).await;
     anna.sees("It lies at files/1.");
 
     anna.sends("/start").await;
     anna.sends_photo().await;
     anna.sends("done").await;
     anna.sends("/cancel").await;
-    stage.finishes("download", json!("files/2")).await;
+    stage.finish_effect("download", json!("files/2")).await;
     anna.sees("Too late: files/2");
 
     anna.sends("/start").await;
     let file = anna.sends_photo().await;
     anna.sends("done").await;
-    stage.fails("download", "too large").await;
+    stage.fail_effect("download", "too large").await;
     anna.sees(&format!("No file \"{file}\": too large"));
 }
 
 #[tokio::test]
-async fn a_late_outcome_whose_handler_fails_disturbs_nobody() {
+async fn a_failing_late_outcome_handler_changes_nothing() {
     let stage = Stage::new(papers());
     let anna = stage.person("Anna");
     anna.sends("/start").await;
     anna.sends_photo().await;
     anna.sends("done").await;
     anna.sends("/start").await;
-    stage.fails("download", "too large").await;
+    stage.fail_effect("download", "too large").await;
     anna.sees_nothing();
     assert_eq!(anna.state().await.as_deref(), Some("papers:waiting"));
 }
 
 #[tokio::test]
-async fn an_album_is_one_input_and_its_stragglers_are_known() {
+async fn an_album_is_one_input_and_late_items_are_marked() {
     let stage = Stage::new(papers());
     let anna = stage.person("Anna");
     anna.sends("/start").await;
@@ -144,7 +147,7 @@ async fn open_slots(_: &mut Turn, _: Command) -> Step<Slots> {
 }
 
 async fn choose(turn: &mut Turn, slot: String) -> Step<Slots> {
-    if let Some(refusal) = turn.refused() {
+    if let Some(refusal) = turn.refusal() {
         let text = format!("Sorry: {refusal}");
         return turn.refuse(text);
     }
@@ -157,10 +160,10 @@ async fn choose(turn: &mut Turn, slot: String) -> Step<Slots> {
 }
 
 #[tokio::test]
-async fn a_refused_write_undoes_the_turn_and_asks_its_handler_again() {
+async fn a_refused_write_rolls_back_and_reruns_the_handler() {
     let directory = tempfile::tempdir().unwrap();
     let store = crate::store::SqliteStore::open(&directory.path().join("s.db")).await.unwrap();
-    let clock = crate::clock::Clock::set_by_hand(crate::clock::Millis(1));
+    let clock = crate::clock::Clock::manual(crate::clock::Millis(1));
     let slots = Dialogue::new().start(command("start"), open_slots).on(Slots::CHOOSING, text(), choose);
     let context = crate::turn::Context::new().with("Anna".to_owned());
     let stage = Stage::on(slots, context, std::sync::Arc::new(store), clock);
@@ -198,7 +201,7 @@ async fn thanks(_: &mut Turn, _: String) -> Step<Reminder> {
 }
 
 #[tokio::test]
-async fn a_timer_that_no_state_waits_for_is_heard_by_an_entry() {
+async fn an_unbound_timer_goes_to_an_entry() {
     let reminder = Dialogue::new()
         .start(command("remind"), remind)
         .start(command("forget"), forget)
@@ -207,13 +210,13 @@ async fn a_timer_that_no_state_waits_for_is_heard_by_an_entry() {
     let stage = Stage::new(Script::new().dialogue(reminder).dialogue(papers()));
     let anna = stage.person("Anna");
     anna.sends("/remind tea").await;
-    stage.passes(Duration::from_secs(60)).await;
+    stage.advance(Duration::from_secs(60)).await;
     anna.sees("Remember: tea");
     assert_eq!(anna.state().await.as_deref(), Some("reminder:asked"));
     anna.sends("thank you").await;
     anna.sends("/remind coffee").await;
     anna.sends("/forget").await;
-    stage.passes(Duration::from_secs(60)).await;
+    stage.advance(Duration::from_secs(60)).await;
     anna.sees_nothing();
     assert_eq!(anna.state().await, None);
 }

@@ -1,4 +1,4 @@
-//! Who hears what.
+//! Which handler gets an input.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::dialogue::Texts;
 use crate::prelude::*;
 use crate::store::Version;
 use crate::testing::chat::Stage;
-use crate::turn::{Event, Moment};
+use crate::turn::{TurnInput, TurnStart};
 use crate::update::{Route, Update};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
@@ -90,7 +90,7 @@ fn form() -> Dialogue<Form> {
         .on(Form::PAPER, image(), paper)
         .on(Form::PAPER, command("start"), own_start)
         .on(Form::EVERYTHING, any(), everything)
-        .otherwise(otherwise)
+        .fallback(otherwise)
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn the_derive_names_states_and_takes_them_apart() {
 }
 
 #[tokio::test]
-async fn states_hear_what_they_are_for_and_say_so_when_it_is_something_else() {
+async fn states_handle_their_inputs_and_refuse_others() {
     let stage = Stage::new(form());
     let anna = stage.person("Anna");
     anna.sends("hello").await;
@@ -145,7 +145,7 @@ async fn a_number_is_parsed_before_the_handler_sees_it() {
 }
 
 #[tokio::test]
-async fn entries_work_in_every_state_unless_the_state_hears_the_same_itself() {
+async fn entries_work_in_every_state_unless_it_handles_the_input() {
     let stage = Stage::new(form());
     let anna = stage.person("Anna");
     for text in ["/start", "🏠 Menu"] {
@@ -168,7 +168,7 @@ async fn entries_work_in_every_state_unless_the_state_hears_the_same_itself() {
 }
 
 #[tokio::test]
-async fn cancel_ends_what_is_open_and_help_is_there_if_it_is_given() {
+async fn cancel_ends_what_is_open_and_help_is_optional() {
     let stage = Stage::new(Script::new().dialogue(form()).help(|language| format!("help in {language}")));
     let anna = stage.person("Anna").speaking("ru");
     anna.sends("/cancel").await;
@@ -184,13 +184,13 @@ async fn cancel_ends_what_is_open_and_help_is_there_if_it_is_given() {
 struct ToMenu;
 
 impl Texts for ToMenu {
-    fn way_on(&self, language: &str) -> Option<Button> {
+    fn next_step_button(&self, language: &str) -> Option<Button> {
         Some(Button::raw(format!("Menu in {language}"), "menu"))
     }
 }
 
 #[tokio::test]
-async fn what_ends_a_conversation_has_the_way_on_that_the_application_gives() {
+async fn last_texts_have_the_next_step_button() {
     async fn menu(turn: &mut Turn, _: Press) -> Step<Form> {
         turn.say("The menu.");
         Ok(Next::Stay)
@@ -210,7 +210,7 @@ async fn what_ends_a_conversation_has_the_way_on_that_the_application_gives() {
     anna.sees("Cancelled.");
     leads_on().await;
     anna.sends("/start").await;
-    stage.passes(Duration::from_secs(24 * 3600)).await;
+    stage.advance(Duration::from_secs(24 * 3600)).await;
     anna.sees("It has been a while, so I have closed this.");
     leads_on().await;
 }
@@ -242,7 +242,7 @@ fn commands_are_parsed_as_telegram_spells_them() {
 }
 
 #[test]
-fn only_kinds_that_somebody_hears_are_asked_for() {
+fn only_kinds_with_a_handler_are_requested() {
     assert_eq!(Script::from(form()).allowed_updates(), ["callback_query", "message"]);
     async fn edited(_: &mut Turn, _: Other) -> Step<Form> {
         Ok(Next::Stay)
@@ -252,24 +252,24 @@ fn only_kinds_that_somebody_hears_are_asked_for() {
     assert_eq!(script.allowed_updates(), ["callback_query", "edited_message", "message"]);
 }
 
-/// What Anna says or presses in her chat with a business account, and what the bot says to that.
+/// Anna's messages and presses in her chat with a business account, and the bot's answers.
 async fn said_in_a_business_chat(script: &Script, update: Value) -> Vec<Value> {
     let raw = update.to_string();
-    let key = Route::of(&raw, 7).unwrap().key;
+    let key = Route::parse(&raw, 7).unwrap().key;
     assert_eq!(&*key.business, "connection");
-    let moment = Moment {
+    let start = TurnStart {
         key,
         version: Version::default(),
         stored: None,
-        event: Event::Update(Arc::new(Update::read(&raw).unwrap())),
+        input: TurnInput::Update(Arc::new(Update::read(&raw).unwrap())),
         now: Millis(0),
         refusal: None,
         context: Arc::default(),
-        place: None,
+        destination: None,
     };
-    let outcome = script.run(moment).await.unwrap();
-    let said = outcome.outgoing.iter().filter(|call| &*call.method != "answerCallbackQuery");
-    said.map(|call| serde_json::from_str(&call.body).unwrap()).collect()
+    let outcome = script.run(start).await.unwrap();
+    let messages = outcome.outgoing.iter().filter(|call| &*call.method != "answerCallbackQuery");
+    messages.map(|call| serde_json::from_str(&call.body).unwrap()).collect()
 }
 
 fn business_message(text: &str) -> Value {
@@ -278,18 +278,18 @@ fn business_message(text: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_business_chat_is_listened_to_if_asked_for_and_answered_by_its_connection() {
-    let script = Script::from(form()).business();
+async fn business_chats_are_answered_through_their_connection() {
+    let script = Script::from(form()).business_chats();
     assert_eq!(script.allowed_updates(), ["business_message", "callback_query", "message"]);
     let update = json!({"update_id": 1, "business_message": business_message("/start again")});
-    let said = said_in_a_business_chat(&script, update).await;
-    assert_eq!(said.len(), 1);
-    assert_eq!(said[0]["text"], "Welcome again! Your name?");
-    assert_eq!((&said[0]["chat_id"], &said[0]["business_connection_id"]), (&json!(5), &json!("connection")));
+    let messages = said_in_a_business_chat(&script, update).await;
+    assert_eq!(messages.len(), 1);
+    assert_eq!(messages[0]["text"], "Welcome again! Your name?");
+    assert_eq!((&messages[0]["chat_id"], &messages[0]["business_connection_id"]), (&json!(5), &json!("connection")));
 }
 
 #[tokio::test]
-async fn a_business_chat_is_not_listened_to_unless_asked_for() {
+async fn business_chats_are_ignored_by_default() {
     let script = Script::from(form());
     assert_eq!(script.allowed_updates(), ["callback_query", "message"]);
     for text in ["/start again", "/cancel", "hello"] {
@@ -298,6 +298,6 @@ async fn a_business_chat_is_not_listened_to_unless_asked_for() {
     }
     let message = business_message("a menu");
     let press = json!({"id": "1", "from": message["from"], "chat_instance": "1", "data": "go", "message": message});
-    let said = said_in_a_business_chat(&script, json!({"update_id": 1, "callback_query": press})).await;
-    assert_eq!(said, Vec::<Value>::new());
+    let messages = said_in_a_business_chat(&script, json!({"update_id": 1, "callback_query": press})).await;
+    assert_eq!(messages, Vec::<Value>::new());
 }

@@ -1,4 +1,4 @@
-//! Counts calls that were refused, so that a stranger who makes many cannot fill the log.
+//! Counts refused calls, so that a stranger cannot fill the log with warnings.
 
 use std::time::Duration;
 
@@ -14,19 +14,19 @@ pub(super) struct Refusals(Mutex<State>);
 #[derive(Debug, Default)]
 struct State {
     /// Calls since the last warning.
-    untold: u64,
+    unreported: u64,
     warned_at: Option<Instant>,
 }
 
 impl Refusals {
-    /// Counts a refused call. If a warning is due: how many calls it is about.
+    /// Counts a refused call. If a warning is due, returns the number of calls since the last one.
     pub(super) fn count(&self, now: Instant) -> Option<u64> {
         let mut state = self.0.lock();
-        state.untold += 1;
+        state.unreported += 1;
         let is_due = state.warned_at.is_none_or(|at| now.duration_since(at) >= WARN_EVERY);
         is_due.then(|| {
             state.warned_at = Some(now);
-            std::mem::take(&mut state.untold)
+            std::mem::take(&mut state.unreported)
         })
     }
 }
@@ -37,10 +37,11 @@ mod tests {
     use crate::clock::timer_now;
 
     #[test]
-    fn a_minute_has_one_warning_with_the_count_since_the_last() {
+    fn there_is_one_warning_a_minute_with_a_count() {
         let refusals = Refusals::default();
         let start = timer_now();
-        let told: Vec<_> = (0..=180).filter_map(|second| refusals.count(start + Duration::from_secs(second))).collect();
-        assert_eq!(told, [1, 60, 60, 60]);
+        let warnings: Vec<_> =
+            (0..=180).filter_map(|second| refusals.count(start + Duration::from_secs(second))).collect();
+        assert_eq!(warnings, [1, 60, 60, 60]);
     }
 }

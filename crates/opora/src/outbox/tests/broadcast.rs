@@ -1,20 +1,20 @@
 //! Messages for many chats.
 
 use super::*;
-use crate::bot::NotRunning;
-use crate::effects::{EffectSettings, Effects, Register};
-use crate::mailbox::Letter;
+use crate::bot::HandleError;
+use crate::effects::{EffectRegistry, EffectSettings, Effects};
+use crate::mailbox::QueuedInput;
 use crate::outbox::{Broadcast, BroadcastError, Progress};
 use crate::store::{Commit, Effect, Opened};
 use crate::telegram::{Button, Say};
-use crate::testing::faulty::{FaultyStore, Trouble};
+use crate::testing::faulty::{Fault, FaultyStore};
 
 fn news() -> Say {
     Say::text("news").buttons([[Button::new("Read", "read")]])
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_broadcast_reaches_everybody_once_and_leaves_room_for_dialogues() {
+async fn a_broadcast_reaches_all_once_and_lets_dialogues_go_first() {
     let mut stage = Stage::new(CourierSettings::default()).await;
     let broadcast = Broadcast::new("news", news(), 1..=200);
     let watch = broadcast.watch();
@@ -30,7 +30,7 @@ async fn a_broadcast_reaches_everybody_once_and_leaves_room_for_dialogues() {
     running.await.unwrap().unwrap();
     stage.settled().await;
     assert!((1..=200).all(|chat| stage.texts_to(chat) == ["news"]));
-    assert_eq!(watch.progress(), Progress { total: Some(200), posted: 200, sent: 200, failed: 0, untold: 0 });
+    assert_eq!(watch.progress(), Progress { total: Some(200), posted: 200, sent: 200, failed: 0, unknown: 0 });
 }
 
 #[tokio::test(start_paused = true)]
@@ -48,11 +48,11 @@ async fn a_broadcast_goes_on_where_it_stopped() {
     again.run(&later.courier).await.unwrap();
     later.settled().await;
     assert_eq!(later.seen().iter().map(|seen| seen.chat).min(), Some(41));
-    assert_eq!(watch.progress(), Progress { total: Some(70), posted: 70, sent: 30, failed: 0, untold: 40 });
+    assert_eq!(watch.progress(), Progress { total: Some(70), posted: 70, sent: 30, failed: 0, unknown: 40 });
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_broadcast_that_waits_for_room_ends_when_the_courier_does() {
+async fn a_waiting_broadcast_ends_with_the_courier() {
     for is_drained in [true, false] {
         let stage = Stage::new(CourierSettings { max_rows: 20, ..off() }).await;
         (1..=100).for_each(|chat| stage.api.answers(chat, Answer::Never));
@@ -66,7 +66,7 @@ async fn a_broadcast_that_waits_for_room_ends_when_the_courier_does() {
         } else {
             stage.courier.shared().fenced();
         }
-        let ended = tokio::time::timeout(PATIENCE, running).await.expect("it waits for ever").unwrap();
+        let ended = tokio::time::timeout(TIMEOUT, running).await.expect("it waits for ever").unwrap();
         assert!(matches!(ended, Err(BroadcastError::Stopped)), "{ended:?}");
         assert!(watch.progress().posted < 100);
     }
@@ -74,29 +74,29 @@ async fn a_broadcast_that_waits_for_room_ends_when_the_courier_does() {
 
 /// Runs a broadcast to so many people as an effect that may be tried twice, and gives the effect's outcome.
 async fn outcome_in_an_effect(stage: &Stage, people: i64) -> String {
-    let key = DialogueKey::private(BOT, 1);
+    let key = ConversationKey::private(BOT, 1);
     let Opened::At { version, .. } = stage.store.open(&key, None).await.unwrap() else { panic!("taken") };
     let effects = vec![Effect { kind: "broadcast".into(), body: "null".into() }];
     stage.store.commit(stage.epoch, Commit { effects, ..Commit::new(key, version, Millis(0)) }).await.unwrap();
-    let mut register = Register::default();
+    let mut register = EffectRegistry::default();
     let courier = stage.courier.clone();
     register.add("broadcast", move |_| {
         let courier = courier.clone();
         let news = Broadcast::new("news", news(), 1..=people);
         async move {
-            let progress = news.run(&courier).await.map_err(NotRunning::from)?;
+            let progress = news.run(&courier).await.map_err(HandleError::from)?;
             Ok(progress.posted.into())
         }
     });
     let settings = EffectSettings { attempts: 2, deadline: Duration::from_secs(5), ..EffectSettings::default() };
     let (sender, mut outcomes) = mpsc::unbounded_channel();
     let store = stage.store.clone();
-    let clock = Clock::set_by_hand(Millis(0));
+    let clock = Clock::manual(Millis(0));
     let effects = Effects::new((BOT, stage.epoch), register, store, clock, settings, sender);
     effects.reload();
-    let outcome = tokio::time::timeout(PATIENCE, outcomes.recv()).await.expect("no outcome");
+    let outcome = tokio::time::timeout(TIMEOUT, outcomes.recv()).await.expect("no outcome");
     effects.close().await;
-    let Some((_, Letter::Inbox(row))) = outcome else { panic!("{outcome:?}") };
+    let Some((_, QueuedInput::Inbox(row))) = outcome else { panic!("{outcome:?}") };
     row.incoming.body.to_string()
 }
 
@@ -116,8 +116,8 @@ async fn a_try_that_posts_a_page_is_not_counted() {
     let stage = Stage::over(Arc::clone(&faulty) as _, off()).await;
     // Each try posts one page more and fails at the next one; the pages before it are known.
     for page in 0..10 {
-        faulty.fail_next("post", page + 1, Trouble::Delay(Duration::ZERO));
-        faulty.fail_next("post", 1, Trouble::Before);
+        faulty.fail_next("post", page + 1, Fault::Delay(Duration::ZERO));
+        faulty.fail_next("post", 1, Fault::Before);
     }
     let outcome = outcome_in_an_effect(&stage, 400).await;
     assert!(outcome.contains(r#""ok":400"#), "{outcome}");
@@ -126,15 +126,15 @@ async fn a_try_that_posts_a_page_is_not_counted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_broadcast_that_gets_no_further_fails_for_good() {
+async fn a_stuck_broadcast_fails_for_good() {
     let faulty = Arc::new(FaultyStore::new(Arc::new(MemoryStore::new())));
     let stage = Stage::over(Arc::clone(&faulty) as _, off()).await;
-    faulty.fail_next("post", 1, Trouble::Delay(Duration::ZERO));
-    faulty.fail_next("post", 1, Trouble::Before);
+    faulty.fail_next("post", 1, Fault::Delay(Duration::ZERO));
+    faulty.fail_next("post", 1, Fault::Before);
     // Then every try finds the first page posted and fails at the second.
     for _ in 0..10 {
-        faulty.fail_next("post", 1, Trouble::Delay(Duration::ZERO));
-        faulty.fail_next("post", 1, Trouble::Before);
+        faulty.fail_next("post", 1, Fault::Delay(Duration::ZERO));
+        faulty.fail_next("post", 1, Fault::Before);
     }
     let before = faulty.calls("post");
     let outcome = outcome_in_an_effect(&stage, 400).await;

@@ -19,7 +19,7 @@ async fn the_thirty_first_message_of_a_second_waits() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_fourth_quick_message_to_a_chat_waits_and_others_do_not() {
+async fn the_fourth_quick_message_delays_only_its_chat() {
     let mut stage = Stage::new(telegram()).await;
     stage.send((0..6).map(|turn| to(1, format!("{turn}"))).collect()).await;
     stage.send(vec![to(2, "other")]).await;

@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::telegram::Say;
-use crate::testing::faulty::{FaultyStore, Trouble};
+use crate::testing::faulty::{Fault, FaultyStore};
 
 #[tokio::test(start_paused = true)]
-async fn a_restart_sends_what_is_not_settled_and_nothing_else() {
+async fn a_restart_sends_only_unsettled_rows() {
     let mut stage = Stage::new(off()).await;
     stage.send(vec![to(1, "a"), to(2, "b")]).await;
     stage.settled().await;
@@ -24,7 +24,7 @@ async fn a_restart_sends_what_is_not_settled_and_nothing_else() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_may_have_been_sent_and_must_not_come_twice_is_dropped_by_a_restart() {
+async fn a_restart_drops_what_may_have_been_sent_if_asked_to() {
     let mut stage = Stage::new(off()).await;
     stage.api.answers(1, Answer::Never);
     stage.send(vec![to(1, Say::text("once").drop_if_unsure()), to(1, Say::text("later").drop_if_unsure())]).await;
@@ -37,11 +37,11 @@ async fn what_may_have_been_sent_and_must_not_come_twice_is_dropped_by_a_restart
     next.settled().await;
     assert_eq!(next.texts_to(1), ["later"]);
     assert_eq!(next.statistics().await.failed, 1);
-    assert!(matches!(&next.told()[..], [SendEvent::Failed { .. }]));
+    assert!(matches!(&next.take_events()[..], [SendEvent::Failed { .. }]));
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_surely_was_not_sent_and_must_not_come_twice_is_sent_after_a_stop() {
+async fn a_restart_sends_what_was_certainly_not_sent() {
     let refused = || ApiError::NotSent("refused".into());
     let errors = [refused(), ApiError::RetryAfter { seconds: 600 }, classify(500, "restart", Parameters::default())];
     for error in errors {
@@ -57,13 +57,13 @@ async fn what_surely_was_not_sent_and_must_not_come_twice_is_sent_after_a_stop()
             next.courier.reload();
             next.settled_all().await;
             assert_eq!(next.texts_to(1), ["once"], "{what}");
-            assert_eq!((next.statistics().await.failed, next.told().len()), (0, 0), "{what}");
+            assert_eq!((next.statistics().await.failed, next.take_events().len()), (0, 0), "{what}");
         }
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_outbox_larger_than_memory_goes_out_whole_and_in_order() {
+async fn an_outbox_larger_than_memory_is_sent_in_order() {
     let settings = CourierSettings { max_rows: 40, page: 7, ..off() };
     let mut stage = Stage::new(settings).await;
     for turn in 0..25 {
@@ -85,7 +85,7 @@ async fn an_outbox_larger_than_memory_goes_out_whole_and_in_order() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_row_that_a_reload_finds_first_is_not_sent_twice() {
+async fn a_row_found_by_a_reload_is_not_sent_twice() {
     let mut stage = Stage::new(off()).await;
     let rows = stage.commit(vec![to(1, "a")]).await;
     stage.courier.reload();
@@ -103,13 +103,13 @@ async fn a_start_waits_for_a_store_that_is_away() {
     let store = Arc::new(FaultyStore::new(Arc::new(MemoryStore::new())));
     let mut stage = Stage::over(store.clone(), off()).await;
     stage.commit(vec![to(1, "a")]).await;
-    store.fail_next("unsent", 5, Trouble::Before);
+    store.fail_next("unsent", 5, Fault::Before);
     stage.courier.reload();
     stage.until("the send", |stage| stage.seen().len() == 1).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stop_sends_what_may_go_settles_it_and_keeps_the_rest() {
+async fn a_stop_sends_ready_rows_and_keeps_the_rest() {
     let mut stage = Stage::new(off()).await;
     stage.api.answers(1, Answer::Error(ApiError::NotSent("refused".into())));
     stage.send(vec![to(1, "a"), to(1, "b"), to(2, "c"), to(2, "d")]).await;

@@ -3,10 +3,10 @@
 use super::*;
 use crate::store::{Answer as StoreAnswer, Settled, Settlement, StoreLayer};
 use crate::telegram::{AnswerCallback, Delete, Edit, Say};
-use crate::testing::faulty::{FaultyStore, Trouble};
+use crate::testing::faulty::{Fault, FaultyStore};
 
 #[tokio::test(start_paused = true)]
-async fn rows_of_a_chat_go_in_order_and_chats_do_not_wait_for_each_other() {
+async fn rows_keep_their_order_and_chats_are_independent() {
     let mut stage = Stage::with(Arc::new(MemoryStore::new()), off(), Duration::from_millis(10)).await;
     for turn in 0..20 {
         let calls = (1..=200).map(|chat| to(chat, format!("{turn}"))).collect();
@@ -22,7 +22,7 @@ async fn rows_of_a_chat_go_in_order_and_chats_do_not_wait_for_each_other() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_429_delays_its_chat_alone_and_nothing_goes_there_before_its_time() {
+async fn a_429_delays_only_its_chat_until_its_time() {
     let mut stage = Stage::new(off()).await;
     stage.api.answers(1, Answer::Error(ApiError::RetryAfter { seconds: 7 }));
     stage.send(vec![to(1, "a"), to(1, "b"), to(2, "c"), to(2, "d")]).await;
@@ -35,7 +35,7 @@ async fn a_429_delays_its_chat_alone_and_nothing_goes_there_before_its_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_row_that_comes_while_its_chat_is_delayed_waits_too() {
+async fn a_new_row_of_a_delayed_chat_waits_too() {
     let mut stage = Stage::new(off()).await;
     stage.api.answers(1, Answer::Error(ApiError::RetryAfter { seconds: 60 }));
     stage.send(vec![to(1, "a")]).await;
@@ -48,7 +48,7 @@ async fn a_row_that_comes_while_its_chat_is_delayed_waits_too() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn many_refusals_in_a_row_pause_everything_for_a_moment() {
+async fn many_refusals_in_a_row_pause_all_chats() {
     let mut stage = Stage::new(CourierSettings { concurrent: 1, ..off() }).await;
     for chat in 1..=10 {
         stage.api.answers(chat, Answer::Error(ApiError::RetryAfter { seconds: 5 }));
@@ -60,7 +60,7 @@ async fn many_refusals_in_a_row_pause_everything_for_a_moment() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lost_answer_is_sent_again_unless_the_message_must_not_come_twice() {
+async fn a_lost_answer_is_sent_again_unless_drop_if_unsure() {
     let mut stage = Stage::new(off()).await;
     stage.api.answers(1, Answer::Error(ApiError::Unsure("reset".into())));
     stage.api.answers(2, Answer::Error(ApiError::Unsure("reset".into())));
@@ -69,11 +69,11 @@ async fn a_lost_answer_is_sent_again_unless_the_message_must_not_come_twice() {
     assert_eq!(stage.texts_to(1), ["a", "a"]);
     assert_eq!(stage.texts_to(2), ["b", "c"]);
     assert_eq!(stage.statistics().await.failed, 1);
-    assert!(matches!(&stage.told()[..], [SendEvent::Failed { chat: Some(2), .. }]));
+    assert!(matches!(&stage.take_events()[..], [SendEvent::Failed { chat: Some(2), .. }]));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_network_that_is_away_for_minutes_loses_nothing() {
+async fn a_network_outage_of_minutes_loses_nothing() {
     let mut stage = Stage::new(off()).await;
     for _ in 0..120 {
         stage.api.answers(1, Answer::Error(ApiError::NotSent("refused".into())));
@@ -81,26 +81,28 @@ async fn a_network_that_is_away_for_minutes_loses_nothing() {
     stage.send(vec![to(1, "a"), to(1, "b")]).await;
     stage.settled().await;
     assert_eq!(stage.texts_to(1).iter().filter(|text| *text == "b").count(), 1);
-    assert_eq!((stage.statistics().await.failed, stage.told()), (0, vec![]));
+    assert_eq!((stage.statistics().await.failed, stage.take_events()), (0, vec![]));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_chat_that_cannot_be_reached_is_told_and_others_go_on() {
+async fn an_unreachable_chat_is_reported_and_others_go_on() {
     let mut stage = Stage::new(off()).await;
     stage.api.refuses(1, 403, "Forbidden: bot was blocked by the user");
     stage.api.refuses(2, 400, "Bad Request: chat not found");
     stage.api.refuses(3, 400, "Bad Request: can't parse entities: Can't find end tag");
     stage.send(vec![to(1, "a"), to(2, "b"), to(3, "c"), to(4, "d")]).await;
     stage.settled().await;
-    let told = stage.told();
-    let dead = |chat| told.iter().any(|event| matches!(event, SendEvent::ChatDead { chat: dead, .. } if *dead == chat));
+    let events = stage.take_events();
+    let dead = |chat| {
+        events.iter().any(|event| matches!(event, SendEvent::ChatUnreachable { chat: dead, .. } if *dead == chat))
+    };
     assert_eq!([1, 2, 3, 4].map(dead), [true, true, false, false]);
-    assert_eq!(told.iter().filter(|event| matches!(event, SendEvent::Failed { .. })).count(), 3);
+    assert_eq!(events.iter().filter(|event| matches!(event, SendEvent::Failed { .. })).count(), 3);
     assert_eq!(stage.statistics().await.failed, 3);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_group_that_became_a_supergroup_gets_its_messages_there() {
+async fn messages_follow_a_group_that_became_a_supergroup() {
     let mut stage = Stage::new(off()).await;
     let moved = Parameters { migrate_to_chat_id: Some(-1005), ..Parameters::default() };
     let error = classify(400, "Bad Request: group chat was upgraded to a supergroup chat", moved);
@@ -111,13 +113,13 @@ async fn a_group_that_became_a_supergroup_gets_its_messages_there() {
     stage.settled().await;
     assert_eq!(stage.texts_to(-5), ["a"]);
     assert_eq!(stage.texts_to(-1005), ["a", "b", "c"]);
-    assert_eq!(stage.told(), [SendEvent::Moved { from: -5, to: -1005 }]);
+    assert_eq!(stage.take_events(), [SendEvent::Moved { from: -5, to: -1005 }]);
     let statistics = stage.statistics().await;
     assert_eq!((statistics.outbox, statistics.failed), (0, 0));
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_edit_finds_its_message_by_the_label_also_after_a_restart() {
+async fn an_edit_finds_its_message_by_label_after_a_restart() {
     let mut stage = Stage::new(off()).await;
     stage.send(vec![to(1, Say::text("menu").label("menu")), to(1, Edit::text("menu", "changed"))]).await;
     stage.settled().await;
@@ -126,15 +128,15 @@ async fn an_edit_finds_its_message_by_the_label_also_after_a_restart() {
     later.send(vec![to(1, Delete::message("menu")), to(2, Edit::text("menu", "x"))]).await;
     later.settled().await;
     assert_eq!(later.seen().iter().map(|seen| seen.message_id).collect::<Vec<_>>(), [Some(1)]);
-    let told = later.told();
+    let events = later.take_events();
     assert!(
-        matches!(&told[..], [SendEvent::Failed { chat: Some(2), reason, .. }] if reason.contains("label")),
-        "{told:?}"
+        matches!(&events[..], [SendEvent::Failed { chat: Some(2), reason, .. }] if reason.contains("label")),
+        "{events:?}"
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn answers_to_buttons_go_at_once_and_are_given_up_in_the_end() {
+async fn callback_answers_go_at_once_and_are_given_up() {
     let mut stage = Stage::new(CourierSettings { concurrent: 1, ..off() }).await;
     stage.api.answers(1, Answer::Never);
     stage.api.refuses(0, 400, "Bad Request: query is too old and response timeout expired or query ID is invalid");
@@ -163,12 +165,12 @@ async fn a_dead_lease_sends_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_instance_that_was_taken_over_stops_and_says_so() {
+async fn a_fenced_courier_stops_and_reports_it() {
     let mut stage = Stage::new(off()).await;
     let rows = stage.commit(vec![to(1, "a"), to(1, Say::text("b").drop_if_unsure())]).await;
     claimed(&*stage.store).await;
     stage.courier.enqueue(rows);
-    let event = tokio::time::timeout(PATIENCE, stage.events.recv()).await.unwrap();
+    let event = tokio::time::timeout(TIMEOUT, stage.events.recv()).await.unwrap();
     assert_eq!(event, Some(SendEvent::Fenced));
     stage.courier.enqueue(vec![]);
     tokio::time::sleep(Duration::from_secs(60)).await;
@@ -176,14 +178,14 @@ async fn an_instance_that_was_taken_over_stops_and_says_so() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_store_that_is_away_delays_settling_and_not_sending() {
+async fn a_store_outage_delays_settling_not_sending() {
     let store = Arc::new(FaultyStore::new(Arc::new(MemoryStore::new())));
     let mut stage = Stage::over(store.clone(), off()).await;
-    store.fail_until_lifted("settle", Trouble::Before);
+    store.fail_until_cleared("settle", Fault::Before);
     stage.send((0..50).map(|turn| to(1, format!("{turn}"))).collect()).await;
     stage.until("all sent", |stage| stage.seen().len() == 50).await;
     assert_eq!(stage.courier.waiting(), 50);
-    store.lift("settle");
+    store.clear_faults("settle");
     stage.settled().await;
     assert_eq!((stage.seen().len(), stage.statistics().await.outbox), (50, 0));
 }
@@ -197,7 +199,7 @@ async fn a_refused_token_keeps_the_rows() {
     stage.send(vec![to(1, "a")]).await;
     stage.settled().await;
     assert_eq!(stage.texts_to(1).len(), 4);
-    assert_eq!(stage.told(), [SendEvent::TokenRefused]);
+    assert_eq!(stage.take_events(), [SendEvent::TokenRefused]);
 }
 
 /// A store that remembers in which order sends were logged and settled.
@@ -232,12 +234,12 @@ async fn a_send_is_logged_with_its_label_before_it_is_settled() {
     let mut stage = Stage::over(store.clone(), off()).await;
     stage.send(vec![to(1, "a"), to(2, Say::text("menu").label("menu"))]).await;
     stage.settled().await;
-    let told = store.1.lock().clone();
+    let calls = store.1.lock().clone();
     let place = |what: &str, is_labelled: bool| {
         let is_it = |settled: &Settled| matches!(&settled.outcome, Settlement::Sent { labelled } if labelled.is_some() == is_labelled);
-        told.iter().position(|(told, settled)| *told == what && is_it(settled)).unwrap()
+        calls.iter().position(|(call, settled)| *call == what && is_it(settled)).unwrap()
     };
-    assert_eq!(told.len(), 4, "{told:?}");
-    assert!(place("logged", false) < place("settled", false), "{told:?}");
-    assert!(place("logged", true) < place("settled", true), "{told:?}");
+    assert_eq!(calls.len(), 4, "{calls:?}");
+    assert!(place("logged", false) < place("settled", false), "{calls:?}");
+    assert!(place("logged", true) < place("settled", true), "{calls:?}");
 }

@@ -1,14 +1,14 @@
-//! The lease, on Redis or on the journal. It changes its place only when it is asked for anew.
+//! The lease, on Redis or on the journal. It moves between them only by a new claim.
 //!
-//! Beside an application's tables the journal's lease is held along with the one on Redis. That one decides: whoever gets it
-//! takes the journal's, whoever had that.
+//! If the journal is in an application's database, the leader holds the journal's lease too. The lease on Redis
+//! decides: its holder takes the journal's lease from any other instance.
 
 use std::sync::atomic::Ordering;
 
 use futures_util::future::join;
 
-use super::Shared;
-use super::book::is_ours;
+use super::database::is_journal_epoch;
+use super::{PrimaryStore, Shared};
 use crate::instance::describe;
 use crate::store::{Epoch, Filter, Holder, Lease, LeaseAnswer, Store, StoreError, StoreResult};
 
@@ -18,188 +18,190 @@ const PAGE: usize = 1_000;
 impl Shared {
     pub(super) async fn claim(&self, bot: i64, holder: &Holder, seen: Option<&Lease>) -> StoreResult<LeaseAnswer> {
         if let Some(what) = self.refusal.lock().clone() {
-            return Err(StoreError::Lost { what: format!("{what}. The journal {} is kept", self.book.name()) });
+            return Err(StoreError::Lost { what: format!("{what}. The journal {} is kept", self.journal.name()) });
         }
         if self.is_away() {
-            self.claim_here(bot, holder, seen).await
+            self.claim_on_journal(bot, holder, seen).await
         } else {
-            self.claim_there(bot, holder, seen).await
+            self.claim_on_redis(bot, holder, seen).await
         }
     }
 
-    /// Gives the lease back. That of a Redis which is away is claimed again when it is back.
+    /// Releases the lease. A lease on a Redis that is away stays, and is claimed again when Redis is back.
     pub(super) async fn release(&self, bot: i64, epoch: Epoch) -> StoreResult<()> {
-        let is_here = is_ours(epoch);
-        if !is_here && self.is_away() {
+        let is_on_journal = is_journal_epoch(epoch);
+        if !is_on_journal && self.is_away() {
             return Ok(());
         }
-        self.of_epoch(epoch)?.release(bot, epoch).await?;
-        self.leases.lock().remove(&(bot, is_here));
-        let held = self.held.lock().remove(&bot);
-        if let Some((here, _)) = held
-            && self.book.store().release(bot, here).await.is_ok()
+        self.store_of_epoch(epoch)?.release(bot, epoch).await?;
+        self.lease_tokens.lock().remove(&(bot, is_on_journal));
+        let lease = self.journal_leases.lock().remove(&bot);
+        if let Some((journal_epoch, _)) = lease
+            && self.journal.store().release(bot, journal_epoch).await.is_ok()
         {
-            // Else it runs out.
-            self.leases.lock().remove(&(bot, true));
+            // If the release fails, the lease runs out.
+            self.lease_tokens.lock().remove(&(bot, true));
         }
         Ok(())
     }
 
     pub(super) async fn renew(&self, bot: i64, epoch: Epoch) -> StoreResult<()> {
-        let store = self.of_epoch(epoch)?;
-        if is_ours(epoch) {
+        let store = self.store_of_epoch(epoch)?;
+        if is_journal_epoch(epoch) {
             return store.renew(bot, epoch).await;
         }
-        let (renewed, held) = join(store.renew(bot, epoch), self.renew_held(bot)).await;
+        let (renewed, held) = join(store.renew(bot, epoch), self.renew_journal_lease(bot)).await;
         held.and(renewed)
     }
 
-    /// Renews the journal's lease beside the one on Redis, which is not to wait for it. A database that is away ends nothing;
-    /// that somebody else has it does.
-    async fn renew_held(&self, bot: i64) -> StoreResult<()> {
-        let Some((here, patience)) = self.held.lock().get(&bot).copied() else { return Ok(()) };
-        match tokio::time::timeout(patience, self.book.store().renew(bot, here)).await {
-            Ok(Err(error)) if error.ends_the_lease() => Err(error),
+    /// Renews the journal's lease that is held beside the one on Redis, with a time limit. An unreachable database is
+    /// ignored; an error says that another instance took the lease.
+    async fn renew_journal_lease(&self, bot: i64) -> StoreResult<()> {
+        let Some((journal_epoch, patience)) = self.journal_leases.lock().get(&bot).copied() else { return Ok(()) };
+        match tokio::time::timeout(patience, self.journal.store().renew(bot, journal_epoch)).await {
+            Ok(Err(error)) if error.ends_lease() => Err(error),
             _ => Ok(()),
         }
     }
 
-    /// Takes the journal's lease beside the one on Redis, where others can reach the journal. One in a file is left alone:
-    /// Redis can be used also while this disk is full.
-    async fn hold_here(&self, bot: i64, holder: &Holder) -> StoreResult<()> {
-        if self.book.tables().is_some() {
-            let here = self.take_here(bot, holder).await?;
-            self.held.lock().insert(bot, (here, holder.waits_aside()));
+    /// Takes the journal's lease beside the one on Redis, if the journal is in a shared database. A journal file is not
+    /// written: Redis must stay usable while this disk is full.
+    async fn hold_journal_lease(&self, bot: i64, holder: &Holder) -> StoreResult<()> {
+        if self.journal.application_database().is_some() {
+            let journal_epoch = self.take_journal_lease(bot, holder).await?;
+            self.journal_leases.lock().insert(bot, (journal_epoch, holder.side_check_timeout()));
         }
         Ok(())
     }
 
-    /// Takes the journal's lease, whoever had it: who still writes under an older one is refused from now on.
-    pub(super) async fn take_here(&self, bot: i64, holder: &Holder) -> StoreResult<Epoch> {
-        let seen = self.book.store().lease(bot).await?;
-        match self.book.store().claim(bot, holder, seen.as_ref()).await? {
-            LeaseAnswer::Granted(here) => {
-                self.granted((bot, true), here, holder);
-                Ok(here)
+    /// Takes the journal's lease from any holder: writes under an older epoch are refused from now on.
+    pub(super) async fn take_journal_lease(&self, bot: i64, holder: &Holder) -> StoreResult<Epoch> {
+        let seen = self.journal.store().lease(bot).await?;
+        match self.journal.store().claim(bot, holder, seen.as_ref()).await? {
+            LeaseAnswer::Granted(journal_epoch) => {
+                self.granted((bot, true), journal_epoch, holder);
+                Ok(journal_epoch)
             }
             LeaseAnswer::Held(_) => Err(StoreError::Unavailable("the journal is in use".into())),
         }
     }
 
-    /// Claims on the journal.
-    async fn claim_here(&self, bot: i64, holder: &Holder, seen: Option<&Lease>) -> StoreResult<LeaseAnswer> {
-        let answer = self.claim_from(self.book.store(), (bot, true), holder, seen).await?;
+    async fn claim_on_journal(&self, bot: i64, holder: &Holder, seen: Option<&Lease>) -> StoreResult<LeaseAnswer> {
+        let answer = self.claim_or_reclaim(self.journal.store(), (bot, true), holder, seen).await?;
         if let LeaseAnswer::Granted(epoch) = answer {
             self.granted((bot, true), epoch, holder);
-            self.held.lock().remove(&bot);
+            self.journal_leases.lock().remove(&bot);
             self.end_decisions(bot, epoch).await?;
-            // What a turn has decided stands, and nobody here knows it: such a conversation goes on when Redis has that
-            // turn. By now none is on its way any more.
-            let unsure = self.there.get().map(|there| there.unsure_of(bot)).unwrap_or_default();
-            unsure.iter().for_each(|key| self.copies.forget(key));
-            self.book.begin(bot).await?;
-            self.book.keep_marks(bot, &self.copies.taken_by(bot), self.clock.now()).await?;
+            // A decided turn stands, but its result is not known here: its conversation has to wait for Redis. No
+            // decision can still be under way, because `end_decisions` has raised the fence.
+            let decisions = self.primary.get().and_then(PrimaryStore::decision_store);
+            let uncertain = decisions.map(|decisions| decisions.uncertain_conversations(bot)).unwrap_or_default();
+            uncertain.iter().for_each(|key| self.copies.forget(key));
+            self.journal.begin_outage(bot).await?;
+            self.journal.keep_marks(bot, &self.copies.recent_marks(bot), self.clock.now()).await?;
             self.read_imported(bot).await?;
             self.on_journal.write().insert(bot);
         }
         Ok(answer)
     }
 
-    /// Lets nobody decide any more under a lease on Redis: what is written from now on is written by the journal's turns. A
-    /// turn that hangs is refused, and not decided after the journal has taken its input.
-    async fn end_decisions(&self, bot: i64, here: Epoch) -> StoreResult<()> {
-        let Some(database) = self.book.tables() else { return Ok(()) };
-        let there = self.there.get().and_then(|there| there.raised(bot));
-        let known = there.max(self.raised.lock().get(&bot).copied());
-        // Noted before it is asked for: its answer may be lost.
-        let is_ended = database.end_decisions(bot, known, |raised| _ = self.raised.lock().insert(bot, raised)).await;
-        if is_ended.map_err(|error| self.book.away(error))? {
+    /// Raises the fence, so that no turn is decided under the lease on Redis any more. Otherwise a hanging turn could
+    /// be decided after the journal has processed its input.
+    async fn end_decisions(&self, bot: i64, journal_epoch: Epoch) -> StoreResult<()> {
+        let Some(database) = self.journal.application_database() else { return Ok(()) };
+        let decisions = self.primary.get().and_then(PrimaryStore::decision_store);
+        let raised = decisions.and_then(|decisions| decisions.fence_epoch(bot));
+        let highest_epoch = raised.max(self.fence_epochs.lock().get(&bot).copied());
+        // Noted before the call: the answer may be lost.
+        let note = |raised| _ = self.fence_epochs.lock().insert(bot, raised);
+        let is_ended = database.end_decisions(bot, highest_epoch, note).await;
+        if is_ended.map_err(|error| self.journal.explain_failure(error))? {
             return Ok(());
         }
-        // If that fails, it runs out.
-        let _ = self.book.store().release(bot, here).await;
-        let what = format!(
-            "while Redis was away from here, another instance has led with it, as the journal {} shows: a journal is for a \
-             single instance. It is kept: end the other one and start this one again",
-            self.book.name()
+        // If the release fails, the lease runs out.
+        let _ = self.journal.store().release(bot, journal_epoch).await;
+        let message = format!(
+            "while Redis was unreachable from here, another instance was leader with it, as the journal {} shows: a journal is \
+             for a single instance. The journal is kept: stop the other instance and start this one again",
+            self.journal.name()
         );
-        Err(StoreError::Lost { what })
+        Err(StoreError::Lost { what: message })
     }
 
-    /// Claims on Redis, and replays what the journal has before anything else is done under the lease.
-    async fn claim_there(&self, bot: i64, holder: &Holder, seen: Option<&Lease>) -> StoreResult<LeaseAnswer> {
-        let there = self.there()?;
-        let was_ours = self.leases.lock().contains_key(&(bot, false));
-        let answer = self.claim_from(there.store(), (bot, false), holder, seen).await?;
+    /// Claims on Redis, and replays the journal before anything else is done under the lease.
+    async fn claim_on_redis(&self, bot: i64, holder: &Holder, seen: Option<&Lease>) -> StoreResult<LeaseAnswer> {
+        let primary = self.primary()?;
+        let was_ours = self.lease_tokens.lock().contains_key(&(bot, false));
+        let answer = self.claim_or_reclaim(primary.store(), (bot, false), holder, seen).await?;
         match &answer {
             LeaseAnswer::Granted(epoch) => {
                 self.granted((bot, false), *epoch, holder);
-                if self.accepted.swap(there.redis().losses_accepted(), Ordering::AcqRel)
-                    != there.redis().losses_accepted()
+                if self.losses_accepted.swap(primary.redis().losses_accepted(), Ordering::AcqRel)
+                    != primary.redis().losses_accepted()
                 {
                     self.copies.forget_all();
                 }
-                // First: whoever goes on there, because Redis is away from them alone, must not write down what is then taken for
-                // nothing and emptied.
+                // The journal's lease comes first: an instance that has lost only its own connection to Redis must not
+                // record turns that this replay would delete.
                 let hold_and_replay = async {
-                    self.hold_here(bot, holder).await?;
+                    self.hold_journal_lease(bot, holder).await?;
                     self.replay(bot, *epoch, holder).await
                 };
-                hold_and_replay.await.map_err(StoreError::of_a_claim)?;
-                self.copies.begin_term();
+                hold_and_replay.await.map_err(StoreError::for_claim)?;
+                self.copies.clear_pending();
                 self.on_journal.write().remove(&bot);
             }
-            LeaseAnswer::Held(lease) if !self.book.is_empty(bot).await? => {
-                let who = describe(&lease.holder);
-                let journal = self.book.name();
-                let what = format!(
-                    "while Redis was away, this instance went on with the journal {journal}, and {who} has taken the lease: \
-                     a journal is for a single instance. It is kept: end the other one and start this one again"
+            LeaseAnswer::Held(lease) if !self.journal.is_empty(bot).await? => {
+                let other = describe(&lease.holder);
+                let journal = self.journal.name();
+                let message = format!(
+                    "while Redis was away, this instance went on with the journal {journal}, and {other} has taken the lease: \
+                     a journal is for a single instance. The journal is kept: stop the other instance and start this one again"
                 );
                 if was_ours {
-                    return Err(StoreError::Lost { what });
+                    return Err(StoreError::Lost { what: message });
                 }
-                tracing::error!(bot, %what, "the journal cannot be replayed yet");
+                tracing::error!(bot, reason = %message, "the journal cannot be replayed yet");
             }
             LeaseAnswer::Held(_) => {}
         }
         Ok(answer)
     }
 
-    /// Claims; a lease that is our own is claimed anew.
-    async fn claim_from(
+    /// Claims the lease, also if this process holds it already.
+    async fn claim_or_reclaim(
         &self,
         store: &dyn Store,
-        (bot, is_here): (i64, bool),
+        (bot, is_on_journal): (i64, bool),
         holder: &Holder,
         seen: Option<&Lease>,
     ) -> StoreResult<LeaseAnswer> {
         let answer = store.claim(bot, holder, seen).await?;
         let LeaseAnswer::Held(lease) = &answer else { return Ok(answer) };
-        let is_ours = self.leases.lock().get(&(bot, is_here)) == Some(&lease.holder.token);
+        let is_ours = self.lease_tokens.lock().get(&(bot, is_on_journal)) == Some(&lease.holder.token);
         if is_ours { store.claim(bot, holder, Some(lease)).await } else { Ok(answer) }
     }
 
-    fn granted(&self, (bot, is_here): (i64, bool), epoch: Epoch, holder: &Holder) {
-        self.leases.lock().insert((bot, is_here), holder.token.clone());
+    fn granted(&self, (bot, is_on_journal): (i64, bool), epoch: Epoch, holder: &Holder) {
+        self.lease_tokens.lock().insert((bot, is_on_journal), holder.token.clone());
         let mut epochs = self.epochs.lock();
-        // Of each store the last two: what was under way under the former may still be settled.
+        // Keeps the last two epochs of each store: messages sent under the former one may still be settled.
         let mut former: Vec<_> =
-            epochs.iter().filter(|(known, of)| is_ours(**known) == is_here && **of == bot).collect();
+            epochs.iter().filter(|(known, of)| is_journal_epoch(**known) == is_on_journal && **of == bot).collect();
         former.sort();
-        let over: Vec<_> = former.iter().rev().skip(1).map(|(epoch, _)| **epoch).collect();
-        for epoch in over {
+        let expired: Vec<_> = former.iter().rev().skip(1).map(|(epoch, _)| **epoch).collect();
+        for epoch in expired {
             epochs.remove(&epoch);
         }
         epochs.insert(epoch, bot);
     }
 
-    /// Which conversations the journal has, as an earlier process may have left them.
+    /// Reads which conversations the journal has: an earlier process may have left some.
     async fn read_imported(&self, bot: i64) -> StoreResult<()> {
         let filter = Filter { bot: Some(bot), ended: true, ..Filter::default() };
         let mut after = None;
         loop {
-            let rows = self.book.store().list(&filter, after.as_ref(), PAGE).await?;
+            let rows = self.journal.store().list(&filter, after.as_ref(), PAGE).await?;
             let Some(last) = rows.last() else { return Ok(()) };
             after = Some(last.key.clone());
             self.imported.lock().extend(rows.into_iter().map(|row| row.key));

@@ -1,68 +1,69 @@
-//! A conversation that went on in the journal and was changed in Redis as well.
+//! Conflicts: a conversation went on in the journal and was changed in Redis as well.
 //!
-//! What is in Redis stands. What the journal has is parked, whole, so that an operator can look at it and import it; and
-//! the person is asked again where the dialogue stands now. What its turns have said and asked for happens all the same,
-//! as it does when a conversation is reset after them.
+//! The state in Redis stands. The journal's state is parked, so that an operator can look at it and import it, and the
+//! person is asked again. Messages and effects of the journal's turns are kept, as after a reset of the conversation.
 
 use super::replay::Replay;
-use crate::asking::without_asking_state;
-use crate::key::DialogueKey;
+use crate::key::ConversationKey;
+use crate::requester::detach_from_state;
 use crate::store::sql::failure::unavailable;
 use crate::store::{
-    Commit, ConversationRow, Effect, Mark, Opened, Parked, ParkedId, Store, StoreError, StoreResult, Taken, Version,
+    Commit, ConversationRow, Effect, InputRef, Mark, Opened, ParkedId, ParkedTurn, Store, StoreError, StoreResult,
+    Version,
 };
 
 impl Replay<'_> {
-    /// Sets aside what the journal has of a conversation, from an entry on.
-    pub(super) async fn conflict(&self, key: &DialogueKey, from: i64) -> StoreResult<()> {
-        let (here, there) =
-            (self.standing(key, self.shared.book.store()).await?, self.standing(key, self.redis).await?);
+    /// Parks the journal's state of a conversation, and drops its entries from `from` on.
+    pub(super) async fn conflict(&self, key: &ConversationKey, from: i64) -> StoreResult<()> {
+        let in_journal = self.conversation_row(key, self.shared.journal.store()).await?;
+        let in_redis = self.conversation_row(key, self.redis).await?;
         let reason = format!(
             "a conflict: while Redis was away, this conversation went on in the journal up to version {}, and it was changed in \
              Redis as well, where it is at version {}. What is in Redis stands",
-            here.version.0, there.version.0
+            in_journal.version.0, in_redis.version.0
         );
-        let mut takes = vec![Taken::Fresh(self.mark(key.bot, from, ":conflict"))];
-        let entries = self.shared.book.entries_of(key.to_string(), from).await?;
-        let asked: Vec<_> = entries.iter().filter_map(|(id, _)| self.effects.get(id)).flatten().cloned().collect();
+        let mut processed = vec![InputRef::DirectUpdate(self.mark(key.bot, from, ":conflict"))];
+        let entries = self.shared.journal.entries_of(key.to_string(), from).await?;
+        let effects: Vec<_> = entries.iter().filter_map(|(id, _)| self.effects.get(id)).flatten().cloned().collect();
         for mark in entries.into_iter().flat_map(|(_, entry)| entry.marks()) {
-            if !self.is_taken(key, &mark).await? {
-                takes.push(Taken::Fresh(mark));
+            if !self.is_processed(key, &mark).await? {
+                processed.push(InputRef::DirectUpdate(mark));
             }
         }
-        // Names and numbers can always be written.
-        let body = serde_json::to_string(&here).unwrap_or_default();
-        if self.set_aside(key, "state", body, &reason, takes).await?.is_some() {
-            let here = here.version.0;
-            let there = there.version.0;
-            tracing::error!(%key, here, there, "a conversation is in conflict: what the journal has is parked");
+        // The serialization of a row cannot fail.
+        let body = serde_json::to_string(&in_journal).unwrap_or_default();
+        if self.park(key, "state", body, &reason, processed).await?.is_some() {
+            let journal_version = in_journal.version.0;
+            let redis_version = in_redis.version.0;
+            tracing::error!(%key, journal_version, redis_version, "conversation in conflict: the journal's state is parked");
             metrics::counter!("opora_journal_conflicts_total").increment(1);
         }
-        self.ask_all_the_same(key, from, asked).await?;
-        let again = vec![Taken::Fresh(self.mark(key.bot, from, ":again"))];
-        if let Some(id) = self.set_aside(key, "again", String::new(), "the person is asked again", again).await? {
+        self.request_effects_late(key, from, effects).await?;
+        let processed = vec![InputRef::DirectUpdate(self.mark(key.bot, from, ":again"))];
+        if let Some(id) = self.park(key, "again", String::new(), "the person is asked again", processed).await? {
             self.redis.operator().retry_parked(id).await?;
         }
-        self.shared.book.give_up(key, self.here, from).await?;
+        self.shared.journal.remove_conflict(key, self.journal_epoch, from).await?;
         self.shared.imported.lock().remove(key);
         Ok(())
     }
 
-    /// Asks for the work of turns that do not stand. The states that wanted it are gone: its outcomes come as late ones.
-    async fn ask_all_the_same(&self, key: &DialogueKey, from: i64, asked: Vec<Effect>) -> StoreResult<()> {
+    /// Requests the effects of turns that were not replayed. The states that requested them are gone, so their outcomes
+    /// come late.
+    async fn request_effects_late(&self, key: &ConversationKey, from: i64, requested: Vec<Effect>) -> StoreResult<()> {
         let late = |Effect { kind, body }: Effect| {
-            let body = without_asking_state(&body).map_err(unavailable)?;
+            let body = detach_from_state(&body).map_err(unavailable)?;
             Ok(Effect { kind, body: body.into() })
         };
-        let effects = asked.into_iter().map(late).collect::<StoreResult<Vec<_>>>()?;
+        let effects = requested.into_iter().map(late).collect::<StoreResult<Vec<_>>>()?;
         while !effects.is_empty() {
-            let there = self.standing(key, self.redis).await?;
-            let mut commit = Commit::new(key.clone(), there.version, self.shared.clock.now());
-            commit.takes = vec![Taken::Fresh(self.mark(key.bot, from, ":effects"))];
+            let current = self.conversation_row(key, self.redis).await?;
+            let mut commit = Commit::new(key.clone(), current.version, self.shared.clock.now());
+            commit.processed = vec![InputRef::DirectUpdate(self.mark(key.bot, from, ":effects"))];
             commit.effects.clone_from(&effects);
             match self.redis.commit(self.epoch, commit).await {
-                Ok(_) | Err(StoreError::AlreadyTaken) => break,
-                // An operator has changed it this very moment.
+                Ok(_) | Err(StoreError::AlreadyProcessed) => break,
+                // An operator changed the conversation just now: try again.
                 Err(StoreError::Overtaken(_)) => {}
                 Err(error) => return Err(error),
             }
@@ -70,16 +71,16 @@ impl Replay<'_> {
         Ok(())
     }
 
-    /// Parks something; none if that was done before.
-    async fn set_aside(
+    /// Parks a turn. `None` if an earlier replay has done so.
+    async fn park(
         &self,
-        key: &DialogueKey,
+        key: &ConversationKey,
         kind: &str,
         body: String,
         reason: &str,
-        takes: Vec<Taken>,
+        processed: Vec<InputRef>,
     ) -> StoreResult<Option<ParkedId>> {
-        let parked = Parked {
+        let parked = ParkedTurn {
             id: ParkedId::default(),
             key: key.clone(),
             kind: kind.to_owned(),
@@ -89,21 +90,21 @@ impl Replay<'_> {
             at: self.shared.clock.now(),
             retry: false,
         };
-        match self.redis.park(self.epoch, takes, parked, Vec::new()).await {
-            Ok(set_aside) => Ok(Some(set_aside.id)),
-            Err(StoreError::AlreadyTaken) => Ok(None),
+        match self.redis.park(self.epoch, processed, parked, Vec::new()).await {
+            Ok(result) => Ok(Some(result.id)),
+            Err(StoreError::AlreadyProcessed) => Ok(None),
             Err(error) => Err(error),
         }
     }
 
-    async fn is_taken(&self, key: &DialogueKey, mark: &Mark) -> StoreResult<bool> {
-        Ok(self.redis.open(key, Some(mark)).await? == Opened::AlreadyTaken)
+    async fn is_processed(&self, key: &ConversationKey, mark: &Mark) -> StoreResult<bool> {
+        Ok(self.redis.open(key, Some(mark)).await? == Opened::AlreadyProcessed)
     }
 
-    async fn standing(&self, key: &DialogueKey, store: &dyn Store) -> StoreResult<ConversationRow> {
+    async fn conversation_row(&self, key: &ConversationKey, store: &dyn Store) -> StoreResult<ConversationRow> {
         let (version, stored) = match store.open(key, None).await? {
             Opened::At { version, stored } => (version, stored),
-            Opened::AlreadyTaken => (Version::default(), None),
+            Opened::AlreadyProcessed => (Version::default(), None),
         };
         Ok(ConversationRow { key: key.clone(), version, stored, updated_at: self.shared.clock.now() })
     }

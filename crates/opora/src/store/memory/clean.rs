@@ -1,51 +1,47 @@
-//! Removes what is kept for a time only, some of it at a time, and keeps the rest within bounds: memory is not a disk.
+//! Removes old rows in small steps, and bounds the rest by number: memory is limited.
 
-use super::shelves::Room;
-use crate::store::{Bounds, Cleaned};
+use super::data::BotData;
+use crate::store::{Cleaned, CleaningLimits};
 
-/// How many rows of a kind go at once, so that turns do not wait long for the lock.
-const ROWS_AT_ONCE: usize = 1_000;
+/// The most rows of a kind removed in one step, so that turns do not wait long for the lock.
+const CLEAN_LIMIT: usize = 1_000;
 
-/// How many marks are kept: far more than Telegram delivers again.
-const MARKS_MOST: usize = 10_000;
-/// How many transitions, ended conversations, failed sends and parked turns are kept, of each.
-const RECORDS_MOST: usize = 2_000;
-/// How many labels of messages and how many names of posts are kept, of each.
-const NAMES_MOST: usize = 10_000;
+/// The most marks kept: far more than Telegram delivers again.
+const MAX_MARKS: usize = 10_000;
+/// The most transitions, ended conversations, failed messages and parked turns kept, of each.
+const MAX_RECORDS: usize = 2_000;
+/// The most labels and keys of posts kept, of each.
+const MAX_NAMES: usize = 10_000;
 
-impl Room {
-    /// Drops the oldest of what would grow for ever.
-    pub(super) fn bound(&mut self) {
-        self.marks.forget_above(MARKS_MOST);
-        self.conversations.forget_ended_above(RECORDS_MOST);
-        for id in self.transitions_by_age.take_above(RECORDS_MOST) {
+impl BotData {
+    /// Removes the oldest rows above the limits.
+    pub(super) fn trim(&mut self) {
+        self.marks.forget_above(MAX_MARKS);
+        self.conversations.forget_ended_above(MAX_RECORDS);
+        for id in self.transitions_by_age.take_above(MAX_RECORDS) {
             self.transitions.remove(&id);
         }
-        self.outbox.forget_above(RECORDS_MOST, NAMES_MOST);
-        while self.parked.len() > RECORDS_MOST
+        self.outbox.forget_above(MAX_RECORDS, MAX_NAMES);
+        while self.parked.len() > MAX_RECORDS
             && let Some((id, parked)) = self.parked.pop_first()
         {
-            tracing::error!(
-                parked = id.0,
-                kind = parked.kind,
-                "memory holds too many parked turns; the oldest is dropped"
-            );
+            tracing::error!(parked = id.0, kind = parked.kind, "too many parked turns in memory; dropping the oldest");
         }
     }
 
-    pub(super) fn clean(&mut self, bounds: Bounds) -> Cleaned {
-        let Bounds { marks_before, records_before, parked_most, .. } = bounds;
-        let old_transitions = self.transitions_by_age.take_before(records_before, ROWS_AT_ONCE);
+    pub(super) fn clean(&mut self, limits: CleaningLimits) -> Cleaned {
+        let CleaningLimits { marks_before, records_before, max_parked, .. } = limits;
+        let old_transitions = self.transitions_by_age.take_before(records_before, CLEAN_LIMIT);
         old_transitions.iter().for_each(|id| {
             self.transitions.remove(id);
         });
         let aged = old_transitions.len()
-            + self.marks.forget_before(marks_before, ROWS_AT_ONCE)
-            + self.outbox.forget_posts_before(marks_before, ROWS_AT_ONCE)
-            + self.outbox.forget_failed_before(records_before, ROWS_AT_ONCE)
-            + self.outbox.forget_labels_before(records_before, ROWS_AT_ONCE)
-            + self.conversations.forget_ended_before(records_before, ROWS_AT_ONCE);
-        let parked = self.parked.len().saturating_sub(parked_most).min(ROWS_AT_ONCE);
+            + self.marks.forget_before(marks_before, CLEAN_LIMIT)
+            + self.outbox.forget_posts_before(marks_before, CLEAN_LIMIT)
+            + self.outbox.forget_failed_before(records_before, CLEAN_LIMIT)
+            + self.outbox.forget_labels_before(records_before, CLEAN_LIMIT)
+            + self.conversations.forget_ended_before(records_before, CLEAN_LIMIT);
+        let parked = self.parked.len().saturating_sub(max_parked).min(CLEAN_LIMIT);
         (0..parked).for_each(|_| drop(self.parked.pop_first()));
         Cleaned { aged: aged as u64, parked: parked as u64 }
     }
@@ -55,39 +51,28 @@ impl Room {
 mod tests {
     use super::*;
     use crate::clock::Millis;
-    use crate::key::DialogueKey;
-    use crate::store::{Epoch, LeaseAnswer, MemoryStore, Outgoing, Parked, ParkedId, Settled, Settlement, Store};
+    use crate::key::ConversationKey;
+    use crate::store::{Epoch, LeaseAnswer, MemoryStore, ParkedId, ParkedTurn, Settled, Settlement, Store};
+    use crate::testing::conformance::fixture::message;
     use crate::testing::holder;
 
     const BOT: i64 = 1;
 
-    async fn led() -> (MemoryStore, Epoch) {
+    async fn leading_store() -> (MemoryStore, Epoch) {
         let store = MemoryStore::new();
         let Ok(LeaseAnswer::Granted(epoch)) = store.claim(BOT, &holder("t"), None).await else { panic!("no lease") };
         (store, epoch)
     }
 
-    fn message() -> Outgoing {
-        Outgoing {
-            chat: Some(1),
-            method: "sendMessage".into(),
-            body: "{}".into(),
-            uploads: Vec::new(),
-            if_unsure: Default::default(),
-            label: None,
-            edits_label: None,
-            secret: false,
-        }
-    }
-
     #[tokio::test]
-    async fn failed_sends_labels_and_posts_are_bounded_by_number_and_the_oldest_go() {
-        let (store, epoch) = led().await;
-        let many = i64::try_from(NAMES_MOST).unwrap() + 10;
+    async fn failed_sends_labels_and_posts_are_bounded() {
+        let (store, epoch) = leading_store().await;
+        let many = i64::try_from(MAX_NAMES).unwrap() + 10;
         for number in 0..many {
             let at = Millis(number);
-            let key = DialogueKey::private(BOT, 1);
-            let ids = store.post(epoch, &format!("post {number}"), vec![(key, message()); 2], at).await.unwrap();
+            let key = ConversationKey::private(BOT, 1);
+            let ids =
+                store.post(epoch, &format!("post {number}"), vec![(key, message(1, "said")); 2], at).await.unwrap();
             let label = Some((1, format!("label {number}").into(), number));
             let settled = vec![
                 Settled { id: ids[0], outcome: Settlement::Sent { labelled: label } },
@@ -96,29 +81,29 @@ mod tests {
             store.settle(epoch, settled, at).await.unwrap();
         }
         let failed = store.statistics(Some(BOT)).await.unwrap().failed;
-        assert_eq!(usize::try_from(failed).unwrap(), RECORDS_MOST);
+        assert_eq!(usize::try_from(failed).unwrap(), MAX_RECORDS);
         for (number, is_kept) in [(many - 1, true), (10, true), (9, false), (0, false)] {
             let labelled = store.labelled(BOT, 1, &format!("label {number}")).await.unwrap();
             assert_eq!(labelled.is_some(), is_kept, "label {number}");
-            let again = vec![(DialogueKey::private(BOT, 1), message())];
+            let again = vec![(ConversationKey::private(BOT, 1), message(1, "said"))];
             let posted = store.post(epoch, &format!("post {number}"), again, Millis(many)).await.unwrap();
             assert_eq!(posted.is_empty(), is_kept, "post {number}");
         }
     }
 
     #[tokio::test]
-    async fn parked_turns_are_bounded_by_number_and_the_oldest_go() {
-        let (store, epoch) = led().await;
+    async fn parked_turns_are_bounded() {
+        let (store, epoch) = leading_store().await;
         let mut ids: Vec<ParkedId> = Vec::new();
-        for number in 0..RECORDS_MOST + 10 {
-            let key = DialogueKey::private(BOT, 1);
+        for number in 0..MAX_RECORDS + 10 {
+            let key = ConversationKey::private(BOT, 1);
             let reason = number.to_string();
-            let parked = Parked::new(key, "update", String::new(), reason, 3);
+            let parked = ParkedTurn::new(key, "update", String::new(), reason, 3);
             ids.push(store.park(epoch, Vec::new(), parked, Vec::new()).await.unwrap().id);
         }
         let parked = store.statistics(Some(BOT)).await.unwrap().parked;
-        assert_eq!(usize::try_from(parked).unwrap(), RECORDS_MOST);
-        assert!(store.operator().parked_one(ids[9]).await.unwrap().is_none());
-        assert!(store.operator().parked_one(ids[10]).await.unwrap().is_some());
+        assert_eq!(usize::try_from(parked).unwrap(), MAX_RECORDS);
+        assert!(store.operator().parked_by_id(ids[9]).await.unwrap().is_none());
+        assert!(store.operator().parked_by_id(ids[10]).await.unwrap().is_some());
     }
 }

@@ -1,88 +1,88 @@
-//! A turn becomes durable whole, or leaves nothing: everything is checked before anything is changed.
+//! Commits and parks turns: checks everything before it changes anything.
 
 use super::NO_WRITES;
-use super::shelves::{Numbers, Room, Shelves};
+use super::data::{BotData, MemoryData, Numbers};
 use crate::clock::Millis;
-use crate::key::DialogueKey;
+use crate::key::ConversationKey;
 use crate::store::{
-    Commit, Committed, Effect, EffectId, EffectRow, Epoch, OutboxId, OutboxRow, Outgoing, Parked, ParkedId, SetAside,
-    StoreError, StoreResult, Taken, TimerChange, TimerId, TimerRow, Transition, TransitionRow, Version,
+    Commit, Committed, Effect, EffectId, EffectRow, Epoch, InputRef, OutboxId, OutboxRow, Outgoing, ParkResult,
+    ParkedId, ParkedTurn, StoreError, StoreResult, TimerChange, TimerId, TimerRow, Transition, TransitionRow, Version,
 };
 
-impl Shelves {
+impl MemoryData {
     pub(super) fn commit(&mut self, epoch: Epoch, commit: Commit) -> StoreResult<Committed> {
         self.leases.check(epoch, commit.key.bot)?;
-        let Self { rooms, numbers, .. } = self;
-        let room = rooms.entry(commit.key.bot).or_default();
-        room.check_untaken(&commit.takes)?;
-        if room.conversations.at(&commit.key).0 != commit.from {
+        let Self { by_bot, numbers, .. } = self;
+        let rows = by_bot.entry(commit.key.bot).or_default();
+        rows.check_unprocessed(&commit.processed)?;
+        if rows.conversations.at(&commit.key).0 != commit.from {
             return Err(StoreError::Overtaken(commit.key));
         }
         if commit.writes.is_some() {
             return Err(StoreError::Unsupported(NO_WRITES));
         }
-        let mut turn = TurnOf { room, numbers, epoch, at: commit.at };
-        turn.room.take(commit.takes, commit.at);
+        let mut turn = CommitInProgress { rows, numbers, epoch, at: commit.at };
+        turn.rows.mark_processed(commit.processed, commit.at);
         let outbox = turn.say(&commit.key, commit.outgoing);
         turn.set_timers(&commit.key, commit.timers);
         let effects = turn.ask(&commit.key, commit.effects);
         let key_of_record = commit.transition.is_some().then(|| commit.key.clone());
-        let version = turn.room.conversations.change(commit.key, commit.state, commit.at);
+        let version = turn.rows.conversations.change(commit.key, commit.state, commit.at);
         if let (Some(key), Some(transition)) = (key_of_record, commit.transition) {
             turn.record(key, version, transition);
         }
-        turn.room.bound();
+        turn.rows.trim();
         Ok(Committed { version, outbox, effects })
     }
 
     pub(super) fn park(
         &mut self,
         epoch: Epoch,
-        taken: Vec<Taken>,
-        parked: Parked,
+        processed: Vec<InputRef>,
+        parked: ParkedTurn,
         outgoing: Vec<Outgoing>,
-    ) -> StoreResult<SetAside> {
+    ) -> StoreResult<ParkResult> {
         self.leases.check(epoch, parked.key.bot)?;
-        let Self { rooms, numbers, .. } = self;
-        let room = rooms.entry(parked.key.bot).or_default();
-        room.check_untaken(&taken)?;
-        room.take(taken, parked.at);
+        let Self { by_bot, numbers, .. } = self;
+        let rows = by_bot.entry(parked.key.bot).or_default();
+        rows.check_unprocessed(&processed)?;
+        rows.mark_processed(processed, parked.at);
         let id = ParkedId(numbers.next(epoch));
-        let outbox = TurnOf { room, numbers, epoch, at: parked.at }.say(&parked.key, outgoing);
-        room.parked.insert(id, Parked { id, ..parked });
-        room.bound();
-        Ok(SetAside { id, outbox })
+        let outbox = CommitInProgress { rows, numbers, epoch, at: parked.at }.say(&parked.key, outgoing);
+        rows.parked.insert(id, ParkedTurn { id, ..parked });
+        rows.trim();
+        Ok(ParkResult { id, outbox })
     }
 }
 
-impl Room {
-    fn check_untaken(&self, takes: &[Taken]) -> StoreResult<()> {
-        let waits = |taken: &Taken| match taken {
-            Taken::Update { seq, mark } => self.inbox.has(*seq) && !self.marks.is_taken(mark),
-            Taken::Fresh(mark) => !self.marks.is_taken(mark),
-            Taken::Outcome(seq) => self.inbox.has(*seq),
-            Taken::Timer(id) => self.timers.has(*id),
-            Taken::Parked(id) => self.parked.contains_key(id),
+impl BotData {
+    fn check_unprocessed(&self, processed: &[InputRef]) -> StoreResult<()> {
+        let waits = |input: &InputRef| match input {
+            InputRef::Update { seq, mark } => self.inbox.has(*seq) && !self.marks.is_processed(mark),
+            InputRef::DirectUpdate(mark) => !self.marks.is_processed(mark),
+            InputRef::Outcome(seq) => self.inbox.has(*seq),
+            InputRef::Timer(id) => self.timers.has(*id),
+            InputRef::Parked(id) => self.parked.contains_key(id),
         };
-        if takes.iter().all(waits) { Ok(()) } else { Err(StoreError::AlreadyTaken) }
+        if processed.iter().all(waits) { Ok(()) } else { Err(StoreError::AlreadyProcessed) }
     }
 
-    fn take(&mut self, takes: Vec<Taken>, at: Millis) {
-        for taken in takes {
-            match taken {
-                Taken::Update { seq, mark } => {
+    fn mark_processed(&mut self, processed: Vec<InputRef>, at: Millis) {
+        for input in processed {
+            match input {
+                InputRef::Update { seq, mark } => {
                     self.inbox.remove(seq);
                     self.marks.take(mark, at);
                 }
-                Taken::Fresh(mark) => {
+                InputRef::DirectUpdate(mark) => {
                     if let Some(seq) = self.marks.waiting(&mark) {
                         self.inbox.remove(seq);
                     }
                     self.marks.take(mark, at);
                 }
-                Taken::Outcome(seq) => self.inbox.remove(seq),
-                Taken::Timer(id) => self.timers.remove(id),
-                Taken::Parked(id) => {
+                InputRef::Outcome(seq) => self.inbox.remove(seq),
+                InputRef::Timer(id) => self.timers.remove(id),
+                InputRef::Parked(id) => {
                     self.parked.remove(&id);
                 }
             }
@@ -91,49 +91,49 @@ impl Room {
 }
 
 /// A commit that passed its checks.
-struct TurnOf<'a> {
-    room: &'a mut Room,
+struct CommitInProgress<'a> {
+    rows: &'a mut BotData,
     numbers: &'a mut Numbers,
     epoch: Epoch,
     at: Millis,
 }
 
-impl TurnOf<'_> {
-    fn say(&mut self, key: &DialogueKey, outgoing: Vec<Outgoing>) -> Vec<OutboxId> {
+impl CommitInProgress<'_> {
+    fn say(&mut self, key: &ConversationKey, outgoing: Vec<Outgoing>) -> Vec<OutboxId> {
         let put = |outgoing| {
             let id = OutboxId(self.numbers.next(self.epoch));
-            self.room.outbox.put(OutboxRow { id, key: key.clone(), outgoing, was_sending: false, at: self.at });
+            self.rows.outbox.put(OutboxRow { id, key: key.clone(), outgoing, was_sending: false, at: self.at });
             id
         };
         outgoing.into_iter().map(put).collect()
     }
 
-    fn set_timers(&mut self, key: &DialogueKey, changes: Vec<TimerChange>) {
+    fn set_timers(&mut self, key: &ConversationKey, changes: Vec<TimerChange>) {
         for change in changes {
             match change {
                 TimerChange::Set { name, due_at, body } => {
                     let id = TimerId(self.numbers.next(self.epoch));
-                    self.room.timers.set(TimerRow { id, key: key.clone(), name, due_at, body });
+                    self.rows.timers.set(TimerRow { id, key: key.clone(), name, due_at, body });
                 }
-                TimerChange::Cancel(name) => self.room.timers.cancel(key, &name),
+                TimerChange::Cancel(name) => self.rows.timers.cancel(key, &name),
             }
         }
     }
 
-    fn ask(&mut self, key: &DialogueKey, effects: Vec<Effect>) -> Vec<EffectId> {
+    fn ask(&mut self, key: &ConversationKey, effects: Vec<Effect>) -> Vec<EffectId> {
         let put = |effect| {
             let id = EffectId(self.numbers.next(self.epoch));
-            self.room.effects.insert(id, EffectRow { id, key: key.clone(), effect, at: self.at });
+            self.rows.effects.insert(id, EffectRow { id, key: key.clone(), effect, at: self.at });
             id
         };
         effects.into_iter().map(put).collect()
     }
 
-    fn record(&mut self, key: DialogueKey, version: Version, transition: Transition) {
+    fn record(&mut self, key: ConversationKey, version: Version, transition: Transition) {
         let id = self.numbers.next(self.epoch);
         let Transition { from, to, by, took_us } = transition;
         let row = TransitionRow { id, key, version, at: self.at, from, to, by: by.into(), took_us };
-        self.room.transitions_by_age.add(self.at, id);
-        self.room.transitions.insert(id, row);
+        self.rows.transitions_by_age.add(self.at, id);
+        self.rows.transitions.insert(id, row);
     }
 }

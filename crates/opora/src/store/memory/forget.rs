@@ -1,13 +1,13 @@
 //! Forgets a person.
 
-use super::shelves::Room;
+use super::data::BotData;
 use crate::clock::Millis;
-use crate::key::DialogueKey;
+use crate::key::ConversationKey;
 use crate::store::Origin;
 use crate::store::operator::is_of_person;
 
-impl Room {
-    /// Removes what was said by a person and to the person; how much there was.
+impl BotData {
+    /// Removes the messages from and to a person. Returns the number of removed rows.
     pub(super) fn forget_person(&mut self, user: i64, now: Millis) -> u64 {
         if user <= 0 {
             return 0;
@@ -19,7 +19,7 @@ impl Room {
                 self.marks.take(mark.clone(), now);
             }
         }
-        let stays = |key: &DialogueKey| !is_of_person(key, user);
+        let stays = |key: &ConversationKey| !is_of_person(key, user);
         let before = self.effects.len() + self.parked.len() + self.transitions.len();
         self.effects.retain(|_, row| stays(&row.key));
         self.parked.retain(|_, row| stays(&row.key));

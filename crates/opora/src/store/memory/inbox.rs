@@ -1,4 +1,4 @@
-//! Inputs that wait, and the marks by which a repeated one is recognised.
+//! Waiting inputs, and the marks of known updates.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -6,35 +6,34 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use super::age::ByAge;
-use super::shelves::later;
+use super::data::later;
 use crate::clock::Millis;
-use crate::key::DialogueKey;
+use crate::key::ConversationKey;
 use crate::store::operator::is_of_person;
 use crate::store::{InboxRow, Mark, Seq};
 
-/// The inbox of a bot.
 #[derive(Debug, Default)]
 pub(super) struct Inbox {
     rows: BTreeMap<Seq, InboxRow>,
-    by_key: BTreeSet<(DialogueKey, Seq)>,
+    by_key: BTreeSet<(ConversationKey, Seq)>,
 }
 
-/// The marks of a bot: of updates that wait, and of those that were taken.
+/// The marks of a bot's waiting and processed updates.
 #[derive(Debug, Default)]
 pub(super) struct Marks {
-    known: HashMap<Arc<Mark>, Known>,
+    known: HashMap<Arc<Mark>, Status>,
     by_age: ByAge<OldMark>,
     count: u64,
 }
 
-/// What is known of an update.
+/// The status of a known update.
 #[derive(Debug)]
-enum Known {
-    Waits(Seq),
-    Taken,
+enum Status {
+    Waiting(Seq),
+    Processed,
 }
 
-/// A taken mark; those of one moment in the order in which they were taken.
+/// A mark of a processed update, ordered by when it was processed.
 #[derive(Debug)]
 struct OldMark {
     number: u64,
@@ -73,7 +72,6 @@ impl Inbox {
         }
     }
 
-    /// The rows of a person.
     pub(super) fn of_person(&self, user: i64) -> Vec<InboxRow> {
         self.rows.values().filter(|row| is_of_person(&row.incoming.key, user)).cloned().collect()
     }
@@ -90,7 +88,7 @@ impl Inbox {
         later(&self.rows, after).take(limit).cloned().collect()
     }
 
-    pub(super) fn of_key_after(&self, key: &DialogueKey, after: Seq, limit: usize) -> Vec<InboxRow> {
+    pub(super) fn of_key_after(&self, key: &ConversationKey, after: Seq, limit: usize) -> Vec<InboxRow> {
         let rest = (Bound::Excluded((key.clone(), after)), Bound::Unbounded);
         let of_key = self.by_key.range(rest).take_while(|(of, _)| of == key);
         of_key.filter_map(|(_, seq)| self.rows.get(seq)).take(limit).cloned().collect()
@@ -98,38 +96,38 @@ impl Inbox {
 }
 
 impl Marks {
-    /// Whether an update waits or was taken.
+    /// Whether an update waits or was processed.
     pub(super) fn knows(&self, mark: &Mark) -> bool {
         self.known.contains_key(mark)
     }
 
-    /// Notes where an update waits.
+    /// Records the inbox position of an update.
     pub(super) fn wait(&mut self, mark: &Mark, seq: Seq) {
-        self.known.insert(Arc::new(mark.clone()), Known::Waits(seq));
+        self.known.insert(Arc::new(mark.clone()), Status::Waiting(seq));
     }
 
-    /// Where an update waits, if it does.
+    /// The inbox position of an update, if it waits.
     pub(super) fn waiting(&self, mark: &Mark) -> Option<Seq> {
         match self.known.get(mark) {
-            Some(Known::Waits(seq)) => Some(*seq),
-            Some(Known::Taken) | None => None,
+            Some(Status::Waiting(seq)) => Some(*seq),
+            Some(Status::Processed) | None => None,
         }
     }
 
-    pub(super) fn is_taken(&self, mark: &Mark) -> bool {
-        matches!(self.known.get(mark), Some(Known::Taken))
+    pub(super) fn is_processed(&self, mark: &Mark) -> bool {
+        matches!(self.known.get(mark), Some(Status::Processed))
     }
 
     pub(super) fn take(&mut self, mark: Mark, at: Millis) {
         let entry = self.known.entry(Arc::new(mark));
         if let Entry::Occupied(known) = &entry
-            && matches!(known.get(), Known::Taken)
+            && matches!(known.get(), Status::Processed)
         {
             return;
         }
         self.count += 1;
         self.by_age.add(at, OldMark { number: self.count, mark: Arc::clone(entry.key()) });
-        entry.insert_entry(Known::Taken);
+        entry.insert_entry(Status::Processed);
     }
 
     pub(super) fn forget_before(&mut self, before: Millis, limit: usize) -> usize {
@@ -138,8 +136,8 @@ impl Marks {
         old.len()
     }
 
-    pub(super) fn forget_above(&mut self, most: usize) {
-        let old = self.by_age.take_above(most);
+    pub(super) fn forget_above(&mut self, max: usize) {
+        let old = self.by_age.take_above(max);
         self.forget(&old);
     }
 

@@ -1,12 +1,12 @@
-//! Who may write, bot by bot.
+//! The leases of all bots.
 //!
-//! Epochs rise over all bots together, so that an epoch alone says whose it is and numbers of two bots never meet.
+//! Epochs rise over all bots, so an epoch identifies its bot, and ids of two bots never collide.
 
 use std::collections::HashMap;
 
 use crate::store::{Epoch, Holder, Lease, LeaseAnswer, StoreError, StoreResult};
 
-/// The leases that are held, and whose each epoch was.
+/// The held leases, and the bot of each epoch.
 #[derive(Debug, Default)]
 pub(super) struct Leases {
     held: HashMap<i64, Lease>,
@@ -45,13 +45,12 @@ impl Leases {
         self.held.remove(&bot);
     }
 
-    pub(super) fn of(&self, bot: i64) -> Option<&Lease> {
+    pub(super) fn get(&self, bot: i64) -> Option<&Lease> {
         self.held.get(&bot)
     }
 
-    /// The last epoch that was given.
     pub(super) fn latest(&self) -> Epoch {
-        // A process lives for far fewer than 2^63 owners.
+        // A process grants far fewer than 2^63 leases.
         Epoch(self.bots.len() as i64)
     }
 
@@ -59,21 +58,21 @@ impl Leases {
         self.held.keys().copied()
     }
 
-    /// The bot whose lease this epoch is, if it still is.
+    /// The bot of an epoch, if its lease is still held.
     pub(super) fn bot_of(&self, epoch: Epoch) -> StoreResult<i64> {
         let bot = usize::try_from(epoch.0 - 1).ok().and_then(|place| self.bots.get(place).copied());
         match bot {
             Some(bot) => self.check(epoch, bot).map(|()| bot),
-            None => Err(StoreError::Fenced { mine: epoch, holder: "this epoch was never given".to_owned() }),
+            None => Err(StoreError::Fenced { mine: epoch, holder: "this epoch was never granted".to_owned() }),
         }
     }
 
-    /// Refuses an epoch that is not the one of this bot's lease now.
+    /// Refuses an epoch that is not the bot's present one.
     pub(super) fn check(&self, epoch: Epoch, bot: i64) -> StoreResult<()> {
         match self.held.get(&bot) {
             Some(lease) if lease.epoch == epoch => Ok(()),
             Some(lease) => Err(StoreError::Fenced { mine: epoch, holder: lease.in_words() }),
-            None => Err(StoreError::Fenced { mine: epoch, holder: "nobody holds it".to_owned() }),
+            None => Err(StoreError::Fenced { mine: epoch, holder: "no instance holds it".to_owned() }),
         }
     }
 }

@@ -1,15 +1,14 @@
-//! Messages that wait to be sent, and what is remembered of those that were.
+//! Unsent and failed messages, labels, and keys of posts.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::age::ByAge;
-use super::shelves::later;
+use super::data::later;
 use crate::clock::Millis;
-use crate::key::DialogueKey;
+use crate::key::ConversationKey;
 use crate::store::operator::is_of_person;
 use crate::store::{FailedRow, IfUnsure, OutboxId, OutboxRow, Outgoing, Settled, Settlement};
 
-/// The outbox of a bot.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     unsent: BTreeMap<OutboxId, OutboxRow>,
@@ -33,8 +32,8 @@ impl Outbox {
         self.unsent.insert(row.id, row);
     }
 
-    /// Notes a post's name; false if it was posted before.
-    pub(super) fn first_time(&mut self, once: &str, at: Millis) -> bool {
+    /// Records the key of a post; false if it was posted before.
+    pub(super) fn note_post(&mut self, once: &str, at: Millis) -> bool {
         if self.posted.contains(once) {
             return false;
         }
@@ -82,9 +81,10 @@ impl Outbox {
         }
     }
 
-    /// Removes the messages of a person and to the person, and the labels of the person's chat; how many there were.
+    /// Removes messages from and to a person, and the labels of the person's chat. Returns the number removed.
     pub(super) fn forget_person(&mut self, user: i64) -> u64 {
-        let is_theirs = |key: &DialogueKey, outgoing: &Outgoing| is_of_person(key, user) || outgoing.chat == Some(user);
+        let is_theirs =
+            |key: &ConversationKey, outgoing: &Outgoing| is_of_person(key, user) || outgoing.chat == Some(user);
         let before = self.unsent.len() + self.failed.len();
         self.unsent.retain(|_, row| !is_theirs(&row.key, &row.outgoing));
         let failed = &mut self.failed;
@@ -97,11 +97,11 @@ impl Outbox {
             stays
         });
         let labels = self.labels.remove(&user).unwrap_or_default();
-        let gone = before - self.unsent.len() - self.failed.len() + labels.len();
+        let removed = before - self.unsent.len() - self.failed.len() + labels.len();
         for (label, labelled) in labels {
             self.labels_by_age.remove(labelled.at, (user, label));
         }
-        gone as u64
+        removed as u64
     }
 
     fn label(&mut self, chat: i64, label: Box<str>, labelled: Labelled) {
@@ -116,7 +116,7 @@ impl Outbox {
         for (_, row) in self.unsent.range_mut(id..).filter(|(_, row)| row.outgoing.chat == Some(from)) {
             row.outgoing.redirect(to);
         }
-        // Telegram refused it: this one was not sent.
+        // Telegram refused it, so it was not sent.
         self.not_sent(&[id]);
     }
 
@@ -155,7 +155,7 @@ impl Outbox {
         self.forget_failed(&old)
     }
 
-    /// Drops the oldest of what is only remembered: failed messages, and labels and names of posts.
+    /// Removes the oldest failed messages, labels and keys of posts above their limits.
     pub(super) fn forget_above(&mut self, failed_most: usize, names_most: usize) {
         let old = self.failed_by_age.take_above(failed_most);
         self.forget_failed(&old);

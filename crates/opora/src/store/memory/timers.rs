@@ -1,23 +1,22 @@
-//! Timers that are set.
+//! The set timers.
 
 use std::collections::{BTreeMap, HashMap};
 
 use crate::clock::Millis;
-use crate::key::DialogueKey;
+use crate::key::ConversationKey;
 use crate::store::operator::is_of_person;
 use crate::store::{TimerId, TimerRow};
 
-/// The timers of a bot.
 #[derive(Debug, Default)]
 pub(super) struct Timers {
     by_time: BTreeMap<(Millis, TimerId), TimerRow>,
     due_at: HashMap<TimerId, Millis>,
     // A conversation has few timers: a list is the cheapest index.
-    by_name: HashMap<DialogueKey, Vec<(Box<str>, TimerId)>>,
+    by_name: HashMap<ConversationKey, Vec<(Box<str>, TimerId)>>,
 }
 
 impl Timers {
-    /// Sets a timer in place of one of the same name.
+    /// Sets a timer, and replaces one of the same name.
     pub(super) fn set(&mut self, row: TimerRow) {
         self.cancel(&row.key, &row.name);
         self.by_name.entry(row.key.clone()).or_default().push((row.name.clone(), row.id));
@@ -25,7 +24,7 @@ impl Timers {
         self.by_time.insert((row.due_at, row.id), row);
     }
 
-    pub(super) fn cancel(&mut self, key: &DialogueKey, name: &str) {
+    pub(super) fn cancel(&mut self, key: &ConversationKey, name: &str) {
         let named = self.by_name.get(key).and_then(|named| named.iter().find(|(known, _)| **known == *name));
         if let Some((_, id)) = named {
             self.remove(*id);
@@ -43,7 +42,7 @@ impl Timers {
         }
     }
 
-    /// Removes the timers of a person; how many there were.
+    /// Removes the timers of a person. Returns their number.
     pub(super) fn forget_person(&mut self, user: i64) -> u64 {
         let named = self.by_name.iter().filter(|(key, _)| is_of_person(key, user));
         let ids: Vec<_> = named.flat_map(|(_, timers)| timers.iter().map(|(_, id)| *id)).collect();

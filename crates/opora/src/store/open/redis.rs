@@ -1,76 +1,75 @@
-//! Addresses of a Redis: alone, behind a journal, in aiogram's layout, or with a database beside it.
+//! Redis addresses: plain, with a journal, in aiogram's layout, or with an SQL database.
 
 use std::sync::Arc;
 
-use super::{Kind, OpenError, Opening, opened, with_data};
+use super::{OpenError, OpenMode, StoreKind, opened, with_data_folder};
 #[cfg(feature = "aiogram")]
 use crate::store::AiogramStore;
 #[cfg(feature = "postgres")]
 use crate::store::PostgresStore;
-use crate::store::redis::{Address, JournalPlace};
+use crate::store::redis::{Address, JournalLocation};
 use crate::store::settings::setting;
 use crate::store::sql::versions::FOREIGN;
-use crate::store::{DecidedStore, Journal, RedisStore, SqlDatabase, SqliteStore, Store, StoreError};
+use crate::store::{DecisionStore, Journal, RedisStore, SqlDatabase, SqliteStore, Store, StoreError};
 
-/// Opens the store at an address of a Redis.
-pub(super) async fn open(address: &str, opening: Opening) -> Result<Arc<dyn Store>, OpenError> {
-    if journal_of(address).is_some() && matches!(opening, Opening::Make) {
+pub(super) async fn open(address: &str, opening: OpenMode) -> Result<Arc<dyn Store>, OpenError> {
+    if journal_of(address).is_some() && matches!(opening, OpenMode::Create) {
         return opened(Journal::open(address).await);
     }
     if names_layout(address) {
         return open_layout(address, opening).await;
     }
     opened(match opening {
-        Opening::Make => RedisStore::open(address).await,
-        Opening::AsItIs => RedisStore::open_existing(address).await,
+        OpenMode::Create => RedisStore::open(address).await,
+        OpenMode::Existing => RedisStore::open_existing(address).await,
     })
 }
 
-/// Opens a Redis with the application's database beside it.
+/// Opens Redis together with the application's database.
 pub(super) async fn open_beside(state: &str, database: &str) -> Result<Arc<dyn Store>, OpenError> {
     let journal = journal_of(state);
-    if let Some(JournalPlace::File(_)) = journal {
+    if let Some(JournalLocation::File(_)) = journal {
         return Err(OpenError::JournalAndDatabase);
     }
     if names_layout(state) {
         return Err(OpenError::LayoutAndDatabase);
     }
-    // A journal sends too, and has to note that somewhere.
+    // A journal sends messages too, so it needs a folder for its sent log.
     let folder = setting(state, "data").filter(|_| journal.is_some());
-    let noting = folder.map_or_else(|| database.to_owned(), |folder| with_data(database, &folder));
-    let database = open_database(&noting, Opening::Make).await?;
+    let with_folder = folder.map_or_else(|| database.to_owned(), |folder| with_data_folder(database, &folder));
+    let database = open_database(&with_folder, OpenMode::Create).await?;
     if journal.is_some() {
-        return opened(Journal::open_beside(state, database).await);
+        return opened(Journal::open_in_database(state, database).await);
     }
-    Journal::nothing_is_left(&database).await?;
-    opened(DecidedStore::open(RedisStore::open(state).await?, database).await)
+    Journal::check_fully_replayed(&database).await?;
+    opened(DecisionStore::open(RedisStore::open(state).await?, database).await)
 }
 
-/// Opens the database of an application as it is; none if no bot ever kept anything there.
+/// Opens the application's database without changing it; none if it has no tables of this library.
 pub(in crate::store) async fn existing_database(address: &str) -> Result<Option<SqlDatabase>, OpenError> {
-    match open_database(address, Opening::AsItIs).await {
+    match open_database(address, OpenMode::Existing).await {
         Err(OpenError::Store(StoreError::Unsupported(FOREIGN))) => Ok(None),
         opened => opened.map(Some),
     }
 }
 
-async fn open_database(address: &str, opening: Opening) -> Result<SqlDatabase, OpenError> {
-    match Kind::of(address)? {
-        Kind::Sqlite(path) => Ok(match opening {
-            Opening::Make => SqliteStore::open(path).await?.into(),
-            Opening::AsItIs => SqliteStore::open_existing(path).await?.into(),
+async fn open_database(address: &str, opening: OpenMode) -> Result<SqlDatabase, OpenError> {
+    match StoreKind::parse(address)? {
+        StoreKind::Sqlite(path) => Ok(match opening {
+            OpenMode::Create => SqliteStore::open(path).await?.into(),
+            OpenMode::Existing => SqliteStore::open_existing(path).await?.into(),
         }),
         #[cfg(feature = "postgres")]
-        Kind::Postgres => Ok(match opening {
-            Opening::Make => PostgresStore::open(address).await?.into(),
-            Opening::AsItIs => PostgresStore::open_existing(address).await?.into(),
+        StoreKind::Postgres => Ok(match opening {
+            OpenMode::Create => PostgresStore::open(address).await?.into(),
+            OpenMode::Existing => PostgresStore::open_existing(address).await?.into(),
         }),
-        Kind::Memory | Kind::Redis => Err(OpenError::Apart),
+        StoreKind::Memory | StoreKind::Redis => Err(OpenError::SeparateDatabase),
     }
 }
 
-/// The journal before a Redis, if an address names one.
-fn journal_of(address: &str) -> Option<JournalPlace> {
+/// The journal that a Redis address names, if any.
+fn journal_of(address: &str) -> Option<JournalLocation> {
     Address::parse(address).ok()?.journal
 }
 
@@ -80,10 +79,10 @@ fn names_layout(address: &str) -> bool {
 }
 
 #[cfg(feature = "aiogram")]
-async fn open_layout(address: &str, opening: Opening) -> Result<Arc<dyn Store>, OpenError> {
+async fn open_layout(address: &str, opening: OpenMode) -> Result<Arc<dyn Store>, OpenError> {
     opened(match opening {
-        Opening::Make => AiogramStore::open_raw(address).await,
-        Opening::AsItIs => AiogramStore::open_existing(address).await,
+        OpenMode::Create => AiogramStore::open_raw(address).await,
+        OpenMode::Existing => AiogramStore::open_existing(address).await,
     })
 }
 
@@ -93,6 +92,6 @@ fn names_layout(address: &str) -> bool {
 }
 
 #[cfg(not(feature = "aiogram"))]
-async fn open_layout(_: &str, _: Opening) -> Result<Arc<dyn Store>, OpenError> {
+async fn open_layout(_: &str, _: OpenMode) -> Result<Arc<dyn Store>, OpenError> {
     Err(OpenError::NotCompiledIn { store: "layout of aiogram", feature: "aiogram" })
 }

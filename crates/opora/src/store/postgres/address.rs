@@ -1,17 +1,17 @@
-//! Where a PostgreSQL database is: its address, checked before the driver reads it.
+//! The address of a PostgreSQL database, checked before the driver reads it.
 //!
-//! The driver passes over settings that it does not know, and logs them with their values. But a mistyped `sslmode` would
-//! mean no TLS at all, and a mistyped `password` would be in the log: so they are refused here, without their values.
+//! The driver ignores unknown settings and logs them with their values. But a mistyped `sslmode` would mean no TLS at
+//! all, and a mistyped `password` would appear in the log. So unknown settings are refused here, without their values.
 
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use sqlx::postgres::PgConnectOptions;
 
-use crate::store::open::shows_a_secret;
+use crate::store::open::exposes_password;
 use crate::store::{StoreError, StoreResult, without_setting};
 
-/// What may stand behind the `?`; also `options[name]`.
+/// The settings allowed behind `?`; also `options[name]`.
 const SETTINGS: [&str; 15] = [
     "sslmode",
     "sslrootcert",
@@ -30,32 +30,31 @@ const SETTINGS: [&str; 15] = [
     "ssl-mode",
 ];
 
-/// Where the instance keeps what it knows of this database. The driver is not told.
+/// The folder for the last-seen record and the sent log. The driver does not see it.
 const DATA: &str = "data";
 
-/// An address that was understood.
 pub(super) struct Address {
     pub(super) options: PgConnectOptions,
     pub(super) files: TlsFiles,
     pub(super) data: Option<PathBuf>,
 }
 
-/// The files of TLS that an address names, each with its setting.
+/// The TLS files that an address names, with their settings.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TlsFiles(Vec<(String, PathBuf)>);
 
 impl Address {
     pub(super) fn parse(address: &str) -> StoreResult<Self> {
         let (plain, query) = address.split_once('?').unwrap_or((address, ""));
-        if let Some(complaint) = shows_a_secret(plain) {
+        if let Some(complaint) = exposes_password(plain) {
             return Err(bad(complaint));
         }
         let mut files = TlsFiles::default();
         let mut data = None;
         for (setting, value) in form_urlencoded::parse(query.as_bytes()) {
             if !SETTINGS.contains(&&*setting) && !setting.starts_with("options[") {
-                let known = SETTINGS[..SETTINGS.len() - 1].join(", ");
-                return Err(bad(&format!("behind its `?` may stand {known} and options[name]")));
+                let allowed = SETTINGS[..SETTINGS.len() - 1].join(", ");
+                return Err(bad(&format!("the settings after `?` can be {allowed} and options[name]")));
             }
             if ["sslrootcert", "sslcert", "sslkey"].contains(&&*setting) {
                 files.0.push((setting.into_owned(), value.into_owned().into()));
@@ -72,25 +71,24 @@ impl Address {
 }
 
 impl TlsFiles {
-    /// The driver would say that there is no such file, but not which.
+    /// Checks that the files can be read: the driver's error would not name the file.
     pub(super) async fn check(&self) -> StoreResult<()> {
         for (setting, path) in &self.0 {
             tokio::fs::read(path).await.map_err(|error| {
                 let path = path.display();
-                let why = format!("the file {path}, which `{setting}` names, cannot be used: {error}");
-                StoreError::Unavailable(why.into())
+                let reason = format!("the file {path}, which `{setting}` names, cannot be used: {error}");
+                StoreError::Unavailable(reason.into())
             })?;
         }
         Ok(())
     }
 }
 
-/// The address as the driver knows it.
 pub(super) fn without_data(address: &str) -> String {
     without_setting(address, DATA)
 }
 
-/// The driver says several times that it is about the configuration.
+/// The driver's message, without its repeated prefix.
 fn in_words(error: &sqlx::Error) -> String {
     error.to_string().replace("error with configuration: ", "")
 }
@@ -108,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_driver_knows_is_taken() {
+    fn known_settings_are_accepted() {
         for address in [
             "postgres://bot:pw@host:5432/db",
             "postgres://bot:p%2Fw%40@host/db?sslmode=verify-full&sslrootcert=/etc/ca.pem",
@@ -121,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn where_files_are_kept_is_read_and_the_driver_is_not_told() {
+    fn the_data_folder_is_hidden_from_the_driver() {
         for (address, known) in [
             ("postgres://host/db?data=%2Fmy%20files", "postgres://host/db"),
             ("postgres://host/db?user=a&d%61ta=/my files&port=5", "postgres://host/db?user=a&port=5"),
@@ -142,7 +140,7 @@ mod tests {
             "postgres://bot:12#s3cret@host/db",
             "postgres://bot:s3cret@host:port/db",
         ] {
-            assert!(refusal(address).is_some_and(|told| !told.contains("s3cret")), "{address}");
+            assert!(refusal(address).is_some_and(|message| !message.contains("s3cret")), "{address}");
         }
     }
 }

@@ -1,8 +1,7 @@
-//! Writes what a group has decided: all tables in one statement, whose values are bound.
+//! Writes the rows of a group to all tables in one statement with bound values.
 //!
-//! Its parts see the database as it was before it, so none depends on what another has just written. Where a part must
-//! find a row, or must be the first to make one, it counts: if somebody else was there meanwhile, the group fails, and
-//! whoever asked tries again and is told what happened.
+//! Its parts see the database as it was before the statement, so none depends on another. A part that must find a row,
+//! or create it first, counts rows. If another process interfered, the group fails, and the callers retry.
 
 use std::collections::BTreeSet;
 
@@ -11,29 +10,29 @@ use sqlx::{AssertSqlSafe, PgConnection, Row};
 use super::reads::is_lost;
 use super::texts::json;
 use crate::store::Epoch;
-use crate::store::sql::bulk::{Bulk, Kind, Part};
-use crate::store::sql::failure::GroupFailed;
+use crate::store::sql::bulk::{Bulk, ColumnKind, Part};
+use crate::store::sql::failure::GroupError;
 use crate::store::sql::rows::Rows;
 
-/// What became of a group that was written on an assumption.
-pub(super) enum AtOnce {
-    /// It is committed, and what came stands at these places of the inbox, in the order of its coming.
+/// The result of an optimistic write.
+pub(super) enum OptimisticWrite {
+    /// It is committed. The inputs have these inbox positions, in order.
     Written(Vec<i64>),
-    /// It was not as assumed: nothing was written.
+    /// An assumption was wrong: nothing was written.
     NotAsExpected,
 }
 
-/// Who says at which places of the inbox a group's inputs stand.
+/// How inputs get their inbox positions.
 enum Places {
-    /// The group, which has asked for them.
+    /// The group has reserved them.
     Given,
-    /// The statement: the group has only counted its inputs.
+    /// The statement assigns them: the group has only counted its inputs.
     ToBeGiven,
 }
 
-/// Writes everything; the transaction stays open. `slot` is where this writer counts places.
-pub(super) async fn write(mut bulk: Bulk, slot: i64, connection: &mut PgConnection) -> Result<(), GroupFailed> {
-    // A timer that fired may be set anew by the same turn: it goes before.
+/// Writes all rows. The transaction stays open. `slot` is this writer's part of `opora_places`.
+pub(super) async fn write(mut bulk: Bulk, slot: i64, connection: &mut PgConnection) -> Result<(), GroupError> {
+    // A timer that fired may be set again by the same turn, so it is deleted first.
     let mut before = Statement::default();
     before.add(&[IDS_GONE, &gone("timers", "id")], Some(COUNTED), bulk.timers_gone.take());
     before.run(connection).await?;
@@ -50,57 +49,60 @@ pub(super) async fn write(mut bulk: Bulk, slot: i64, connection: &mut PgConnecti
     super::moved::write(moved, connection).await
 }
 
-/// Writes everything in a transaction of its own, if the leases of these epochs are held and all else is as expected.
-pub(super) async fn write_at_once(
+/// Writes all rows in a transaction of their own, if the leases of these epochs are held and the other assumptions
+/// hold.
+pub(super) async fn write_optimistically(
     bulk: Bulk,
     epochs: &BTreeSet<Epoch>,
     slot: i64,
     connection: &mut PgConnection,
-) -> Result<AtOnce, GroupFailed> {
+) -> Result<OptimisticWrite, GroupError> {
     if !bulk.timers_gone.is_empty() || !bulk.moved.is_empty() {
-        return Ok(AtOnce::NotAsExpected);
+        return Ok(OptimisticWrite::NotAsExpected);
     }
-    let mut held = Part::new("lease", &[("epoch", Kind::Number)], Rows::default());
-    epochs.iter().try_for_each(|epoch| held.add(epoch))?;
+    let mut leases = Part::new("lease", &[("epoch", ColumnKind::Number)], Rows::default());
+    epochs.iter().try_for_each(|epoch| leases.add(epoch))?;
     let mut statement = Statement::default();
-    // First of all, before anything else is locked.
-    statement.add(&[EPOCHS, EPOCHS_LOCKED, LEASES], Some(LEASES_HELD), held);
+    // First, before any other lock.
+    statement.add(&[EPOCHS, EPOCHS_LOCKED, LEASES], Some(LEASES_HELD), leases);
     statement.add_all(bulk, slot, Places::ToBeGiven);
     match statement.run_alone(connection).await {
-        Ok(places) => Ok(AtOnce::Written(places)),
-        // The server has said no, and has undone everything. Of a lost connection nobody knows.
-        Err(error) if matches!(error, sqlx::Error::Database(_)) && !is_lost(&error) => Ok(AtOnce::NotAsExpected),
+        Ok(places) => Ok(OptimisticWrite::Written(places)),
+        // The server refused and rolled back. After a lost connection the result is unknown.
+        Err(error) if matches!(error, sqlx::Error::Database(_)) && !is_lost(&error) => {
+            Ok(OptimisticWrite::NotAsExpected)
+        }
         Err(error) => Err(error.into()),
     }
 }
 
 type Query = sqlx::query::Query<'static, sqlx::Postgres, sqlx::postgres::PgArguments>;
 
-/// A statement that grows part by part. A few shapes of it serve nearly all groups, and stay prepared.
+/// A statement under construction. A few shapes serve nearly all groups and stay prepared.
 #[derive(Default)]
 struct Statement {
     parts: Vec<String>,
     checks: Vec<String>,
     arguments: Vec<String>,
-    /// Whether it says where inputs stand.
+    /// Whether it assigns inbox positions.
     gives_places: bool,
 }
 
 impl Statement {
     /// Adds every table that has rows.
     fn add_all(&mut self, bulk: Bulk, slot: i64, places: Places) {
-        let takes_fresh = !bulk.fresh_gone.is_empty();
+        let has_direct = !bulk.direct_gone.is_empty();
         self.add(&[RENEWED], None, bulk.renewed);
         let placed = PLACED.replace("$slot", &slot.to_string());
         self.add(&[CHANGED_ROWS, CHANGED_OLD, CHANGED_NEW, &placed], Some(TURNED), bulk.changed);
         self.add(&[KEPT_ROWS, KEPT_OLD, KEPT_NEW], Some(TURNED), bulk.kept);
         self.add(&[IDS_GONE, &gone("inbox", "seq")], Some(COUNTED), bulk.inputs_gone);
-        self.add(&[FRESH_ROWS, FRESH_GONE], None, bulk.fresh_gone);
-        self.add(&[MARKS], takes_fresh.then_some(FRESH_MARKED), bulk.marks);
+        self.add(&[DIRECT_ROWS, DIRECT_GONE], None, bulk.direct_gone);
+        self.add(&[MARKS], has_direct.then_some(DIRECT_MARKED), bulk.marks);
         self.gives_places = matches!(places, Places::ToBeGiven) && !bulk.inputs.is_empty();
-        let came = if self.gives_places { INPUTS_PLACED } else { INPUTS_CAME };
-        let input_rows = if takes_fresh { INPUT_ROWS_NOT_FRESH } else { INPUT_ROWS };
-        self.add(&[came, input_rows, INPUTS], Some(RECEIVED), bulk.inputs);
+        let inputs_table = if self.gives_places { INPUTS_PLACED } else { INPUTS_CAME };
+        let input_rows = if has_direct { INPUT_ROWS_NOT_DIRECT } else { INPUT_ROWS };
+        self.add(&[inputs_table, input_rows, INPUTS], Some(RECEIVED), bulk.inputs);
         self.add(&[INPUTS_CAME, INPUT_ROWS, DELIVERED], None, bulk.delivered);
         self.add(&[INSERTED], None, bulk.outbox);
         self.add(&[POST_ROWS, POSTS], Some(COUNTED), bulk.posts);
@@ -118,8 +120,8 @@ impl Statement {
         self.add(&[PARKED], None, bulk.parked);
     }
 
-    /// Adds what happens to a part, if it has rows, and what must be true then. `@` stands for its name, `$rows` for its
-    /// rows as a table, `$columns` for the names of its columns.
+    /// Adds the SQL for a part and its check, if the part has rows. `@` stands for its name, `$rows` for its rows as a
+    /// table, `$columns` for its column names.
     fn add(&mut self, statements: &[&str], check: Option<&str>, part: Part) {
         if part.is_empty() {
             return;
@@ -133,8 +135,7 @@ impl Statement {
         self.arguments.push(json(part.into_rows()));
     }
 
-    /// Runs it within a transaction.
-    async fn run(self, connection: &mut PgConnection) -> Result<(), GroupFailed> {
+    async fn run(self, connection: &mut PgConnection) -> Result<(), GroupError> {
         if self.parts.is_empty() {
             return Ok(());
         }
@@ -142,11 +143,11 @@ impl Statement {
         if self.query(&select).fetch_one(connection).await?.try_get(0)? {
             return Ok(());
         }
-        Err(GroupFailed::because("another process changed the same rows meanwhile"))
+        Err(GroupError::because("another process changed the same rows meanwhile"))
     }
 
-    /// Runs it as a transaction of its own: it fails where a check does not hold. Its end is waited for, which is the
-    /// commit. Answers the places that it has given.
+    /// Runs it as a transaction of its own. It fails if a check does not hold. Waits for the commit, and returns the
+    /// assigned positions.
     async fn run_alone(self, connection: &mut PgConnection) -> sqlx::Result<Vec<i64>> {
         let places = if self.gives_places { PLACES_GIVEN } else { NO_PLACES };
         let select = OR_FAILS.replace("$holds", &self.holds()).replace("$places", places);
@@ -164,20 +165,20 @@ impl Statement {
     }
 }
 
-/// The rows of a part, which are bound at a place, as a table named `said`; `place` says where a row stands.
+/// The rows of a part, bound as `argument`, as a table named `said`. `place` is the row number.
 pub(super) fn table(part: &Part, argument: usize) -> String {
     let columns = part.selected(|place, kind| {
         let text = place.map_or("value #>> '{}'".to_owned(), |place| format!("value->>{place}"));
         match kind {
-            Kind::Number => format!("({text})::bigint"),
-            Kind::Text => text,
+            ColumnKind::Number => format!("({text})::bigint"),
+            ColumnKind::Text => text,
         }
     });
     let elements = format!("jsonb_array_elements(${argument}::jsonb) WITH ORDINALITY AS element (value, place)");
     format!("(SELECT {columns}, place FROM {elements}) AS said")
 }
 
-/// A text is no number, and what is read in the server's log then is this one.
+/// Casting a text to a number fails the statement; the server's log shows the text.
 const OR_FAILS: &str = "
 SELECT CASE WHEN $holds THEN 1
        ELSE ('opora decides a group step by step' || left(current_setting('server_version'), 0))::integer END,
@@ -187,17 +188,16 @@ const NO_PLACES: &str = "'{}'::bigint[]";
 
 const PLACES_GIVEN: &str = "ARRAY(SELECT seq FROM inputs_came ORDER BY count)";
 
-/// Those of `$rows`.
+/// The epochs of the group.
 const EPOCHS: &str = "@_epochs AS MATERIALIZED (SELECT epoch FROM $rows)";
 
-/// A takeover needs this lock alone, and waits for everybody who shares it.
+/// A takeover needs this lock exclusively, and waits for all that share it.
 const EPOCHS_LOCKED: &str = "
 @_locked AS MATERIALIZED (
     SELECT count(shared.lock) AS locks
     FROM (SELECT pg_advisory_xact_lock_shared(1869639536, hashint8(epoch)) AS lock FROM @_epochs) AS shared)";
 
-/// Under that lock the rows are looked at as they are now, not as they were when the statement began: that is what
-/// locking a row does.
+/// Locking the rows reads them as they are now, not as they were when the statement began.
 const LEASES: &str = "
 @ AS MATERIALIZED (
     SELECT l.bot FROM opora_leases AS l
@@ -205,17 +205,17 @@ const LEASES: &str = "
       AND (SELECT locks FROM @_locked) > 0
     FOR KEY SHARE OF l)";
 
-/// Somebody holds each of them.
+/// All of these leases are held.
 const LEASES_HELD: &str = "(SELECT count(*) FROM @) = (SELECT count(*) FROM @_epochs)";
 
-/// As many rows were touched as were to be.
+/// All rows were found.
 const COUNTED: &str = "(SELECT count(*) FROM @_rows) = (SELECT count(*) FROM @)";
 
-/// Every conversation was at its version, or not there and none of the forgotten.
+/// Every conversation had the expected version, or is new at the version floor.
 const TURNED: &str = "(SELECT count(*) FROM @_rows) = (SELECT count(*) FROM @_old) + (SELECT count(*) FROM @_new)";
 
-/// All of them came into the inbox, and none was taken or waited there before. That one waited is asked too, for the same
-/// statement may take it: then its row is no more in the way of another one, and its mark is not seen yet.
+/// All inputs were inserted, and none was processed or waiting before. Waiting rows are checked too, because the same
+/// statement may delete one: then it does not conflict, and its mark is not visible yet.
 const RECEIVED: &str = "
 (SELECT count(*) FROM @_rows) = (SELECT count(*) FROM @)
 AND NOT EXISTS (SELECT 1 FROM @_rows AS r JOIN opora_marks AS m
@@ -223,27 +223,27 @@ AND NOT EXISTS (SELECT 1 FROM @_rows AS r JOIN opora_marks AS m
 AND NOT EXISTS (SELECT 1 FROM @_rows AS r JOIN opora_inbox AS i
                 ON i.bot = r.bot AND i.update_id = r.update_id AND i.identity = r.identity)";
 
-/// Nobody else has taken an update that did not wait for the inbox.
-const FRESH_MARKED: &str =
-    "NOT EXISTS (SELECT bot, update_id, identity FROM fresh_gone_rows EXCEPT SELECT * FROM marks)";
+/// No direct update was processed by another turn.
+const DIRECT_MARKED: &str =
+    "NOT EXISTS (SELECT bot, update_id, identity FROM direct_gone_rows EXCEPT SELECT * FROM marks)";
 
 const RENEWED: &str = "
 @ AS (UPDATE opora_leases SET renewals = renewals + 1
       WHERE bot = ANY (ARRAY(SELECT bot FROM $rows)))";
 
-/// Rows of the table that has the part's name.
+/// Inserts rows into the table with the part's name.
 const INSERTED: &str = "@ AS (INSERT INTO opora_@ ($columns) SELECT $columns FROM $rows)";
 
 const IDS_GONE: &str = "@_rows AS MATERIALIZED (SELECT id FROM $rows)";
 
-/// Deletes the rows of a table that [`IDS_GONE`] names.
+/// Deletes the rows with the ids of [`IDS_GONE`].
 fn gone(table: &str, id: &str) -> String {
     format!("@ AS (DELETE FROM opora_{table} WHERE {id} = ANY (ARRAY(SELECT id FROM @_rows)) RETURNING 1)")
 }
 
-const FRESH_ROWS: &str = "@_rows AS MATERIALIZED (SELECT bot, update_id, identity FROM $rows)";
+const DIRECT_ROWS: &str = "@_rows AS MATERIALIZED (SELECT bot, update_id, identity FROM $rows)";
 
-const FRESH_GONE: &str = "
+const DIRECT_GONE: &str = "
 @ AS (DELETE FROM opora_inbox AS i USING @_rows AS r
       WHERE i.bot = r.bot AND i.update_id = r.update_id AND i.identity = r.identity)";
 
@@ -253,7 +253,7 @@ const MARKS: &str = "
 
 const INPUTS_CAME: &str = "@_came AS MATERIALIZED (SELECT * FROM $rows)";
 
-/// Inputs that were only counted: the sequence says where they stand, behind everything that was answered before.
+/// Inputs without positions: the sequence assigns them, after everything committed before.
 const INPUTS_PLACED: &str = "
 @_came AS MATERIALIZED (
     SELECT nextval('opora_inbox_places') AS seq, seq AS count, bot, key, update_id, identity, effect, body, at
@@ -261,31 +261,31 @@ const INPUTS_PLACED: &str = "
 
 const INPUT_ROWS: &str = "@_rows AS MATERIALIZED (SELECT * FROM @_came)";
 
-/// An update that came and was taken in one group is not put down at all.
-const INPUT_ROWS_NOT_FRESH: &str = "
+/// An update that arrives and is processed in one group is not inserted.
+const INPUT_ROWS_NOT_DIRECT: &str = "
 @_rows AS MATERIALIZED (
     SELECT came.* FROM @_came AS came
-    WHERE NOT EXISTS (SELECT 1 FROM fresh_gone_rows AS f
+    WHERE NOT EXISTS (SELECT 1 FROM direct_gone_rows AS f
                       WHERE f.bot = came.bot AND f.update_id = came.update_id AND f.identity = came.identity))";
 
 const INPUTS: &str = "
 @ AS (INSERT INTO opora_inbox ($columns) SELECT $columns FROM @_rows
       ON CONFLICT DO NOTHING RETURNING 1)";
 
-/// Of what another instance delivers at the same time one is kept, in an order in which nobody waits for each other.
+/// If another instance delivers the same update, one row is kept. The order prevents deadlocks.
 const DELIVERED: &str = "
 @ AS (INSERT INTO opora_inbox ($columns) SELECT $columns FROM @_rows ORDER BY bot, update_id, identity
       ON CONFLICT DO NOTHING)";
 
-/// Another instance may have delivered the same, and its turn may have been committed, since the group has asked. Then
-/// the row went in after that commit, so a statement that begins now sees the mark.
+/// Since the facts were read, another instance may have delivered the same update and committed its turn. A new
+/// statement sees that mark.
 const TAKEN_MEANWHILE: &str = "
 DELETE FROM opora_inbox AS i USING opora_marks AS m
 WHERE i.seq = ANY (ARRAY(SELECT seq FROM $rows))
   AND m.bot = i.bot AND m.update_id = i.update_id AND m.identity = i.identity";
 
-/// Each conversation is looked up once; where there are many, most of what a turn costs more is the way down the index.
-/// Whoever changes its row meanwhile changes its version too.
+/// Each conversation is looked up once, because the index lookup dominates the cost with many conversations. A
+/// concurrent change also changes the version.
 const CHANGED_ROWS: &str = "
 @_rows AS MATERIALIZED (
     SELECT said.*, c.ctid AS row_at, c.value IS NOT NULL AS was_placed, c.dialogue AS was_dialogue, c.state AS was_state
@@ -308,7 +308,7 @@ const CHANGED_NEW: &str = "
     FROM @_rows WHERE row_at IS NULL AND from_version = (SELECT floor FROM opora_version_floor)
     ON CONFLICT DO NOTHING RETURNING 1)";
 
-/// A conversation leaves one place and enters another.
+/// Counts conversations by state.
 const PLACED: &str = "
 @_placed AS (
     INSERT INTO opora_places AS p (slot, bot, dialogue, state, conversations)
@@ -352,7 +352,7 @@ const NOT_SENT: &str = "
 const UNSENT_GONE: &str = "
 @ AS (DELETE FROM opora_outbox WHERE id = ANY (ARRAY(SELECT id FROM $rows)) RETURNING *)";
 
-/// What failed is among what is unsent no more. A secret message leaves no body.
+/// Failed messages come from the deleted unsent rows. A secret message keeps no body.
 const FAILED: &str = "
 @ AS (INSERT INTO opora_failed (id, bot, key, chat, method, body, rest, reason, at)
       SELECT o.id, o.bot, o.key, o.chat, o.method,
@@ -360,7 +360,7 @@ const FAILED: &str = "
       FROM $rows JOIN unsent_gone AS o ON o.id = said.id
       ON CONFLICT DO NOTHING)";
 
-/// Of several messages under one label the last one counts.
+/// The last of several messages under one label wins.
 const LABELS: &str = "
 @ AS (INSERT INTO opora_labels ($columns)
       SELECT DISTINCT ON (bot, chat, label) $columns FROM $rows ORDER BY bot, chat, label, place DESC

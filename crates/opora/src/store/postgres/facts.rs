@@ -1,9 +1,9 @@
-//! Asks what a group of operations is decided by, once nobody else can change it.
+//! Locks what a group of operations is decided by, and reads it.
 //!
-//! First the group waits for its turn: it shares the lock of its epochs, which a takeover needs alone, and locks the
-//! rows of its conversations in the order of their keys. Then, in a statement of its own that sees what others have
-//! committed meanwhile, it asks. Both statements are prepared, and go to the server together with `BEGIN`: one way there
-//! and back. Nothing that people have said is in them, so that it is in no log of the server's either.
+//! First the group takes its locks: the shared lock of its epochs, which a takeover needs exclusively, and the rows of
+//! its conversations in key order. Then a separate statement, which sees what others have committed meanwhile, reads
+//! the facts. Both statements are prepared and sent together with `BEGIN`: one round trip. They hold no texts of
+//! people, so the server's log has none either.
 
 use std::collections::BTreeSet;
 
@@ -12,14 +12,14 @@ use sqlx::{AssertSqlSafe, Either, PgConnection};
 
 use super::texts::{json, literal};
 use crate::store::Epoch;
-use crate::store::sql::facts::{Facts, Questions};
-use crate::store::sql::failure::GroupFailed;
+use crate::store::sql::facts::{Facts, Lookups};
+use crate::store::sql::failure::GroupError;
 use crate::store::sql::operation::Operation;
 use crate::store::sql::rows::Rows;
 
-/// What a session that writes has to know before anything else.
+/// The prepared statements of a write session.
 ///
-/// Locks of sessions are named by two numbers: the first says that it is this library's, the second is an epoch.
+/// Advisory locks have two numbers: the first marks this library, the second is an epoch.
 pub(super) const PREPARE: &str = "
 PREPARE opora_lock (jsonb, jsonb) AS
 SELECT (SELECT count(shared.lock) FROM (
@@ -76,33 +76,30 @@ WHERE EXISTS (SELECT 1 FROM opora_inbox AS i WHERE i.key = asked.key)
 UNION ALL
 SELECT 11, nextval('opora_inbox_places'), NULL, NULL, NULL FROM generate_series(1::bigint, $10);";
 
-/// The application's statements are planned as the application is used to.
-const AS_USUAL: &str = "
+/// The planner's defaults, for the application's statements.
+const DEFAULT_PLANNER: &str = "
 SET LOCAL enable_seqscan = on;
 SET LOCAL enable_hashjoin = on;
 SET LOCAL enable_mergejoin = on;
 SET LOCAL plan_cache_mode = auto;";
 
-/// When the application has written, the library's own statements are planned as before.
-pub(super) const AS_BEFORE: &str = "
+/// The planner settings of the library's own statements, restored after the application's writes.
+pub(super) const INDEX_ONLY_PLANNER: &str = "
 SET LOCAL enable_seqscan = off;
 SET LOCAL enable_hashjoin = off;
 SET LOCAL enable_mergejoin = off;
 SET LOCAL plan_cache_mode = force_generic_plan;";
 
-/// What a group waits for and asks.
-pub(super) struct Inquiry {
+/// The locks and the query of a group.
+pub(super) struct FactsQuery {
     expected: Facts,
-    /// Waits for the group's turn.
     lock: String,
-    /// Asks.
     ask: String,
 }
 
-impl Inquiry {
-    /// For these operations.
-    pub(super) fn of(operations: &[Operation]) -> Result<Self, GroupFailed> {
-        let (expected, questions) = Facts::expected(operations)?;
+impl FactsQuery {
+    pub(super) fn new(operations: &[Operation]) -> Result<Self, GroupError> {
+        let (expected, lookups) = Facts::expected(operations)?;
         let mut epochs = BTreeSet::new();
         let mut keys = BTreeSet::new();
         for operation in operations {
@@ -113,49 +110,48 @@ impl Inquiry {
         let mut keys_asked = Rows::default();
         epochs.iter().try_for_each(|epoch| epochs_asked.add(epoch))?;
         keys.iter().try_for_each(|key| keys_asked.add(key))?;
-        Ok(Self { expected, lock: lock([epochs_asked, keys_asked]), ask: ask(questions) })
+        Ok(Self { expected, lock: lock([epochs_asked, keys_asked]), ask: ask(lookups) })
     }
 
-    /// Only for the leases.
-    pub(super) fn of_leases(epoch: Option<Epoch>) -> Result<Self, GroupFailed> {
+    pub(super) fn of_leases(epoch: Option<Epoch>) -> Result<Self, GroupError> {
         let mut epochs = Rows::default();
         epoch.iter().try_for_each(|epoch| epochs.add(epoch))?;
         let lock = lock([epochs, Rows::default()]);
-        Ok(Self { expected: Facts::default(), lock, ask: ask(Questions::default()) })
+        Ok(Self { expected: Facts::default(), lock, ask: ask(Lookups::default()) })
     }
 
-    /// How a transaction begins in which the application writes.
+    /// The script that begins a transaction with application writes.
     pub(super) fn begin(&self) -> String {
         format!("BEGIN;{}", self.lock)
     }
 
-    /// Begins a transaction, waits, and asks, in one message.
-    pub(super) async fn begin_and_ask(self, connection: &mut PgConnection) -> Result<Facts, GroupFailed> {
+    /// Begins a transaction, locks and reads, in one message.
+    pub(super) async fn begin_and_read(self, connection: &mut PgConnection) -> Result<Facts, GroupError> {
         let script = format!("BEGIN;{}{}", self.lock, self.ask);
-        self.learn(connection, script, 2).await
+        self.read(connection, script, 2).await
     }
 
-    /// Waits and asks within a transaction.
-    pub(super) async fn wait_and_ask(self, connection: &mut PgConnection) -> Result<Facts, GroupFailed> {
+    /// Locks and reads within a transaction.
+    pub(super) async fn lock_and_read(self, connection: &mut PgConnection) -> Result<Facts, GroupError> {
         let script = format!("{}{}", self.lock, self.ask);
-        self.learn(connection, script, 1).await
+        self.read(connection, script, 1).await
     }
 
-    /// Asks within a transaction that has waited before, and in which the application writes from then on.
-    pub(super) async fn ask(self, connection: &mut PgConnection) -> Result<Facts, GroupFailed> {
-        let script = format!("{}{AS_USUAL}", self.ask);
-        self.learn(connection, script, 0).await
+    /// Reads within a transaction that has its locks, and prepares it for the application's writes.
+    pub(super) async fn read_facts(self, connection: &mut PgConnection) -> Result<Facts, GroupError> {
+        let script = format!("{}{DEFAULT_PLANNER}", self.ask);
+        self.read(connection, script, 0).await
     }
 
-    /// The answers come behind so many other statements.
-    async fn learn(self, connection: &mut PgConnection, script: String, behind: usize) -> Result<Facts, GroupFailed> {
+    /// Runs a script. The facts are the rows after the first `skipped` statements.
+    async fn read(self, connection: &mut PgConnection, script: String, skipped: usize) -> Result<Facts, GroupError> {
         let mut facts = self.expected;
         let mut done = 0;
         let mut answers = sqlx::raw_sql(AssertSqlSafe(script)).fetch_many(connection);
         while let Some(answer) = answers.try_next().await? {
             match answer {
                 Either::Left(_) => done += 1,
-                Either::Right(row) if done == behind => facts.learn(&row)?,
+                Either::Right(row) if done == skipped => facts.add_row(&row)?,
                 Either::Right(_) => {}
             }
         }
@@ -167,10 +163,10 @@ fn lock(epochs_and_keys: [Rows; 2]) -> String {
     format!("EXECUTE opora_lock({});", values(epochs_and_keys))
 }
 
-fn ask(questions: Questions) -> String {
-    let Questions { marks, fresh, inputs, versions, timers, parked, effects, posts, queues, places } = questions;
-    let values = values([marks, inputs, versions, timers, parked, effects, posts, fresh, queues]);
-    format!("EXECUTE opora_facts({values},{places});")
+fn ask(lookups: Lookups) -> String {
+    let Lookups { marks, direct, inputs, versions, timers, parked, effects, posts, queues, positions } = lookups;
+    let values = values([marks, inputs, versions, timers, parked, effects, posts, direct, queues]);
+    format!("EXECUTE opora_facts({values},{positions});")
 }
 
 fn values<const N: usize>(rows: [Rows; N]) -> String {

@@ -1,15 +1,15 @@
-//! A group that became a supergroup: what waits for the old chat goes to the new one.
+//! Moves messages when a group becomes a supergroup.
 //!
-//! The call itself names the chat too, where it names one. Its parameters are changed here and not by the server, whose
-//! JSON knows neither every text nor the order of a call's parameters.
+//! The body may name the chat too. It is changed here and not by the server, whose JSON neither keeps every text nor
+//! the order of parameters.
 
 use serde_json::Value;
 use sqlx::{AssertSqlSafe, PgConnection, Row};
 
 use super::bulk::table;
-use super::texts::{json, said};
+use super::texts::{decode, json};
 use crate::store::sql::bulk::Part;
-use crate::store::sql::failure::GroupFailed;
+use crate::store::sql::failure::GroupError;
 use crate::store::sql::rows::Rows;
 
 const FIND: &str = "
@@ -22,8 +22,7 @@ UPDATE opora_outbox AS o
 SET chat = (said.value->>1)::bigint, body = said.value->>2, sending = o.sending AND NOT (said.value->>3)::boolean
 FROM jsonb_array_elements($1::jsonb) AS said WHERE o.id = (said.value->>0)::bigint";
 
-/// Lets messages follow their chats.
-pub(super) async fn write(moved: Part, connection: &mut PgConnection) -> Result<(), GroupFailed> {
+pub(super) async fn write(moved: Part, connection: &mut PgConnection) -> Result<(), GroupError> {
     if moved.is_empty() {
         return Ok(());
     }
@@ -33,7 +32,7 @@ pub(super) async fn write(moved: Part, connection: &mut PgConnection) -> Result<
     for row in found {
         let id: i64 = row.try_get(0)?;
         let chat: i64 = row.try_get(2)?;
-        let body = said(row.try_get(1)?);
+        let body = decode(row.try_get(1)?);
         changed.add(&(id, chat, addressed(&body, chat), row.try_get::<bool, _>(3)?))?;
     }
     if !changed.is_empty() {
@@ -42,7 +41,7 @@ pub(super) async fn write(moved: Part, connection: &mut PgConnection) -> Result<
     Ok(())
 }
 
-/// The call's parameters with another chat.
+/// The body with another chat.
 fn addressed(body: &str, chat: i64) -> String {
     match serde_json::from_str(body) {
         Ok(Value::Object(mut call)) if call.contains_key("chat_id") => {
@@ -58,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_keeps_its_texts_and_their_order() {
+    fn a_call_keeps_its_parameters_in_order() {
         let call = r#"{"text":"a\u0000b","chat_id":-5,"silent":true}"#;
         assert_eq!(addressed(call, 7), r#"{"text":"a\u0000b","chat_id":7,"silent":true}"#);
         assert_eq!(addressed(r#"{"text":"x"}"#, 7), r#"{"text":"x"}"#);

@@ -1,25 +1,24 @@
-//! The tables, and the version that a database has of them.
+//! The tables and their schema version.
 //!
-//! Scripts only go forward and in order, one instance at a time. A database of a newer library is refused.
+//! Migrations only go forward, one instance at a time. A database of a newer library is refused.
 //!
-//! The tables are SQLite's, with these differences. Texts are compared byte by byte, as the library compares them. What
-//! changes with every turn is in no index, nor in the condition of one, so that a turn rewrites a row within its page:
-//! the end of a conversation has a column of its own. Places are counted by each writer in rows of its own, which no
-//! other writer waits for. Tables whose rows come and go are swept early. An index that serves only cleaning begins with
-//! the age: one that began with the bot would seem to the planner, while a table is new, as good as any for finding a row
-//! of a bot, and would read all of them. A generation tells these tables from others that are made at the same place.
+//! Differences from SQLite's tables: Texts are compared byte by byte, like in the library. No index, and no index
+//! condition, holds a column that changes with every turn, so that a turn updates a row within its page; the end of a
+//! conversation has its own column. Each writer counts states in rows of its own, to avoid lock waits. Tables with
+//! short-lived rows are vacuumed early. Indexes for cleaning start with the age: if they started with the bot, the
+//! planner might use them for other queries while a table is new. A generation identifies the tables.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use sqlx::{Connection, PgConnection, Row};
 
-use super::server::{ANSWER_TIMEOUT, within};
+use super::server::{ANSWER_TIMEOUT, with_timeout};
 use crate::store::sql::failure::unavailable;
 use crate::store::sql::versions;
 use crate::store::{Epoch, StoreResult};
 
-/// One script for each version of the schema, the first one first. A later version adds its script behind them.
+/// One migration per schema version, oldest first. New ones are appended.
 const SCRIPTS: [&str; 1] = [TABLES];
 
 const TABLES: &str = r#"
@@ -169,62 +168,65 @@ CREATE TABLE opora_generation (generation TEXT NOT NULL);
 INSERT INTO opora_generation VALUES (gen_random_uuid());
 "#;
 
-/// Others that migrate wait here, and wait longer than a statement may. The lock is of this schema alone, and of this
-/// database.
-const ALONE: &str = "
+/// Only one process migrates at a time; others wait longer than a usual statement may take. The lock covers this schema
+/// of this database.
+const MIGRATION_LOCK: &str = "
 SET LOCAL lock_timeout = '60s';
 SET LOCAL statement_timeout = 0;
 SELECT pg_advisory_xact_lock(1869639538, hashtext(current_schema()));";
 
-/// How long the wait for others who migrate may take, with the way there and back.
-const ALONE_WITHIN: Duration = Duration::from_secs(60 + 5);
-/// How long what is done to all rows of a table may take: of a large one an index takes its time.
-const CHANGED_WITHIN: Duration = Duration::from_secs(15 * 60);
+/// The timeout of this lock, with the round trip.
+const MIGRATION_LOCK_TIMEOUT: Duration = Duration::from_secs(60 + 5);
+/// The timeout of a migration: an index on a large table takes time.
+const MIGRATION_TIMEOUT: Duration = Duration::from_secs(15 * 60);
 
-/// Brings the tables to this library's version. Where they are, no right to make tables is needed.
+/// Migrates the tables to this library's version. No right to create tables is needed if they are up to date.
 pub(super) async fn migrate(connection: &mut PgConnection) -> StoreResult<()> {
     if found(connection).await.map_err(unavailable)? == Some(SCRIPTS.len()) {
         return Ok(());
     }
-    let mut transaction = within(ANSWER_TIMEOUT, connection.begin()).await.map_err(unavailable)?;
-    within(ALONE_WITHIN, sqlx::raw_sql(ALONE).execute(&mut *transaction)).await.map_err(unavailable)?;
+    let mut transaction = with_timeout(ANSWER_TIMEOUT, connection.begin()).await.map_err(unavailable)?;
+    with_timeout(MIGRATION_LOCK_TIMEOUT, sqlx::raw_sql(MIGRATION_LOCK).execute(&mut *transaction))
+        .await
+        .map_err(unavailable)?;
     let version = match found(&mut transaction).await.map_err(unavailable)? {
         Some(version) => version,
         None => {
             let create = sqlx::raw_sql("CREATE TABLE opora_schema (version BIGINT NOT NULL)");
-            within(ANSWER_TIMEOUT, create.execute(&mut *transaction)).await.map_err(unavailable)?;
+            with_timeout(ANSWER_TIMEOUT, create.execute(&mut *transaction)).await.map_err(unavailable)?;
             0
         }
     };
     versions::not_newer(version, SCRIPTS.len())?;
     for (done, script) in SCRIPTS.iter().enumerate().skip(version) {
-        within(CHANGED_WITHIN, sqlx::raw_sql(*script).execute(&mut *transaction)).await.map_err(unavailable)?;
+        with_timeout(MIGRATION_TIMEOUT, sqlx::raw_sql(*script).execute(&mut *transaction))
+            .await
+            .map_err(unavailable)?;
         let version = i64::try_from(done).unwrap_or(i64::MAX).saturating_add(1);
         let noted = sqlx::query("INSERT INTO opora_schema VALUES ($1)").bind(version);
-        within(ANSWER_TIMEOUT, noted.execute(&mut *transaction)).await.map_err(unavailable)?;
+        with_timeout(ANSWER_TIMEOUT, noted.execute(&mut *transaction)).await.map_err(unavailable)?;
     }
-    within(CHANGED_WITHIN, transaction.commit()).await.map_err(unavailable)
+    with_timeout(MIGRATION_TIMEOUT, transaction.commit()).await.map_err(unavailable)
 }
 
-/// Whether the tables are there, by the one that has their generation: 1 or 0.
+/// Counts the generation table: 1 if the tables exist, else 0.
 pub(super) const HAS_GENERATION: &str = "
     SELECT count(*) FROM pg_catalog.pg_class
     WHERE relname = 'opora_generation' AND pg_catalog.pg_table_is_visible(oid)";
 pub(super) const GENERATION: &str = "SELECT generation FROM opora_generation";
 
-/// The generation of the tables that this connection finds; none if there are none.
+/// The generation of the tables, if there are any.
 pub(super) async fn generation(connection: &mut PgConnection) -> sqlx::Result<Option<String>> {
     let counted = sqlx::query_scalar::<_, i64>(HAS_GENERATION).fetch_one(&mut *connection);
-    match within(ANSWER_TIMEOUT, counted).await? {
+    match with_timeout(ANSWER_TIMEOUT, counted).await? {
         0 => Ok(None),
-        _ => within(ANSWER_TIMEOUT, sqlx::query_scalar(GENERATION).fetch_optional(connection)).await,
+        _ => with_timeout(ANSWER_TIMEOUT, sqlx::query_scalar(GENERATION).fetch_optional(connection)).await,
     }
 }
 
-/// Goes on after what was there is lost. Versions begin above all that there can have been, for nobody has had as many
-/// turns as there are seconds, so that no button of the lost time fits a later state; epochs, and with them the numbers of
-/// rows, go on above a lease that is known.
-pub(super) async fn go_on_above(connection: &mut PgConnection, leases: &BTreeMap<i64, Epoch>) -> sqlx::Result<()> {
+/// Raises the counters after an accepted loss. Versions start at the time in seconds, which no conversation can have
+/// reached, so that no old button fits a later state. Epochs, and with them ids, continue above the last known lease.
+pub(super) async fn raise_counters(connection: &mut PgConnection, leases: &BTreeMap<i64, Epoch>) -> sqlx::Result<()> {
     const VERSIONS: &str = "
         SET LOCAL statement_timeout = 0;
         UPDATE opora_version_floor SET floor = greatest(floor, extract(epoch FROM now())::bigint);
@@ -233,34 +235,34 @@ pub(super) async fn go_on_above(connection: &mut PgConnection, leases: &BTreeMap
         INSERT INTO opora_leases (bot, epoch, holder, renewals, numbers)
         SELECT $1, $2, NULL, 0, 0 WHERE $2 > (SELECT coalesce(max(epoch), 0) FROM opora_leases)
         ON CONFLICT (bot) DO UPDATE SET epoch = excluded.epoch WHERE opora_leases.holder IS NULL";
-    let mut transaction = within(ANSWER_TIMEOUT, connection.begin()).await?;
-    within(CHANGED_WITHIN, sqlx::raw_sql(VERSIONS).execute(&mut *transaction)).await?;
-    // The highest is enough, for bots have no epoch in common. Somebody who works here already, having accepted it on
-    // another machine, is not put out.
+    let mut transaction = with_timeout(ANSWER_TIMEOUT, connection.begin()).await?;
+    with_timeout(MIGRATION_TIMEOUT, sqlx::raw_sql(VERSIONS).execute(&mut *transaction)).await?;
+    // The highest epoch is enough, because epochs are unique over all bots. A leader that works here already, because
+    // the loss was accepted on another machine, is not fenced.
     if let Some((bot, epoch)) = leases.iter().max_by_key(|(_, epoch)| **epoch) {
         let raised = sqlx::query(EPOCHS).bind(bot).bind(epoch.0).execute(&mut *transaction);
-        within(ANSWER_TIMEOUT, raised).await?;
+        with_timeout(ANSWER_TIMEOUT, raised).await?;
     }
-    within(CHANGED_WITHIN, transaction.commit()).await
+    with_timeout(MIGRATION_TIMEOUT, transaction.commit()).await
 }
 
-/// Refuses tables that are not of this library's version, and changes nothing.
+/// Refuses tables of another version. Changes nothing.
 pub(super) async fn check(connection: &mut PgConnection) -> StoreResult<()> {
     versions::exactly(found(connection).await.map_err(unavailable)?, SCRIPTS.len())
 }
 
-/// The version of the tables that this connection finds by their names; none if there are none.
+/// The version of the tables; none if there are none.
 async fn found(connection: &mut PgConnection) -> sqlx::Result<Option<usize>> {
-    // A session remembers that there was no such name; what it reads from the catalogue itself is as others left it.
+    // Reads the catalogue, because a session caches that a name did not exist.
     const NAMED: &str = "
         SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_class
                        WHERE relname = 'opora_schema' AND pg_catalog.pg_table_is_visible(oid))";
-    let named = within(ANSWER_TIMEOUT, sqlx::query(NAMED).fetch_one(&mut *connection)).await?;
+    let named = with_timeout(ANSWER_TIMEOUT, sqlx::query(NAMED).fetch_one(&mut *connection)).await?;
     if !named.try_get::<bool, _>(0)? {
         return Ok(None);
     }
     let highest = sqlx::query("SELECT coalesce(max(version), 0) FROM opora_schema").fetch_one(connection);
-    let row = within(ANSWER_TIMEOUT, highest).await?;
+    let row = with_timeout(ANSWER_TIMEOUT, highest).await?;
     Ok(Some(usize::try_from(row.try_get::<i64, _>(0)?).unwrap_or(usize::MAX)))
 }
 
@@ -269,7 +271,7 @@ mod tests {
     use crate::store::sql::bulk;
 
     #[test]
-    fn what_groups_write_fits_the_tables() {
+    fn bulk_rows_fit_the_tables() {
         bulk::tests::fits(super::TABLES);
     }
 }

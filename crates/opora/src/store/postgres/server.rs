@@ -1,7 +1,6 @@
-//! The server: how it is reached, and what has to be true of it.
+//! Connects to the server and checks its settings.
 //!
-//! A connection waits for nothing for ever: to connect, for an answer, and for a lock there is a limit each. A password
-//! is in no error and in no debug output.
+//! Connecting, statements and locks have timeouts. No error and no debug output shows a password.
 
 use std::fmt;
 use std::future::Future;
@@ -15,25 +14,23 @@ use sqlx::{ConnectOptions, Connection, PgConnection, Row};
 use super::address::{Address, TlsFiles};
 use super::schema;
 use crate::store::hash::hash_of;
-use crate::store::sql::failure::{GroupFailed, unavailable};
-use crate::store::witness::FileWitness;
+use crate::store::last_seen::LastSeenFile;
+use crate::store::sql::failure::{GroupError, unavailable};
 use crate::store::{BoxError, StoreError, StoreResult};
 
-// A connection that is half dead answers nothing and ends nothing: only these limits find it out. Together with the pause
-// before a turn is tried again they stay below ten seconds.
+// Only these timeouts detect a half-open connection. Together with the pause before a turn is retried they stay below
+// ten seconds.
 
-/// How long a connection may take to be made.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
-/// How long the library's own statements may take, with the way there and back.
+/// The timeout of the library's own statements, with the round trip.
 pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(4);
-/// How long a connection may take to show that it is there.
 const PING_TIMEOUT: Duration = Duration::from_millis(1_500);
-/// The oldest server that is tested.
+/// The oldest server version that is tested.
 const OLDEST_SERVER: i64 = 130_000;
 
-/// What every session is told. An instance that stands still in the midst of a transaction, or of which nothing is heard any
-/// more, must not keep its locks; the application's writes may take a little less.
-const SESSION: &str = "
+/// The settings of every session. A paused or unreachable instance must not keep its locks. The application's writes
+/// may take a little less than the idle timeout.
+const SESSION_SETTINGS: &str = "
 SET statement_timeout = '3s';
 SET lock_timeout = '2s';
 SET idle_in_transaction_session_timeout = '6s';
@@ -41,40 +38,38 @@ SET standard_conforming_strings = on;
 SET jit = off;
 SET default_transaction_isolation = 'read committed';";
 
-/// What a session that reads is told besides: nobody waits for it, and what an operator lists may be long.
-pub(super) const READING: &str = "SET statement_timeout = '10s';";
+/// The settings of read sessions: no turn waits for them, and an operator's list may be long.
+pub(super) const READ_SETTINGS: &str = "SET statement_timeout = '10s';";
 
-/// What a session is told whose plans are made once. One that was made while a table was small must not read all of it once
-/// it is large, so rows are found by an index, one after another, and no plan is made twice.
-pub(super) const FINDING: &str = "
+/// The settings of sessions whose plans are made once. A plan made for a small table must not scan it when it is large,
+/// so rows are found by index only, and plans are reused.
+pub(super) const INDEX_ONLY_SETTINGS: &str = "
 SET enable_seqscan = off;
 SET enable_hashjoin = off;
 SET enable_mergejoin = off;
 SET plan_cache_mode = force_generic_plan;";
 
-/// Where the database is.
 #[derive(Clone)]
 pub(super) struct Server {
     options: PgConnectOptions,
     files: TlsFiles,
-    /// Where the instance keeps what it knows of this database.
+    /// The folder for the last-seen record and the sent log.
     pub(super) data: Option<PathBuf>,
-    /// The file there that says what was seen of it.
-    pub(super) witness: Option<FileWitness>,
+    /// The file of the last-seen record.
+    pub(super) last_seen: Option<LastSeenFile>,
 }
 
-/// What a database promises of what it has answered.
+/// What a crash of the server may lose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Promise {
-    /// It is on the disk.
+pub(super) enum Durability {
+    /// Commits are on disk.
     Durable,
-    /// A crash of the server may take the last moments.
-    LosesTheLastMoments,
-    /// A crash of the server's machine may take anything.
+    /// A server crash may lose the last commits.
+    LosesRecentWrites,
+    /// A machine crash may lose anything.
     LosesAnything,
 }
 
-/// Why a server could not be used, with its name.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot use the PostgreSQL database {server}: {reason}")]
 struct NotUsable {
@@ -83,47 +78,46 @@ struct NotUsable {
 }
 
 impl Server {
-    pub(super) fn of(address: &str) -> StoreResult<Self> {
+    pub(super) fn from_address(address: &str) -> StoreResult<Self> {
         let Address { options, files, data } = Address::parse(address)?;
         let options =
             if options.get_application_name().is_none() { options.application_name("opora") } else { options };
-        let server = Self { options: options.disable_statement_logging(), files, data: None, witness: None };
+        let server = Self { options: options.disable_statement_logging(), files, data: None, last_seen: None };
         Ok(match data {
-            Some(folder) => server.with_data(&folder),
+            Some(folder) => server.with_data_folder(&folder),
             None => server,
         })
     }
 
-    /// The same, with files in a folder that the address need not name.
-    pub(super) fn with_data(self, folder: &Path) -> Self {
-        let witness = Some(FileWitness::of(folder, &self.file_name()));
-        Self { data: Some(folder.to_owned()), witness, ..self }
+    /// The server with a data folder that the address need not name.
+    pub(super) fn with_data_folder(self, folder: &Path) -> Self {
+        let last_seen = Some(LastSeenFile::new(folder, &self.file_name()));
+        Self { data: Some(folder.to_owned()), last_seen, ..self }
     }
 
-    /// Brings the tables up to date, if it is the database that was seen before; answers what it promises, and its
-    /// generation.
-    pub(super) async fn open(&self) -> StoreResult<(Promise, String)> {
+    /// Migrates the tables, if it is the database last seen. Returns its durability and its generation.
+    pub(super) async fn open(&self) -> StoreResult<(Durability, String)> {
         let opened = async {
-            let (mut connection, promise) = self.reach().await?;
+            let (mut connection, durability) = self.reach().await?;
             self.check_seen(&mut connection).await?;
             schema::migrate(&mut connection).await?;
-            Ok((promise, self.note_seen(&mut connection).await?))
+            Ok((durability, self.record_seen(&mut connection).await?))
         };
         opened.await.map_err(|error| self.failed(error))
     }
 
-    /// The same of a database as it is, whichever it is. Changes nothing.
-    pub(super) async fn open_existing(&self) -> StoreResult<(Promise, String)> {
+    /// The durability and generation of any database. Changes nothing.
+    pub(super) async fn open_existing(&self) -> StoreResult<(Durability, String)> {
         let opened = async {
-            let (mut connection, promise) = self.reach().await?;
+            let (mut connection, durability) = self.reach().await?;
             schema::check(&mut connection).await?;
             let generation = schema::generation(&mut connection).await.map_err(unavailable)?;
-            Ok((promise, generation.unwrap_or_default()))
+            Ok((durability, generation.unwrap_or_default()))
         };
         opened.await.map_err(|error| self.failed(error))
     }
 
-    /// Refuses a database that is not the one that was seen before. Changes nothing.
+    /// Refuses a database that is not the one last seen. Changes nothing.
     pub(super) async fn check(&self) -> StoreResult<()> {
         let checked = async {
             let (mut connection, _) = self.reach().await?;
@@ -132,33 +126,33 @@ impl Server {
         checked.await.map_err(|error| self.failed(error))
     }
 
-    /// The generation that is there, if there is any.
+    /// The generation of the tables, if there are any.
     pub(super) async fn generation(&self) -> StoreResult<Option<String>> {
-        let asked = async {
+        let request = async {
             let (mut connection, _) = self.reach().await?;
             schema::generation(&mut connection).await.map_err(unavailable)
         };
-        asked.await.map_err(|error| self.failed(error))
+        request.await.map_err(|error| self.failed(error))
     }
 
-    /// A connection to a server that can be used.
-    async fn reach(&self) -> StoreResult<(PgConnection, Promise)> {
+    /// A connection to a checked server.
+    async fn reach(&self) -> StoreResult<(PgConnection, Durability)> {
         self.files.check().await?;
         let mut connection = self.connect().await?;
-        let promise = check(&mut connection).await?;
-        Ok((connection, promise))
+        let durability = check(&mut connection).await?;
+        Ok((connection, durability))
     }
 
-    /// A connection that is told how long to wait.
+    /// A connection with timeouts set.
     pub(super) async fn connect(&self) -> StoreResult<PgConnection> {
-        self.connect_and_tell("").await.map_err(unavailable)
+        self.connect_with("").await.map_err(unavailable)
     }
 
-    /// The same, and it is told something more.
-    pub(super) async fn connect_and_tell(&self, more: &'static str) -> sqlx::Result<PgConnection> {
+    /// A connection with timeouts and more settings.
+    pub(super) async fn connect_with(&self, more: &'static str) -> sqlx::Result<PgConnection> {
         let connect = async {
             let mut connection = self.options.connect().await?;
-            sqlx::raw_sql(SESSION).execute(&mut connection).await?;
+            sqlx::raw_sql(SESSION_SETTINGS).execute(&mut connection).await?;
             if !more.is_empty() {
                 sqlx::raw_sql(more).execute(&mut connection).await?;
             }
@@ -168,8 +162,8 @@ impl Server {
         tokio::time::timeout(CONNECT_TIMEOUT, connect).await.unwrap_or_else(|_| Err(late().into()))
     }
 
-    /// Begins the names of files about this database. It is made of what the address says of server, database, user and
-    /// schema: the password has no part in it, and the server need not be asked.
+    /// The prefix of file names for this database: a hash of server, database, user and schema in the address. The
+    /// password is not part of it, and the server is not asked.
     pub(super) fn file_name(&self) -> String {
         // Several servers may have their sockets in one folder.
         let port = self.options.get_port();
@@ -178,7 +172,6 @@ impl Server {
         format!("postgres-{:016x}", hash_of(place.as_bytes()))
     }
 
-    /// How connections are made.
     pub(super) fn options(&self) -> PgConnectOptions {
         self.options.clone()
     }
@@ -193,7 +186,7 @@ impl Server {
     }
 }
 
-/// The database, its host and its port; nothing of how one gets in.
+/// Database, host and port, without credentials.
 impl fmt::Display for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let database = self.options.get_database().unwrap_or_else(|| self.options.get_username());
@@ -204,37 +197,36 @@ impl fmt::Display for Server {
     }
 }
 
-/// The options would show the password.
+/// Without the options, which would show the password.
 impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Server").field(&self.to_string()).finish()
     }
 }
 
-impl fmt::Display for Promise {
+impl fmt::Display for Durability {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Durable => "a restart loses nothing",
-            Self::LosesTheLastMoments => {
-                "a crash of its server may lose the last moments, for synchronous_commit is off there"
+            Self::LosesRecentWrites => {
+                "a crash of its server may lose the last moments, because synchronous_commit is off there"
             }
-            Self::LosesAnything => "a crash of its machine may lose anything, for fsync is off there",
+            Self::LosesAnything => "a crash of its machine may lose anything, because fsync is off there",
         })
     }
 }
 
-/// Waits for an answer, but not for ever: then the connection is of no use any more.
-pub(super) async fn answered<T, E: Into<GroupFailed>>(
+/// Waits for an answer with a timeout. After a timeout the connection must be dropped.
+pub(super) async fn with_answer_timeout<T, E: Into<GroupError>>(
     asking: impl Future<Output = Result<T, E>> + Send,
-) -> Result<T, GroupFailed> {
+) -> Result<T, GroupError> {
     match tokio::time::timeout(ANSWER_TIMEOUT, asking).await {
         Ok(answer) => answer.map_err(Into::into),
-        Err(_) => Err(GroupFailed::unanswered(format!("PostgreSQL did not answer within {ANSWER_TIMEOUT:?}"))),
+        Err(_) => Err(GroupError::timeout(format!("PostgreSQL did not answer within {ANSWER_TIMEOUT:?}"))),
     }
 }
 
-/// The same, for as long as it may take; of what is asked before there is a store.
-pub(super) async fn within<T>(
+pub(super) async fn with_timeout<T>(
     limit: Duration,
     asking: impl Future<Output = sqlx::Result<T>> + Send,
 ) -> sqlx::Result<T> {
@@ -242,16 +234,16 @@ pub(super) async fn within<T>(
     tokio::time::timeout(limit, asking).await.unwrap_or_else(|_| Err(late().into()))
 }
 
-/// Whether a connection that has rested is still there.
+/// Whether an idle connection still works.
 pub(super) async fn is_alive(connection: &mut PgConnection) -> bool {
     matches!(tokio::time::timeout(PING_TIMEOUT, connection.ping()).await, Ok(Ok(())))
 }
 
-async fn check(connection: &mut PgConnection) -> StoreResult<Promise> {
+async fn check(connection: &mut PgConnection) -> StoreResult<Durability> {
     const ASK: &str = "
         SELECT current_setting('server_version_num')::bigint, current_setting('server_encoding'),
                current_setting('fsync'), current_setting('synchronous_commit'), pg_is_in_recovery()";
-    let row = within(ANSWER_TIMEOUT, sqlx::query(ASK).fetch_one(connection)).await.map_err(unavailable)?;
+    let row = with_timeout(ANSWER_TIMEOUT, sqlx::query(ASK).fetch_one(connection)).await.map_err(unavailable)?;
     let text = |column: usize| row.try_get::<String, _>(column).map_err(unavailable);
     if row.try_get::<i64, _>(0).map_err(unavailable)? < OLDEST_SERVER {
         return Err(StoreError::Unsupported("PostgreSQL 13 or later is needed"));
@@ -263,9 +255,9 @@ async fn check(connection: &mut PgConnection) -> StoreResult<Promise> {
         return Err(StoreError::Unavailable("this PostgreSQL server is a standby: it can be read only".into()));
     }
     Ok(match (&*text(2)?, &*text(3)?) {
-        ("off", _) => Promise::LosesAnything,
-        (_, "off") => Promise::LosesTheLastMoments,
-        _ => Promise::Durable,
+        ("off", _) => Durability::LosesAnything,
+        (_, "off") => Durability::LosesRecentWrites,
+        _ => Durability::Durable,
     })
 }
 
@@ -274,8 +266,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_names_of_files_tell_databases_apart_and_not_passwords() {
-        let name = |address: &str| Server::of(address).unwrap().file_name();
+    fn file_names_depend_on_the_database_not_the_password() {
+        let name = |address: &str| Server::from_address(address).unwrap().file_name();
         let socket = "postgres:///db?host=/run/postgresql&user=bot";
         let one = name(&format!("{socket}&port=5432&password=a"));
         assert_eq!(one, name(&format!("{socket}&port=5432&password=b&data=/x")));

@@ -1,81 +1,81 @@
-//! A transaction under way, and the application's writes within it.
+//! A running transaction, and the application's writes in it.
 
 use std::time::Duration;
 
 use sqlx::{AssertSqlSafe, Connection, PgConnection, PgTransaction};
 
-use super::facts::AS_BEFORE;
-use super::server::answered;
-use crate::store::sql::decide::{RunsWrites, judged};
-use crate::store::sql::failure::GroupFailed;
+use super::facts::INDEX_ONLY_PLANNER;
+use super::server::with_answer_timeout;
+use crate::store::sql::decide::{WriteRunner, run_guarded};
+use crate::store::sql::failure::GroupError;
 use crate::store::{Database, DomainWrites, StoreError, StoreResult, WriteError};
 
-/// A constraint that waits for the commit would fail the whole group there. So it is looked at now, and then waits on:
-/// what is set within a savepoint that is rolled back is forgotten.
+/// Checks deferred constraints now, because they would fail the whole group at the commit. Rolling back the savepoint
+/// makes them deferred again.
 const CHECK: &str = "
 SAVEPOINT opora_check; SET CONSTRAINTS ALL IMMEDIATE; ROLLBACK TO SAVEPOINT opora_check;
 RELEASE SAVEPOINT opora_check";
 
-/// How long the application's writes of one turn may take. It is also how long a connection that died beneath them goes
-/// unnoticed, so it is short.
+/// The time limit for the application's writes of one turn. It is short, because a dead connection is not noticed
+/// meanwhile.
 const WRITES_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A transaction of a connection that writes.
+/// A transaction of a write connection.
 pub(super) struct Session<'c> {
-    open: Open<'c>,
-    /// Where its writer counts places.
+    transaction: Transaction<'c>,
+    /// The rows of `opora_places` that its writer counts in.
     pub(super) slot: i64,
 }
 
-enum Open<'c> {
-    /// It was begun by a script, of which the driver does not know.
-    Plain(&'c mut PgConnection),
-    /// The driver knows of it: what is begun within it, by the application too, is a savepoint.
-    Known(PgTransaction<'c>),
+enum Transaction<'c> {
+    /// Begun by a script; the driver does not know of it.
+    Script(&'c mut PgConnection),
+    /// Known to the driver: a nested transaction, also of the application, is a savepoint.
+    Driver(PgTransaction<'c>),
 }
 
 impl<'c> Session<'c> {
     /// Begins a transaction by a script that starts with `BEGIN`.
-    pub(super) async fn begin(
-        connection: &'c mut PgConnection,
-        script: String,
-        slot: i64,
-    ) -> Result<Self, GroupFailed> {
-        let transaction = answered(connection.begin_with(AssertSqlSafe(script))).await?;
-        Ok(Self { open: Open::Known(transaction), slot })
+    pub(super) async fn begin(connection: &'c mut PgConnection, script: String, slot: i64) -> Result<Self, GroupError> {
+        let transaction = with_answer_timeout(connection.begin_with(AssertSqlSafe(script))).await?;
+        Ok(Self { transaction: Transaction::Driver(transaction), slot })
     }
 
-    /// A transaction that was begun.
+    /// Wraps a transaction that a script has begun.
     pub(super) fn begun(connection: &'c mut PgConnection, slot: i64) -> Self {
-        Self { open: Open::Plain(connection), slot }
+        Self { transaction: Transaction::Script(connection), slot }
     }
 
     pub(super) fn connection(&mut self) -> &mut PgConnection {
-        match &mut self.open {
-            Open::Plain(connection) => connection,
-            Open::Known(transaction) => transaction,
+        match &mut self.transaction {
+            Transaction::Script(connection) => connection,
+            Transaction::Driver(transaction) => transaction,
         }
     }
 
-    /// From here on only the library writes.
-    pub(super) async fn end_of_writes(&mut self) -> Result<(), GroupFailed> {
-        match &mut self.open {
-            Open::Plain(_) => Ok(()),
-            Open::Known(transaction) => answered(sqlx::raw_sql(AS_BEFORE).execute(&mut **transaction)).await.map(drop),
+    /// Ends the application's writes: from here on only the library writes.
+    pub(super) async fn end_of_writes(&mut self) -> Result<(), GroupError> {
+        match &mut self.transaction {
+            Transaction::Script(_) => Ok(()),
+            Transaction::Driver(transaction) => {
+                with_answer_timeout(sqlx::raw_sql(INDEX_ONLY_PLANNER).execute(&mut **transaction)).await.map(drop)
+            }
         }
     }
 
-    pub(super) async fn commit(self) -> Result<(), GroupFailed> {
-        match self.open {
-            Open::Plain(connection) => answered(sqlx::raw_sql("COMMIT").execute(connection)).await.map(drop),
-            Open::Known(transaction) => answered(transaction.commit()).await,
+    pub(super) async fn commit(self) -> Result<(), GroupError> {
+        match self.transaction {
+            Transaction::Script(connection) => {
+                with_answer_timeout(sqlx::raw_sql("COMMIT").execute(connection)).await.map(drop)
+            }
+            Transaction::Driver(transaction) => with_answer_timeout(transaction.commit()).await,
         }
     }
 }
 
-impl RunsWrites for Session<'_> {
-    async fn run_writes(&mut self, writes: DomainWrites) -> Result<StoreResult<()>, GroupFailed> {
-        let mut savepoint = answered(self.connection().begin()).await?;
+impl WriteRunner for Session<'_> {
+    async fn run_writes(&mut self, writes: DomainWrites) -> Result<StoreResult<()>, GroupError> {
+        let mut savepoint = with_answer_timeout(self.connection().begin()).await?;
         let checked = DomainWrites::new(|database| {
             Box::pin(async move {
                 writes.run(database).await?;
@@ -83,14 +83,14 @@ impl RunsWrites for Session<'_> {
                 Ok::<(), WriteError>(())
             })
         });
-        let judged = judged(checked, WRITES_TIMEOUT, Database::postgres_commit(&mut savepoint)).await;
-        let Err(refused) = judged else {
-            answered(savepoint.commit()).await.map_err(GroupFailed::blaming_writes)?;
+        let ran = run_guarded(checked, WRITES_TIMEOUT, Database::postgres_commit(&mut savepoint)).await;
+        let Err(refused) = ran else {
+            with_answer_timeout(savepoint.commit()).await.map_err(GroupError::blaming_writes)?;
             return Ok(Ok(()));
         };
-        match answered(savepoint.rollback()).await {
+        match with_answer_timeout(savepoint.rollback()).await {
             Ok(()) => Ok(Err(refused)),
-            // A server that goes away ends a transaction too; then it is nobody's fault. Nor is it if nothing is heard of it.
+            // A lost server ends the transaction too; that is not the fault of the writes.
             Err(failed) if matches!(refused, StoreError::Unavailable(_)) => Err(failed),
             Err(failed) => Err(failed.blaming_writes()),
         }

@@ -1,10 +1,11 @@
-//! Where a Redis is: `redis://[user][:password@]host[:port][/database][?setting=value&…]`, or `rediss://` with TLS.
+//! The address of a Redis: `redis://[user][:password@]host[:port][/database][?setting=value&…]`, or `rediss://` with
+//! TLS.
 //!
-//! Settings: `prefix` begins all keys; `keep_days` is how long they outlive a bot that never comes back, 0 for ever; `ca`,
-//! `cert` and `key` name the files of TLS; `data`, `journal` and `after_loss` say what an instance keeps beside it;
-//! `away_after_ms` says when the journal takes over.
+//! Settings: `prefix` of all keys; `keep_days`: how long keys outlive a bot that never comes back, 0 for ever; `ca`,
+//! `cert` and `key`: files for TLS; `data`, `journal` and `after_loss`: what an instance keeps beside Redis;
+//! `away_after_ms`: when the journal takes over.
 //!
-//! The password goes to the server and nowhere else: what is shown of an address has none.
+//! The password is sent to the server only; it is never displayed.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -13,58 +14,55 @@ use std::time::Duration;
 
 use redis::{ConnectionAddr, ConnectionInfo, IntoConnectionInfo};
 
-use super::tls::Files;
+use super::tls::TlsFiles;
 use crate::store::hash::hash_of;
-use crate::store::open::shows_a_secret;
+use crate::store::open::exposes_password;
 use crate::store::{StoreError, StoreResult};
 
-/// What may be set.
-const SETTINGS: &str = "only prefix, keep_days, ca, cert, key, data, journal, away_after_ms and after_loss (stop or go_on) may stand behind \
-     its `?`";
+const UNKNOWN_SETTING: &str = "only prefix, keep_days, ca, cert, key, data, journal, away_after_ms and after_loss (stop or go_on) \
+     may follow its `?`";
 
-/// The first part of all keys, unless an address names another.
-const PREFIX: &str = "opora";
+/// The prefix of all keys, unless an address names another.
+const DEFAULT_PREFIX: &str = "opora";
 /// How long keys outlive a bot that never comes back, unless an address says otherwise.
-const KEEP_DAYS: u32 = 400;
+const DEFAULT_KEEP_DAYS: u32 = 400;
 /// How long Redis may fail to answer before the journal takes over, unless an address says otherwise.
-pub(crate) const AWAY_AFTER: Duration = Duration::from_millis(1_200);
+const DEFAULT_AWAY_AFTER: Duration = Duration::from_millis(1_200);
 const AWAY_AFTER_MS_RANGE: RangeInclusive<u64> = 10..=60_000;
-/// As long as Redis can count, about.
-const KEEP_DAYS_MOST: u32 = 100_000;
+/// About as long as Redis can count.
+const MAX_KEEP_DAYS: u32 = 100_000;
 
-/// An address that was understood.
+/// A parsed address.
 pub(crate) struct Address {
     pub(super) info: ConnectionInfo,
     pub(super) prefix: String,
-    /// Where the instance keeps what it has seen of this Redis.
+    /// The directory of the last-seen record and the sent log.
     pub(super) data: Option<PathBuf>,
-    /// What keeps the bot going while this Redis is away.
-    pub(crate) journal: Option<JournalPlace>,
+    /// The journal for the time when this Redis is away.
+    pub(crate) journal: Option<JournalLocation>,
     /// How long Redis may fail to answer before the journal takes over.
     pub(crate) away_after: Duration,
     pub(super) after_loss: AfterLoss,
     pub(super) keep_days: u32,
-    pub(super) files: Files,
+    pub(super) files: TlsFiles,
 }
 
-/// Where a journal is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum JournalPlace {
+pub(crate) enum JournalLocation {
     /// In a file of its own.
     File(PathBuf),
     /// In the database that has the application's tables.
     Database,
 }
 
-/// What a bot does when its Redis has lost changes. One that is empty always stops it.
+/// What a bot does when its Redis has lost changes. An empty Redis always stops the bot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum AfterLoss {
-    /// Goes on if no more is gone than a server with `appendfsync everysec` may lose.
+    /// Goes on if no more is lost than a server with `appendfsync everysec` may lose.
     #[default]
     GoOnIfRecent,
-    /// Goes on however much it is.
+    /// Goes on after any loss.
     GoOn,
-    /// Stops.
     Stop,
 }
 
@@ -72,13 +70,13 @@ impl Address {
     pub(crate) fn parse(address: &str) -> StoreResult<Self> {
         let is_redis = address.starts_with("redis://") || address.starts_with("rediss://");
         let (plain, query) = address.split_once('?').unwrap_or((address, ""));
-        let mut prefix = PREFIX.to_owned();
-        let mut keep_days = KEEP_DAYS;
-        let mut files = Files::default();
+        let mut prefix = DEFAULT_PREFIX.to_owned();
+        let mut keep_days = DEFAULT_KEEP_DAYS;
+        let mut files = TlsFiles::default();
         let mut data = None;
         let mut journal = None;
         let mut after_loss = AfterLoss::default();
-        let mut away_after = AWAY_AFTER;
+        let mut away_after = DEFAULT_AWAY_AFTER;
         for (setting, value) in form_urlencoded::parse(query.as_bytes()) {
             match &*setting {
                 "prefix" => prefix = value.into_owned(),
@@ -87,37 +85,37 @@ impl Address {
                 "cert" => files.certificate = Some(value.into_owned().into()),
                 "key" => files.key = Some(value.into_owned().into()),
                 "data" if !value.is_empty() => data = Some(PathBuf::from(&*value)),
-                "journal" if value == "database" => journal = Some(JournalPlace::Database),
-                "journal" if !value.is_empty() => journal = Some(JournalPlace::File(PathBuf::from(&*value))),
+                "journal" if value == "database" => journal = Some(JournalLocation::Database),
+                "journal" if !value.is_empty() => journal = Some(JournalLocation::File(PathBuf::from(&*value))),
                 "away_after_ms" => away_after = milliseconds(&value)?,
                 "after_loss" if value == "go_on" => after_loss = AfterLoss::GoOn,
                 "after_loss" if value == "stop" => after_loss = AfterLoss::Stop,
-                _ => return Err(bad(SETTINGS)),
+                _ => return Err(bad(UNKNOWN_SETTING)),
             }
         }
         if prefix.is_empty() || !prefix.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte)) {
             return Err(bad("a prefix has letters, digits and -_.: only"));
         }
-        let complaint = files.complaint(address.starts_with("rediss://")).or_else(|| shows_a_secret(plain));
+        let complaint = files.complaint(address.starts_with("rediss://")).or_else(|| exposes_password(plain));
         if let Some(complaint) = complaint {
             return Err(bad(complaint));
         }
-        // The reader's own words could repeat a part of the address.
+        // The library's error could repeat a part of the address.
         let info = plain.into_connection_info().ok().filter(|_| is_redis && !plain.contains('#'));
         let info = info.ok_or_else(|| bad("redis://[user:password@]host[:port][/database] was expected"))?;
         Ok(Self { info, prefix, data, journal, away_after, after_loss, keep_days, files })
     }
 
-    /// Where files about this Redis are kept: in the folder that is named, else beside the journal.
+    /// The directory of files about this Redis: `data`, else the journal's directory.
     pub(super) fn folder(&self) -> Option<&Path> {
         match (&self.data, &self.journal) {
             (Some(data), _) => Some(data),
-            (None, Some(JournalPlace::File(journal))) => journal.parent(),
+            (None, Some(JournalLocation::File(journal))) => journal.parent(),
             (None, _) => None,
         }
     }
 
-    /// Begins the names of such files. It is made of what is shown of the address: the password has no part in it.
+    /// The start of the names of such files: a hash of the displayed address, which has no password.
     pub(super) fn file_name(&self) -> String {
         format!("redis-{:016x}", hash_of(self.to_string().as_bytes()))
     }
@@ -127,11 +125,11 @@ impl Address {
     }
 }
 
-/// Host, port and database.
+/// Host, port, database, and the prefix if it is not the default.
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.info.addr(), self.info.redis_settings().db())?;
-        if self.prefix != PREFIX {
+        if self.prefix != DEFAULT_PREFIX {
             write!(f, " under {}", self.prefix)?;
         }
         Ok(())
@@ -145,7 +143,7 @@ impl fmt::Debug for Address {
 }
 
 fn days(text: &str) -> StoreResult<u32> {
-    let days = text.parse().ok().filter(|days| *days <= KEEP_DAYS_MOST);
+    let days = text.parse().ok().filter(|days| *days <= MAX_KEEP_DAYS);
     days.ok_or_else(|| bad("keep_days is a number of days, 0 for ever"))
 }
 
@@ -181,8 +179,8 @@ mod tests {
         let named = [&address.files.authority, &address.files.certificate, &address.files.key];
         let names = named.map(|file| file.as_ref().and_then(|file| file.to_str()));
         assert_eq!((names, address.keep_days), ([Some("/etc/my ca.pem"), Some("c.pem"), Some("k.pem")], 0));
-        assert_eq!(Address::parse("redis://h").unwrap().keep_days, KEEP_DAYS);
-        assert_eq!(Address::parse("redis://h").unwrap().away_after, AWAY_AFTER);
+        assert_eq!(Address::parse("redis://h").unwrap().keep_days, DEFAULT_KEEP_DAYS);
+        assert_eq!(Address::parse("redis://h").unwrap().away_after, DEFAULT_AWAY_AFTER);
         assert_eq!(Address::parse("redis://h?away_after_ms=10").unwrap().away_after, Duration::from_millis(10));
     }
 

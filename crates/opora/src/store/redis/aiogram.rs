@@ -1,11 +1,11 @@
-//! A store on aiogram's own keys: a bot in Python and this one can work on one Redis.
+//! A store on aiogram's own keys: a bot in Python and this one can share a Redis.
 //!
-//! The state of a conversation is what aiogram keeps, in its keys and its form, and nothing else is the truth. Inbox,
-//! outbox, timers and versions lie beside it in a [`super::RedisStore`]. A turn holds the lock of aiogram's
-//! `RedisEventIsolation`, and its commit compares what stands in aiogram's keys: whoever holds no lock overwrites nothing
-//! here. What aiogram changed is a version of its own, made by the first turn that sees it.
+//! The state of a conversation is in aiogram's keys, in aiogram's format; they are the source of truth. Inbox, outbox,
+//! timers and versions are beside them in a [`super::RedisStore`]. A turn holds the lock of aiogram's
+//! `RedisEventIsolation`, and its commit compares aiogram's keys, so it never overwrites a change that it has not seen.
+//! A change by aiogram becomes a version of its own, made by the first turn that sees it.
 //!
-//! Who is right about a state is decided by a [`Translate`]; a store without one shows states as they are.
+//! A [`Translate`] maps states; a store without one shows states as they are.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -14,12 +14,12 @@ use std::sync::atomic::AtomicBool;
 
 use parking_lot::Mutex;
 
-use self::locks::Held;
-use self::operator::Listed;
+use self::locks::LockedTurn;
+use self::operator::ListedKeys;
 use super::{LoggedRedis, RedisBackend, RedisCode};
 use crate::aiogram::{AiogramLayout, Translate};
 use crate::clock::Millis;
-use crate::key::DialogueKey;
+use crate::key::ConversationKey;
 use crate::store::sent_log::SentLog;
 use crate::store::{
     Answer, Commit, Committed, ConversationRow, Epoch, Filter, InboxRow, Mark, Opened, Seq, Statistics, Store,
@@ -27,11 +27,10 @@ use crate::store::{
 };
 
 mod locks;
-mod look;
 mod operator;
+mod snapshot;
 mod turns;
 
-/// Why a state is neither read nor written.
 const NO_MAPPING: &str =
     "the store was opened without a mapping: what aiogram's states mean is not known (`AiogramStore::open` takes one)";
 const NOT_FOR_BOTS: &str = "with `layout=aiogram` in its address a store needs a mapping, which says what aiogram's states mean: \
@@ -71,44 +70,45 @@ struct Shared {
     redis: LoggedRedis,
     layout: AiogramLayout,
     translate: Option<Box<dyn Translate>>,
-    /// Tells the locks of this opening from others.
+    /// Identifies the locks of this process.
     instance: String,
-    /// The turns under way.
-    held: Mutex<HashMap<DialogueKey, Held>>,
+    /// The running turns.
+    locked_turns: Mutex<HashMap<ConversationKey, LockedTurn>>,
     is_extending: AtomicBool,
-    /// The names that were found last, for the next page of a list.
-    listed: Mutex<Option<Listed>>,
+    /// The keys that were found last, for the next page of a list.
+    listed: Mutex<Option<ListedKeys>>,
 }
 
 impl AiogramStore {
-    /// Opens the store at an address of [`RedisStore::open`](super::RedisStore::open) with `layout=aiogram` behind its `?`, and what the Python bot
-    /// gave to `DefaultKeyBuilder`, `Dispatcher` and `RedisStorage`: `aiogram_prefix=fsm`, `separator=:`, `with_bot_id=1`,
-    /// `with_business_connection_id=1`, `with_destiny=1`, `strategy=user_in_chat`, `state_ttl` and `data_ttl` in seconds.
+    /// Opens the store at an address of [`RedisStore::open`](super::RedisStore::open) with `layout=aiogram` and the
+    /// options that the Python bot gave to `DefaultKeyBuilder`, `Dispatcher` and `RedisStorage`: `aiogram_prefix=fsm`,
+    /// `separator=:`, `with_bot_id=1`, `with_business_connection_id=1`, `with_destiny=1`, `strategy=user_in_chat`,
+    /// `state_ttl` and `data_ttl` in seconds.
     pub async fn open(address: &str, translate: impl Translate + 'static) -> StoreResult<Self> {
         let (address, layout) = settings(address)?;
         Self::open_with(&address, layout, translate).await
     }
 
-    /// Opens it with a layout that is said here; the address is that of a [`RedisStore`](super::RedisStore).
+    /// Opens the store with this layout. The address is that of a [`RedisStore`](super::RedisStore).
     pub async fn open_with(
         address: &str,
         layout: AiogramLayout,
         translate: impl Translate + 'static,
     ) -> StoreResult<Self> {
-        let redis = RedisBackend::make(address, RedisCode::default()).await?;
-        Ok(Self::on(redis, layout, Some(Box::new(translate))))
+        let redis = RedisBackend::open_address(address, RedisCode::default()).await?;
+        Ok(Self::new(redis, layout, Some(Box::new(translate))))
     }
 
-    /// Opens it as it is, for tools beside a bot: states are shown as aiogram has them.
+    /// Opens an existing store, for tools beside a bot: states are shown as aiogram has them.
     pub async fn open_existing(address: &str) -> StoreResult<Self> {
         let (address, layout) = settings(address)?;
-        Ok(Self::on(RedisBackend::find(&address).await?, layout, None))
+        Ok(Self::new(RedisBackend::open_existing_address(&address).await?, layout, None))
     }
 
-    /// Opens it without knowing what its states mean.
+    /// Opens the store without a mapping of states.
     pub(crate) async fn open_raw(address: &str) -> StoreResult<Self> {
         let (address, layout) = settings(address)?;
-        Ok(Self::on(RedisBackend::make(&address, RedisCode::default()).await?, layout, None))
+        Ok(Self::new(RedisBackend::open_address(&address, RedisCode::default()).await?, layout, None))
     }
 
     /// Whether an address names this layout.
@@ -116,20 +116,20 @@ impl AiogramStore {
         !matches!(AiogramLayout::of_address(address), Ok(None))
     }
 
-    fn on(redis: RedisBackend, layout: AiogramLayout, translate: Option<Box<dyn Translate>>) -> Self {
+    fn new(redis: RedisBackend, layout: AiogramLayout, translate: Option<Box<dyn Translate>>) -> Self {
         Self(Arc::new(Shared {
             redis: SentLog::around(redis),
             layout,
             translate,
             instance: format!("{:016x}", fastrand::u64(..)),
-            held: Mutex::default(),
+            locked_turns: Mutex::default(),
             is_extending: AtomicBool::new(false),
             listed: Mutex::default(),
         }))
     }
 }
 
-/// The address of the Redis, and the layout.
+/// Splits an address into the address of the Redis and the layout.
 fn settings(address: &str) -> StoreResult<(String, AiogramLayout)> {
     AiogramLayout::of_address(address)?.ok_or(StoreError::Unsupported(NO_LAYOUT))
 }
@@ -139,7 +139,7 @@ impl Shared {
         self.translate.as_deref().ok_or(StoreError::Unsupported(NO_MAPPING))
     }
 
-    fn conversation(&self, key: &DialogueKey) -> DialogueKey {
+    fn conversation(&self, key: &ConversationKey) -> ConversationKey {
         self.layout.conversation_of(key.clone())
     }
 }
@@ -156,7 +156,7 @@ impl StoreLayer for AiogramStore {
         format!("{}; states as aiogram keeps them under `{prefix}`, by {strategy}{meaning}", self.inner().describe())
     }
 
-    fn conversation_of(&self, key: DialogueKey) -> DialogueKey {
+    fn conversation_of(&self, key: ConversationKey) -> ConversationKey {
         self.0.layout.conversation_of(key)
     }
 
@@ -168,18 +168,18 @@ impl StoreLayer for AiogramStore {
         self.0.translate.is_none().then_some(NOT_FOR_BOTS)
     }
 
-    fn waiting_for<'a>(&'a self, key: &'a DialogueKey, after: Seq, limit: usize) -> Answer<'a, Vec<InboxRow>> {
+    fn waiting_for<'a>(&'a self, key: &'a ConversationKey, after: Seq, limit: usize) -> Answer<'a, Vec<InboxRow>> {
         Box::pin(async move { self.inner().waiting_for(&self.0.conversation(key), after, limit).await })
     }
 
-    fn open<'a>(&'a self, key: &'a DialogueKey, mark: Option<&'a Mark>) -> Answer<'a, Opened> {
-        Box::pin(async move { self.0.look_at(&self.0.conversation(key), mark).await })
+    fn open<'a>(&'a self, key: &'a ConversationKey, mark: Option<&'a Mark>) -> Answer<'a, Opened> {
+        Box::pin(async move { self.0.open_unlocked(&self.0.conversation(key), mark).await })
     }
 
     fn open_for_turn<'a>(
         &'a self,
         epoch: Epoch,
-        key: &'a DialogueKey,
+        key: &'a ConversationKey,
         mark: Option<&'a Mark>,
         now: Millis,
     ) -> Answer<'a, Opened> {
@@ -187,7 +187,7 @@ impl StoreLayer for AiogramStore {
         Box::pin(async move { self.0.enter_turn(epoch, &self.0.conversation(key), mark, now).await })
     }
 
-    fn abandon_turn<'a>(&'a self, epoch: Epoch, key: &'a DialogueKey) -> Answer<'a, ()> {
+    fn abandon_turn<'a>(&'a self, epoch: Epoch, key: &'a ConversationKey) -> Answer<'a, ()> {
         Box::pin(async move { self.0.leave_turn(epoch, &self.0.conversation(key)).await })
     }
 
@@ -199,13 +199,13 @@ impl StoreLayer for AiogramStore {
     fn list<'a>(
         &'a self,
         filter: &'a Filter,
-        after: Option<&'a DialogueKey>,
+        after: Option<&'a ConversationKey>,
         limit: usize,
     ) -> Answer<'a, Vec<ConversationRow>> {
         Box::pin(self.0.list_rows(filter, after, limit))
     }
 
-    fn reset<'a>(&'a self, key: &'a DialogueKey, now: Millis) -> Answer<'a, bool> {
+    fn reset<'a>(&'a self, key: &'a ConversationKey, now: Millis) -> Answer<'a, bool> {
         Box::pin(async move { self.0.end_conversation(&self.0.conversation(key), now).await })
     }
 
@@ -218,10 +218,15 @@ impl StoreLayer for AiogramStore {
     }
 
     fn statistics<'a>(&'a self, bot: Option<i64>) -> Answer<'a, Statistics> {
-        Box::pin(self.0.numbers_of(bot))
+        Box::pin(self.0.statistics_of(bot))
     }
 
-    fn transitions_of<'a>(&'a self, key: &'a DialogueKey, after: i64, limit: usize) -> Answer<'a, Vec<TransitionRow>> {
+    fn transitions_of<'a>(
+        &'a self,
+        key: &'a ConversationKey,
+        after: i64,
+        limit: usize,
+    ) -> Answer<'a, Vec<TransitionRow>> {
         Box::pin(async move { self.inner().operator().transitions_of(&self.0.conversation(key), after, limit).await })
     }
 }

@@ -1,114 +1,122 @@
-//! Turns that were decided in SQL, carried out here.
+//! Carries out turns that were decided in SQL.
 //!
-//! A decision is refused for an old epoch only: the application's writes are done, so everything else of its turn has to
-//! follow. It is carried out once, however often it is asked for, and under the numbers that it was decided with.
+//! Only an old epoch, or a server that came back older, refuses a decision: its SQL writes are done, so the rest of its
+//! turn has to follow. It is carried out once, however often it is called, and with the ids of the decision.
 
 use std::future::Future;
 
 use super::RedisBackend;
-use super::keys::{PARTITIONS, Thing, partition_of};
+use super::connection::Call;
+use super::keys::{KeyKind, PARTITIONS, partition_of};
 use super::ordered::name_of;
-use super::rounds::together;
+use super::rounds::commit_args;
 use super::rows::unreadable;
-use super::turns::{Draft, Room, Supply};
-use super::wire::Call;
-use crate::key::DialogueKey;
+use super::turns::{CommitTarget, IdSource, TurnEncoder};
+use crate::key::ConversationKey;
 use crate::store::{Commit, Committed, Epoch, StoreResult, TimerChange, Version};
 
-/// What became of a decision.
+/// The result of carrying out a decision.
 #[derive(Debug)]
-pub(in crate::store) enum CarriedOut {
-    /// The conversation stands where the decision leads to.
+pub(in crate::store) enum CarryOutResult {
+    /// The conversation has the state of the decision.
     Done(Committed),
-    /// Somebody else had moved the conversation: its state was left as it is.
-    Moved,
-    /// It was carried out before, under the same numbers.
-    Known(Committed),
+    /// The conversation was reset or imported meanwhile and keeps that state.
+    StateOverridden,
+    /// It was carried out before, with the same ids.
+    AlreadyDone(Committed),
 }
 
 impl RedisBackend {
-    /// The bot that an epoch was given for here.
+    /// The bot that an epoch was granted for here.
     pub(in crate::store) fn bot_of(&self, epoch: Epoch) -> StoreResult<i64> {
-        self.numbers.own(epoch).map(|own| own.bot)
+        self.held_leases.by_epoch(epoch).map(|lease| lease.bot)
     }
 
-    /// The last epoch that was given here for a bot.
+    /// The last epoch that was granted here for a bot.
     pub(in crate::store) fn last_epoch(&self, bot: i64) -> Option<Epoch> {
-        self.numbers.last_of(bot)
+        self.held_leases.last_epoch(bot)
     }
 
-    /// Says how a commit would end now; nothing is changed.
-    pub(in crate::store) fn stands<'a>(
+    /// Checks how a commit would end now, and returns its inbox floor. Changes nothing.
+    pub(in crate::store) fn check_commit<'a>(
         &'a self,
         epoch: Epoch,
         commit: &Commit,
-    ) -> impl Future<Output = StoreResult<()>> + Send + use<'a> {
-        let own = self.numbers.own_of(epoch, commit.key.bot);
-        let says = own.and_then(|own| Ok((own.pass(), Draft::of(Supply::Own(&own), commit).beginning(commit)?)));
-        let room = Room::of(commit);
+    ) -> impl Future<Output = StoreResult<String>> + Send + use<'a> {
+        let lease = self.held_leases.get(epoch, commit.key.bot);
+        let encoded = lease.and_then(|lease| {
+            Ok((lease.fencing_token.to_string(), TurnEncoder::new(IdSource::Next(&lease), commit).encode_head(commit)?))
+        });
+        let target = CommitTarget::new(commit);
         let key = commit.key.clone();
         async move {
-            let Room { bot, partition, last } = room;
-            let (lease, turn) = says?;
-            let args = together(self.witness.pass(bot, partition, &lease), vec![turn], Vec::new());
-            let keys = self.keys.rooms(bot);
-            let answer = self.wire.call(Call { function: "stands", keys: keys.up_to(partition, last), args }).await?;
-            self.judge(epoch, &key, answer.first().map_or("", String::as_str)).await
+            let CommitTarget { bot, partition, last } = target;
+            let (fencing_token, turn) = encoded?;
+            let args =
+                commit_args(self.last_seen.write_precondition(bot, partition, &fencing_token), vec![turn], Vec::new());
+            let keys = self.keys.bot_keys(bot);
+            let answer =
+                self.connection.call(Call { function: "stands", keys: keys.up_to(partition, last), args }).await?;
+            let mut answer = answer.into_iter();
+            self.check_commit_word(epoch, &key, &answer.next().unwrap_or_default()).await?;
+            Ok(answer.next().unwrap_or_default())
         }
     }
 
-    /// Numbers for everything that a turn asks for.
-    pub(in crate::store) fn numbers_for(&self, epoch: Epoch, commit: &Commit) -> StoreResult<Vec<i64>> {
-        let own = self.numbers.own_of(epoch, commit.key.bot)?;
+    /// New ids for all rows of a turn.
+    pub(in crate::store) fn ids_for(&self, epoch: Epoch, commit: &Commit) -> StoreResult<Vec<i64>> {
+        let lease = self.held_leases.get(epoch, commit.key.bot)?;
         let partition = partition_of(&commit.key);
         let timers = commit.timers.iter().filter(|change| matches!(change, TimerChange::Set { .. })).count();
         let count = commit.outgoing.len() + timers + commit.effects.len() + usize::from(commit.transition.is_some());
-        (0..count).map(|_| own.next(partition)).collect()
+        (0..count).map(|_| lease.next_id(partition)).collect()
     }
 
-    /// Carries a decided turn out, under these numbers.
+    /// Carries out a decided turn with these ids. With an inbox floor, inputs of the conversation below it are removed.
     pub(in crate::store) async fn carry_out(
         &self,
         epoch: Epoch,
-        // Not shared: what it may write is not to be had from two places.
+        // `&mut`, because a shared reference to the commit's writes is not `Send`.
         commit: &mut Commit,
-        numbers: &[i64],
-    ) -> StoreResult<CarriedOut> {
-        let own = self.numbers.own_of(epoch, commit.key.bot)?;
-        let (turn, committed) = Draft::of(Supply::Given(numbers.iter()), commit).whole(commit)?;
-        let Room { bot, partition, last } = Room::of(commit);
-        let args = together(own.text(), vec![turn], Vec::new());
-        let answer = self.write_room("carry_out", (bot, partition), last, args).await?;
-        self.done(bot, epoch, &answer.word).await?;
-        own.seen.note_version(committed.version.0);
+        ids: &[i64],
+        inbox_floor: Option<&str>,
+    ) -> StoreResult<CarryOutResult> {
+        let lease = self.held_leases.get(epoch, commit.key.bot)?;
+        let (turn, committed) = TurnEncoder::new(IdSource::Given(ids.iter()), commit).encode(commit)?;
+        let CommitTarget { bot, partition, last } = CommitTarget::new(commit);
+        let floor = inbox_floor.map(str::to_owned).into_iter().collect();
+        let args = commit_args(lease.fencing_token.to_string(), vec![turn], floor);
+        let answer = self.write_partition("carry_out", (bot, partition), last, args).await?;
+        self.check_word(bot, epoch, &answer.word).await?;
+        lease.seen.note_version(committed.version.0);
         Ok(match &*answer.word {
-            "moved" => CarriedOut::Moved,
-            "known" => CarriedOut::Known(committed),
-            _ => CarriedOut::Done(committed),
+            "moved" => CarryOutResult::StateOverridden,
+            "known" => CarryOutResult::AlreadyDone(committed),
+            _ => CarryOutResult::Done(committed),
         })
     }
 
-    /// Which of a bot's decisions, by conversation and the version that each leads to, are not carried out.
+    /// The conversations whose decisions are not carried out, out of a list of conversations and decided versions.
     pub(in crate::store) async fn not_carried_out(
         &self,
         bot: i64,
-        decided: Vec<(DialogueKey, Version)>,
-    ) -> StoreResult<Vec<DialogueKey>> {
-        let rooms = self.keys.rooms(bot);
-        let mut parts: Vec<(Vec<DialogueKey>, Vec<String>)> = vec![Default::default(); PARTITIONS];
+        decided: Vec<(ConversationKey, Version)>,
+    ) -> StoreResult<Vec<ConversationKey>> {
+        let bot_keys = self.keys.bot_keys(bot);
+        let mut parts: Vec<(Vec<ConversationKey>, Vec<String>)> = vec![Default::default(); PARTITIONS];
         for (key, to) in decided {
             let (keys, args) = &mut parts[partition_of(&key)];
             args.extend([name_of(&key), to.0.to_string()]);
             keys.push(key);
         }
-        let asked = parts.iter().enumerate().filter(|(_, (keys, _))| !keys.is_empty());
-        let calls = asked.clone().map(|(partition, (_, args))| {
-            let keys = rooms.up_to(partition, Thing::Conv);
+        let requested = parts.iter().enumerate().filter(|(_, (keys, _))| !keys.is_empty());
+        let calls = requested.clone().map(|(partition, (_, args))| {
+            let keys = bot_keys.up_to(partition, KeyKind::Conversations);
             Call { function: "not_carried_out", keys, args: args.clone() }
         });
-        let answers = self.wire.call_all(calls.collect()).await?;
+        let answers = self.connection.call_all(calls.collect()).await?;
         let mut found = Vec::new();
-        for ((_, (keys, _)), places) in asked.zip(answers) {
+        for ((_, (keys, _)), places) in requested.zip(answers) {
             for place in places {
                 let key = place.parse().ok().and_then(|place: usize| keys.get(place));
                 found.push(key.cloned().ok_or_else(|| unreadable("an answer names no decision"))?);

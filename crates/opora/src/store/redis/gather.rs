@@ -1,7 +1,6 @@
-//! One list out of those of all partitions, in order.
+//! Merges the lists of all partitions into one, in order.
 //!
-//! Each partition is read in pages, and a page is asked for only when the former is used up: a short answer needs no
-//! long ones, and a long one reads little twice.
+//! Each partition is read in pages, and a page only when the former is used up: a short answer needs no large pages.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -11,24 +10,24 @@ use futures_util::future::try_join_all;
 use super::keys::PARTITIONS;
 use crate::store::StoreResult;
 
-/// The bounds of what is asked of a partition at once.
-const PAGE_LEAST: usize = 16;
-pub(super) const PAGE_MOST: usize = 512;
+/// The smallest and largest page.
+const MIN_PAGE: usize = 16;
+pub(super) const MAX_PAGE: usize = 512;
 
-/// A row and the text that it is ordered by.
-pub(super) type Placed<T> = (String, T);
+/// A row and its sort key.
+pub(super) type Keyed<T> = (String, T);
 
-/// The rows of a partition that were read and not yet given.
-struct Lane<T> {
+/// The rows of a partition that were read and not merged yet.
+struct PartitionCursor<T> {
     partition: usize,
-    rows: VecDeque<Placed<T>>,
+    rows: VecDeque<Keyed<T>>,
     after: String,
     is_read: bool,
 }
 
-/// The page for an answer of which all rows are wanted.
+/// The page size for an answer that wants all rows.
 pub(super) fn page_for(limit: usize) -> usize {
-    (limit / (PARTITIONS / 2)).clamp(PAGE_LEAST, PAGE_MOST)
+    (limit / (PARTITIONS / 2)).clamp(MIN_PAGE, MAX_PAGE)
 }
 
 /// The first `limit` rows after `after` that are `wanted`. `read` gives a page of a partition: partition, after, limit.
@@ -40,44 +39,49 @@ pub(super) async fn gather<T, R>(
     read: impl Fn(usize, String, usize) -> R,
 ) -> StoreResult<Vec<T>>
 where
-    R: Future<Output = StoreResult<Vec<Placed<T>>>>,
+    R: Future<Output = StoreResult<Vec<Keyed<T>>>>,
 {
-    let lane = |partition| Lane { partition, rows: VecDeque::new(), after: after.to_owned(), is_read: false };
-    let mut lanes: Vec<Lane<T>> = (0..PARTITIONS).map(lane).collect();
+    let cursor =
+        |partition| PartitionCursor { partition, rows: VecDeque::new(), after: after.to_owned(), is_read: false };
+    let mut cursors: Vec<PartitionCursor<T>> = (0..PARTITIONS).map(cursor).collect();
     let mut found = Vec::new();
     while found.len() < limit {
-        refill(&mut lanes, page, &read).await?;
-        if !give(&mut lanes, limit, &wanted, &mut found) {
+        refill(&mut cursors, page, &read).await?;
+        if !merge(&mut cursors, limit, &wanted, &mut found) {
             break;
         }
     }
     Ok(found)
 }
 
-async fn refill<T, R>(lanes: &mut [Lane<T>], page: usize, read: &impl Fn(usize, String, usize) -> R) -> StoreResult<()>
+async fn refill<T, R>(
+    cursors: &mut [PartitionCursor<T>],
+    page: usize,
+    read: &impl Fn(usize, String, usize) -> R,
+) -> StoreResult<()>
 where
-    R: Future<Output = StoreResult<Vec<Placed<T>>>>,
+    R: Future<Output = StoreResult<Vec<Keyed<T>>>>,
 {
-    let empty = lanes.iter_mut().filter(|lane| lane.rows.is_empty() && !lane.is_read);
-    let filled = empty.map(async |lane| {
-        let rows = read(lane.partition, lane.after.clone(), page).await?;
-        lane.is_read = rows.len() < page;
-        lane.after = rows.last().map(|(place, _)| place.clone()).unwrap_or_default();
-        lane.rows = rows.into();
+    let empty = cursors.iter_mut().filter(|cursor| cursor.rows.is_empty() && !cursor.is_read);
+    let filled = empty.map(async |cursor| {
+        let rows = read(cursor.partition, cursor.after.clone(), page).await?;
+        cursor.is_read = rows.len() < page;
+        cursor.after = rows.last().map(|(place, _)| place.clone()).unwrap_or_default();
+        cursor.rows = rows.into();
         Ok(())
     });
     try_join_all(filled).await.map(drop)
 }
 
-/// Gives rows as long as it is known which comes next; false if there are no more.
-fn give<T>(lanes: &mut [Lane<T>], limit: usize, wanted: impl Fn(&T) -> bool, to: &mut Vec<T>) -> bool {
+/// Merges rows until a partition has to be read again. False if there are no more rows.
+fn merge<T>(cursors: &mut [PartitionCursor<T>], limit: usize, wanted: impl Fn(&T) -> bool, to: &mut Vec<T>) -> bool {
     while to.len() < limit {
-        if lanes.iter().any(|lane| lane.rows.is_empty() && !lane.is_read) {
+        if cursors.iter().any(|cursor| cursor.rows.is_empty() && !cursor.is_read) {
             return true;
         }
-        let filled = lanes.iter_mut().filter(|lane| !lane.rows.is_empty());
+        let filled = cursors.iter_mut().filter(|cursor| !cursor.rows.is_empty());
         let first = filled.min_by(|one, other| one.rows[0].0.cmp(&other.rows[0].0));
-        let Some((_, row)) = first.and_then(|lane| lane.rows.pop_front()) else { return false };
+        let Some((_, row)) = first.and_then(|cursor| cursor.rows.pop_front()) else { return false };
         if wanted(&row) {
             to.push(row);
         }
@@ -90,7 +94,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn pages_of_all_partitions_come_in_one_order() {
+    async fn pages_of_all_partitions_are_merged_in_order() {
         let read = |partition: usize, after: String, limit: usize| async move {
             let of_partition = (1..=3_000_usize).filter(|row| row % 7 == partition);
             let rows = of_partition.map(|row| (format!("{row:05}"), row)).filter(|(place, _)| *place > after);

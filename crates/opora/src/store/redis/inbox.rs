@@ -1,110 +1,104 @@
-//! What comes in, and what comes back: the inbox and the effects.
+//! The inbox, and outcomes of effects.
 
 use std::collections::BTreeMap;
 
 use futures_util::future::join_all;
 
 use super::RedisBackend;
+use super::connection::{Call, all_or_none};
 use super::gather::{gather, page_for};
-use super::keys::{Thing, partition_of, partition_of_id};
-use super::numbers::Own;
+use super::keys::{KeyKind, partition_of, partition_of_id};
 use super::ordered::{id_of, name_of};
-use super::progress::Written;
 use super::rows::{self, unreadable};
-use super::wire::{Call, all_or_none};
-use crate::key::DialogueKey;
+use super::writes::WriteAnswer;
+use crate::key::ConversationKey;
 use crate::store::{
     BoxError, EffectId, Epoch, InboxRow, Incoming, Mark, Origin, Receipt, Seq, StoreError, StoreResult,
 };
 
-/// The two would lie in different partitions, and could not be exchanged in one step.
-const NOT_WHO_ASKED: &str = "the outcome of an effect goes to the chat that asked for it";
+/// In another chat the outcome may be in another partition, and the effect could not be replaced by it atomically.
+const OTHER_CHAT: &str = "the outcome of an effect goes to the chat that asked for it";
 
-/// Where an input stands in the queue of its conversation.
+/// The position of an input in the queue of its conversation.
 #[derive(Clone, Copy)]
-pub(super) enum Rank {
-    /// It is told only of what is delivered.
+pub(super) enum QueuePosition {
+    /// Reported for deliveries only.
     First,
     Behind,
 }
 
-/// What the server said of a batch, partition by partition.
-pub(super) struct Put {
-    /// Whose each partition is, and the places in the batch of those that went to it.
+/// The answers to a batch, by partition.
+pub(super) struct PutResult {
+    /// The bot of each answer, and the positions of its inputs in the batch.
     places: Vec<(i64, Vec<usize>)>,
-    pub(super) answers: Vec<Written>,
+    pub(super) answers: Vec<WriteAnswer>,
 }
 
-impl Put {
-    /// What became of each input, in the order of the batch; nothing of one that was known.
-    pub(super) fn places(&self, count: usize) -> StoreResult<Vec<Option<(Rank, Seq)>>> {
+impl PutResult {
+    /// The queue position and inbox id of each input, in the order of the batch. `None` for a known input.
+    pub(super) fn inbox_ids(&self, count: usize) -> StoreResult<Vec<Option<(QueuePosition, Seq)>>> {
         let mut found = vec![None; count];
         for ((_, places), answer) in self.places.iter().zip(&self.answers) {
-            for (place, word) in places.iter().zip(&answer.more).filter(|(_, word)| *word != "known") {
-                let (rank, number) = word.strip_prefix('+').map_or((Rank::Behind, &**word), |id| (Rank::First, id));
+            for (place, word) in places.iter().zip(&answer.rest).filter(|(_, word)| *word != "known") {
+                let (rank, number) =
+                    word.strip_prefix('+').map_or((QueuePosition::Behind, &**word), |id| (QueuePosition::First, id));
                 found[*place] = Some((rank, Seq(number.parse().map_err(unreadable)?)));
             }
         }
         Ok(found)
     }
 
-    /// The bot of a room that has had fewer writes than were seen, if there is one.
+    /// The bot of a partition that came back older, if there is one.
     pub(super) fn older(&self) -> Option<i64> {
-        let mut rooms = self.places.iter().zip(&self.answers);
-        rooms.find(|(_, answer)| answer.word == "older").map(|((bot, _), _)| *bot)
+        let mut parts = self.places.iter().zip(&self.answers);
+        parts.find(|(_, answer)| answer.word == "older").map(|((bot, _), _)| *bot)
     }
 }
 
 impl RedisBackend {
     pub(super) async fn receive_batch(&self, epoch: Epoch, batch: Vec<Incoming>) -> StoreResult<Vec<Receipt>> {
-        let own = self.numbers.own(epoch)?;
         if batch.is_empty() {
-            return self.check(&own).await.map(|()| Vec::new());
+            let lease = self.held_leases.by_epoch(epoch)?;
+            return self.check_lease(&lease).await.map(|()| Vec::new());
         }
-        batch.iter().try_for_each(|incoming| self.numbers.own_of(epoch, incoming.key.bot).map(drop))?;
-        let put = self.put_all("receive", |_, _| own.text(), &batch, |_, incoming| mark_of(incoming)).await?;
-        self.receipts(&own, put, batch.len()).await
+        self.receive_once(epoch, batch.into_iter().map(|incoming| (incoming, None)).collect()).await
     }
 
-    /// The same of inputs that may have come before without a mark to know them by: each may be given one of its own.
+    /// Receives inputs. A replay gives a mark to inputs that have none, so that a repeated replay knows them.
     pub(in crate::store) async fn receive_once(
         &self,
         epoch: Epoch,
         batch: Vec<(Incoming, Option<Mark>)>,
     ) -> StoreResult<Vec<Receipt>> {
-        let own = self.numbers.own(epoch)?;
-        batch.iter().try_for_each(|(incoming, _)| self.numbers.own_of(epoch, incoming.key.bot).map(drop))?;
+        let lease = self.held_leases.by_epoch(epoch)?;
+        batch.iter().try_for_each(|(incoming, _)| self.held_leases.get(epoch, incoming.key.bot).map(drop))?;
         let (batch, marks): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
         let mark = |place: usize, incoming: &Incoming| match &marks[place] {
             Some(mark) => format!("={}", rows::mark(mark)),
             None => mark_of(incoming),
         };
-        let put = self.put_all("receive", |_, _| own.text(), &batch, mark).await?;
-        self.receipts(&own, put, batch.len()).await
+        let put = self.put_all("receive", |_, _| lease.fencing_token.to_string(), &batch, mark).await?;
+        self.check_all(&lease, &put.answers).await?;
+        let receipt = |place: Option<(QueuePosition, Seq)>| place.map_or(Receipt::Known, |(_, seq)| Receipt::New(seq));
+        Ok(put.inbox_ids(batch.len())?.into_iter().map(receipt).collect())
     }
 
-    async fn receipts(&self, own: &Own, put: Put, count: usize) -> StoreResult<Vec<Receipt>> {
-        self.all_done(own, &put.answers).await?;
-        let receipt = |place: Option<(Rank, Seq)>| place.map_or(Receipt::Known, |(_, seq)| Receipt::New(seq));
-        Ok(put.places(count)?.into_iter().map(receipt).collect())
-    }
-
-    /// Puts inputs into their inboxes by a function, one call for each partition. `pass` is its first argument there, and
-    /// `mark` what an input is known by.
+    /// Stores inputs in the inbox, one call for each partition, concurrently. `precondition` gives the first argument
+    /// of a call, and `mark` the mark of an input.
     pub(super) async fn put_all(
         &self,
         function: &'static str,
-        pass: impl Fn(i64, usize) -> String,
+        precondition: impl Fn(i64, usize) -> String,
         batch: &[Incoming],
         mark: impl Fn(usize, &Incoming) -> String,
-    ) -> StoreResult<Put> {
+    ) -> StoreResult<PutResult> {
         let mut parts: BTreeMap<(i64, usize), (Vec<usize>, Vec<String>)> = BTreeMap::new();
         for (place, incoming) in batch.iter().enumerate() {
             let partition = partition_of(&incoming.key);
             let bot = incoming.key.bot;
             let (places, args) = parts
                 .entry((bot, partition))
-                .or_insert_with(|| (Vec::new(), vec![pass(bot, partition), partition.to_string()]));
+                .or_insert_with(|| (Vec::new(), vec![precondition(bot, partition), partition.to_string()]));
             let name = name_of(&incoming.key);
             let row = rows::input(&name, incoming);
             places.push(place);
@@ -113,53 +107,59 @@ impl RedisBackend {
         let mut places = Vec::new();
         let mut calls = Vec::new();
         for ((bot, partition), (part, args)) in parts {
-            calls.push(self.write_room(function, (bot, partition), Thing::Queue, args));
+            calls.push(self.write_partition(function, (bot, partition), KeyKind::ConversationQueue, args));
             places.push((bot, part));
         }
-        // All are on their way at once.
         let answers = all_or_none(join_all(calls).await)?;
-        Ok(Put { places, answers })
+        Ok(PutResult { places, answers })
     }
 
-    pub(super) async fn inputs_of(&self, key: &DialogueKey, after: Seq, limit: usize) -> StoreResult<Vec<InboxRow>> {
-        let rows = self.rows_of(key, (Thing::Queue, Thing::Inbox), after.0, limit).await?;
+    pub(super) async fn inputs_of(
+        &self,
+        key: &ConversationKey,
+        after: Seq,
+        limit: usize,
+    ) -> StoreResult<Vec<InboxRow>> {
+        let keys = self.keys.bot_keys(key.bot).owned(partition_of(key), [KeyKind::ConversationQueue, KeyKind::Inbox]);
+        let args = vec![name_of(key), id_of(after.0), limit.to_string()];
+        let rows = self.connection.call(Call { function: "page_of", keys: &keys, args }).await?;
         rows.iter().map(|row| rows::read_input(key.bot, row).map_err(unreadable)).collect()
     }
 
     pub(super) async fn finish(&self, epoch: Epoch, effect: EffectId, outcome: Incoming) -> StoreResult<Receipt> {
-        let own = self.numbers.own_of(epoch, outcome.key.bot)?;
+        let lease = self.held_leases.get(epoch, outcome.key.bot)?;
         let partition = partition_of(&outcome.key);
         if partition != partition_of_id(effect.0) {
-            return Err(StoreError::Unsupported(NOT_WHO_ASKED));
+            return Err(StoreError::Unsupported(OTHER_CHAT));
         }
         let name = name_of(&outcome.key);
         let row = rows::input(&name, &outcome);
-        let args = vec![own.text(), partition.to_string(), id_of(effect.0), name, row];
-        let answer = self.write_room("finish_effect", (own.bot, partition), Thing::Effects, args).await?;
-        self.done(own.bot, epoch, &answer.word).await?;
-        match answer.more.first() {
+        let args = vec![lease.fencing_token.to_string(), partition.to_string(), id_of(effect.0), name, row];
+        let answer = self.write_partition("finish_effect", (lease.bot, partition), KeyKind::Effects, args).await?;
+        self.check_word(lease.bot, epoch, &answer.word).await?;
+        match answer.rest.first() {
             Some(seq) => Ok(Receipt::New(Seq(seq.parse().map_err(unreadable)?))),
             None => Ok(Receipt::Known),
         }
     }
 
-    /// Rows of a bot's list in all partitions, after a number, in order.
+    /// Rows of a bot's list in all partitions after an id, in order.
     pub(super) async fn rows_after<T>(
         &self,
         bot: i64,
-        list: Thing,
+        list: KeyKind,
         after: i64,
         limit: usize,
         read: impl Fn(&str) -> Result<T, BoxError>,
     ) -> StoreResult<Vec<T>> {
-        let rooms = self.keys.rooms(bot);
+        let bot_keys = self.keys.bot_keys(bot);
         let read = &read;
         let page = |partition: usize, after: String, limit: usize| {
             let mut command = redis::cmd("ZRANGEBYLEX");
-            command.arg(rooms.one(partition, list)).arg(format!("({after}}}")).arg("+");
+            command.arg(bot_keys.key(partition, list)).arg(format!("({after}}}")).arg("+");
             command.arg("LIMIT").arg(0).arg(limit);
             async move {
-                let rows: Vec<String> = self.wire.ask(&command).await?;
+                let rows: Vec<String> = self.connection.query(&command).await?;
                 rows.iter()
                     .map(|row| Ok((row[..row.len().min(19)].to_owned(), read(row).map_err(unreadable)?)))
                     .collect()
@@ -167,24 +167,9 @@ impl RedisBackend {
         };
         gather(&id_of(after), limit, page_for(limit), |_| true, page).await
     }
-
-    /// Rows of one conversation, found by an index.
-    pub(super) async fn rows_of(
-        &self,
-        key: &DialogueKey,
-        (index, list): (Thing, Thing),
-        after: i64,
-        limit: usize,
-    ) -> StoreResult<Vec<String>> {
-        let rooms = self.keys.rooms(key.bot);
-        let partition = partition_of(key);
-        let keys = [rooms.one(partition, index).to_owned(), rooms.one(partition, list).to_owned()];
-        let args = vec![name_of(key), id_of(after), limit.to_string()];
-        self.wire.call(Call { function: "page_of", keys: &keys, args }).await
-    }
 }
 
-/// What an input is known by, if by anything.
+/// The mark of an input, or an empty text.
 pub(super) fn mark_of(incoming: &Incoming) -> String {
     if let Origin::Update(mark) = &incoming.origin { rows::mark(mark) } else { String::new() }
 }

@@ -1,17 +1,17 @@
-//! The functions that run within Redis: one library of them, named by its content.
+//! The functions that run in Redis: one library, named by a hash of its text.
 //!
-//! The name changes with the text, so that two versions of the product work side by side, and a server that lost the
-//! library, or never had it, says so before it does anything. Where functions are not to be had (before Redis 7, or by
-//! the server's rules), the same text is a script.
+//! The name changes with the text, so two versions of the product can work side by side, and a server without this
+//! library says so before it does anything. Where functions are not available (before Redis 7, or not permitted), the
+//! same text is loaded as a script.
 
 use std::sync::LazyLock;
 
-use super::keys::Thing;
+use super::keys::KeyKind;
 use crate::store::hash::hash_of;
 
-/// The text of all functions; the keys' places come first.
+/// The text of all functions. The positions of the keys come first.
 static BODY: LazyLock<String> = LazyLock::new(|| {
-    let names: Vec<_> = Thing::ALL.iter().map(|(_, text)| text.to_uppercase()).collect();
+    let names: Vec<_> = KeyKind::ALL.iter().map(|(_, text)| text.to_uppercase()).collect();
     let places: Vec<_> = (1..=names.len()).map(|place| place.to_string()).collect();
     let keys = format!("local {} = {}\n", names.join(", "), places.join(", "));
     let texts = [
@@ -21,24 +21,24 @@ static BODY: LazyLock<String> = LazyLock::new(|| {
         include_str!("library/turn.lua"),
         include_str!("library/decisions.lua"),
         include_str!("library/outbox.lua"),
-        include_str!("library/keeping.lua"),
+        include_str!("library/maintenance.lua"),
         include_str!("library/forget.lua"),
         include_str!("library/aiogram.lua"),
     ];
     keys + &texts.join("\n")
 });
 
-/// Begins the names of the libraries of all versions.
-const FAMILY: &str = "opora_";
+/// The prefix of the library names of all versions.
+const NAME_PREFIX: &str = "opora_";
 
-/// Begins the name of the library and of each function.
-static NAME: LazyLock<String> = LazyLock::new(|| format!("{FAMILY}{:016x}", hash_of(BODY.as_bytes())));
+/// The name of the library, and the prefix of each function name.
+static NAME: LazyLock<String> = LazyLock::new(|| format!("{NAME_PREFIX}{:016x}", hash_of(BODY.as_bytes())));
 
-/// As a library of functions.
+/// The text as a library of functions.
 static LIBRARY: LazyLock<String> = LazyLock::new(|| {
     let name = &*NAME;
     let body = &*BODY;
-    // While a library is loaded it can neither call nor loop over a table.
+    // A library cannot call Redis while it is loaded, nor loop over a table.
     let register = |short: &str| {
         format!(
             "redis.register_function({{
@@ -52,37 +52,34 @@ static LIBRARY: LazyLock<String> = LazyLock::new(|| {
     format!("#!lua name={name}\n{body}\n{}", shorts.map(register).collect::<String>())
 });
 
-/// As a script whose last argument names the function.
+/// The text as a script whose last argument is the name of the function.
 static SCRIPT: LazyLock<String> =
     LazyLock::new(|| format!("{}\ncall = redis.call\nreturn functions[table.remove(ARGV)](KEYS, ARGV)\n", *BODY));
 
-/// The library, to be loaded.
 pub(super) fn library() -> &'static str {
     &LIBRARY
 }
 
-/// The script, to be loaded.
 pub(super) fn script() -> &'static str {
     &SCRIPT
 }
 
-/// A pattern that the names of the libraries of all versions fit.
+/// A pattern that matches the library names of all versions.
 pub(super) fn pattern() -> String {
-    format!("{FAMILY}*")
+    format!("{NAME_PREFIX}*")
 }
 
-/// Whether a name is that of another version's library.
+/// Whether this is the library name of another version.
 pub(super) fn is_of_another_version(name: &str) -> bool {
     let is_hash = |hash: &str| hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
-    name != *NAME && name.strip_prefix(FAMILY).is_some_and(is_hash)
+    name != *NAME && name.strip_prefix(NAME_PREFIX).is_some_and(is_hash)
 }
 
-/// Whether a function writes nothing, so that a replica answers it too.
+/// Whether a function only reads, so that a replica answers it too.
 pub(super) fn only_reads(short: &str) -> bool {
     BODY.contains(&format!("\nonly_reads.{short} = true\n"))
 }
 
-/// The full name of a function.
 pub(super) fn full_name(short: &str) -> String {
     format!("{}_{short}", *NAME)
 }

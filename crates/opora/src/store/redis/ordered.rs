@@ -1,19 +1,19 @@
-//! Keys and numbers as texts that sort as they do.
+//! Keys and ids as texts that sort in the same order.
 //!
-//! Redis keeps lists in the order of bytes. A conversation is named there by its chat, user, thread and business
-//! connection, each in a form whose bytes have the order of its values, and no name is the beginning of another.
+//! Redis sorts by bytes. The name of a conversation is its chat, user, thread and business connection, each encoded so
+//! that bytes sort like values. No name is the prefix of another.
 
-use crate::key::DialogueKey;
+use crate::key::ConversationKey;
 
-/// Ends a name; no byte of an escaped text is as low.
+/// Ends a name. No byte of an escaped text is as low.
 const END: char = '!';
-/// Stands before a character that would be mistaken for the end or for this one.
+/// Precedes an escaped character: one that is not above this one.
 const ESCAPE: char = '"';
-/// How far an escaped character is moved.
+/// The offset of an escaped character.
 const SHIFT: u8 = b'#';
 
-/// The name of a conversation among those of its bot.
-pub(super) fn name_of(key: &DialogueKey) -> String {
+/// The name of a conversation within its bot.
+pub(super) fn name_of(key: &ConversationKey) -> String {
     let mut name = String::with_capacity(32 + key.business.len());
     for part in [key.chat, key.user, key.thread] {
         push_number(&mut name, part);
@@ -28,15 +28,15 @@ pub(super) fn name_of(key: &DialogueKey) -> String {
     name
 }
 
-/// A number as names spell it.
+/// A number in the encoding of names.
 pub(super) fn number_of(number: i64) -> String {
     let mut text = String::new();
     push_number(&mut text, number);
     text
 }
 
-/// The key of a name; none if it is not one.
-pub(super) fn key_of(bot: i64, name: &str) -> Option<DialogueKey> {
+/// The key of a name. `None` if the name is invalid.
+pub(super) fn key_of(bot: i64, name: &str) -> Option<ConversationKey> {
     let (chat, rest) = split_number(name)?;
     let (user, rest) = split_number(rest)?;
     let (thread, rest) = split_number(rest)?;
@@ -48,16 +48,15 @@ pub(super) fn key_of(bot: i64, name: &str) -> Option<DialogueKey> {
             plain => plain,
         });
     }
-    Some(DialogueKey { bot, chat, user, thread, business: business.into() })
+    Some(ConversationKey { bot, chat, user, thread, business: business.into() })
 }
 
-/// A row's number: nineteen digits, as many as the largest has. Numbers below zero are nobody's.
+/// A row id as nineteen digits, as many as the largest has. There are no negative ids.
 pub(super) fn id_of(number: i64) -> String {
     format!("{:019}", number.max(0))
 }
 
-/// The number of digits as a letter, then the digits. Below zero the letters are large ones, and everything is turned
-/// around.
+/// The number of digits as a letter, then the digits. Negative numbers have capital letters and inverted digits.
 fn push_number(to: &mut String, number: i64) {
     let digits = number.unsigned_abs().to_string();
     // Nineteen digits at most.
@@ -67,7 +66,7 @@ fn push_number(to: &mut String, number: i64) {
         to.push_str(&digits);
     } else {
         to.push(char::from(b'Z' - length));
-        to.extend(digits.bytes().map(turned));
+        to.extend(digits.bytes().map(inverted));
     }
 }
 
@@ -78,12 +77,12 @@ fn split_number(text: &str) -> Option<(i64, &str)> {
     let digits = text.get(1..1 + usize::from(length))?;
     let number = match is_negative {
         false => digits.parse().ok()?,
-        true => format!("-{}", digits.bytes().map(turned).collect::<String>()).parse().ok()?,
+        true => format!("-{}", digits.bytes().map(inverted).collect::<String>()).parse().ok()?,
     };
     Some((number, &text[1 + usize::from(length)..]))
 }
 
-fn turned(digit: u8) -> char {
+fn inverted(digit: u8) -> char {
     char::from((b'0' + b'9').saturating_sub(digit))
 }
 
@@ -93,10 +92,10 @@ mod tests {
 
     use super::*;
 
-    fn key() -> impl Strategy<Value = DialogueKey> {
+    fn key() -> impl Strategy<Value = ConversationKey> {
         let number = || prop_oneof![any::<i64>(), -12_i64..12, -2_000_000_000_000_i64..2_000_000_000_000];
         let parts = (number(), number(), number(), "[ -}\\x00а-я]{0,6}");
-        parts.prop_map(|(chat, user, thread, business)| DialogueKey {
+        parts.prop_map(|(chat, user, thread, business)| ConversationKey {
             bot: 7,
             chat,
             user,
@@ -117,7 +116,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_no_name_is_no_key(text in ".{0,12}") {
+        fn an_invalid_name_has_no_key(text in ".{0,12}") {
             if let Some(key) = key_of(7, &text) {
                 prop_assert_eq!(key_of(7, &name_of(&key)), Some(key));
             }
@@ -125,8 +124,8 @@ mod tests {
     }
 
     #[test]
-    fn a_name_can_be_read_by_people() {
-        assert_eq!(name_of(&DialogueKey::private(7, 4_242)), "e4242e4242b0!");
+    fn names_and_ids_have_a_fixed_format() {
+        assert_eq!(name_of(&ConversationKey::private(7, 4_242)), "e4242e4242b0!");
         assert_eq!(id_of(17), "0000000000000000017");
     }
 }

@@ -1,34 +1,33 @@
-//! Fields in one text: `length:text`, one after another, so that nothing needs escaping. The server's functions read the
-//! same form.
+//! Fields packed into one text as `length:text`, so that nothing needs escaping. The server's functions use the same
+//! format.
 
 use crate::store::BoxError;
 
-/// Puts a field behind others.
+/// Appends a field.
 pub(super) fn push(to: &mut String, field: &str) {
     to.push_str(&field.len().to_string());
     to.push(':');
     to.push_str(field);
 }
 
-/// Fields in one text.
 pub(super) fn pack(fields: &[&str]) -> String {
     let mut packed = String::with_capacity(fields.iter().map(|field| field.len() + 6).sum());
     fields.iter().for_each(|field| push(&mut packed, field));
     packed
 }
 
-/// A row of a list: its number, then its fields.
+/// A row of a list: its id, then its fields.
 pub(super) fn row(id: &str, fields: &[&str]) -> String {
     format!("{id}|{}", pack(fields))
 }
 
-/// Takes a row apart into its number and its fields.
+/// Splits a row into its id and its fields.
 pub(super) fn split_row(row: &str) -> Result<(i64, Fields<'_>), BoxError> {
     let (id, fields) = row.split_once('|').ok_or(NOT_A_ROW)?;
     Ok((id.parse()?, Fields(fields)))
 }
 
-const NOT_A_ROW: &str = "a row in Redis is not of this store's form";
+const NOT_A_ROW: &str = "a row in Redis has an unknown format";
 
 /// Reads fields one after another.
 #[derive(Debug)]

@@ -1,44 +1,44 @@
-//! Rows as they lie in Redis, and back.
+//! Encodes rows for Redis and decodes them.
 //!
-//! Which fields stand first is the server's functions' business too: they read the name of an input, the time and the
-//! flag of a message, the name and the time of a transition (and put the number of the one before behind it), and
-//! the name of a timer.
+//! The server's functions depend on the order of the first fields: they read the name of an input, the time and the
+//! flag of a message, the name and the time of a transition (and append the id of the one before), and the name of a
+//! timer.
 
 use serde::{Deserialize, Serialize};
 
 use super::ordered::{id_of, key_of};
 use super::packed::{self, Fields, split_row};
 use crate::clock::Millis;
-use crate::key::DialogueKey;
+use crate::key::ConversationKey;
 use crate::store::{
     BoxError, ConversationRow, Effect, EffectId, EffectRow, FailedRow, IfUnsure, InboxRow, Incoming, Mark, Origin,
-    OutboxId, OutboxRow, Outgoing, Parked, ParkedId, Place, Seq, StoreError, StoreResult, Stored, TimerId, TimerRow,
-    Transition, TransitionRow, Upload, Version,
+    OutboxId, OutboxRow, Outgoing, ParkedId, ParkedTurn, Seq, StateName, StoreError, StoreResult, StoredState, TimerId,
+    TimerRow, Transition, TransitionRow, Upload, Version,
 };
 
 /// The flag of a message that must not be sent twice.
 const ONCE: &str = "once";
 
-const NOT_A_CONVERSATION: &str = "a conversation in Redis is not of this store's form";
+const NOT_A_CONVERSATION: &str = "a conversation in Redis has an unknown format";
 
-type Read<T> = Result<T, BoxError>;
+type ReadResult<T> = Result<T, BoxError>;
 
-/// Everything that a reader stumbles on is told in the same way.
+/// The error for data that cannot be read.
 pub(super) fn unreadable(error: impl Into<BoxError>) -> StoreError {
-    StoreError::Unavailable(format!("what Redis keeps cannot be read: {}", error.into()).into())
+    StoreError::Unavailable(format!("cannot read data in Redis: {}", error.into()).into())
 }
 
-/// What an update is recognised by, among those of its bot.
+/// The mark of an update as text, unique within its bot.
 pub(super) fn mark(mark: &Mark) -> String {
     format!("{}:{}", mark.update_id, mark.identity)
 }
 
-/// A label, among those of its bot.
+/// The field of a label, unique within its bot.
 pub(super) fn label(chat: i64, label: &str) -> String {
     format!("{chat}:{label}")
 }
 
-/// The fields of an input; its number is the server's to give.
+/// The fields of an input. The server adds its id.
 pub(super) fn input(name: &str, incoming: &Incoming) -> String {
     let at = incoming.at.0.to_string();
     let (number, identity) = match &incoming.origin {
@@ -50,7 +50,7 @@ pub(super) fn input(name: &str, incoming: &Incoming) -> String {
     packed::pack(&fields)
 }
 
-pub(super) fn read_input(bot: i64, row: &str) -> Read<InboxRow> {
+pub(super) fn read_input(bot: i64, row: &str) -> ReadResult<InboxRow> {
     let (seq, mut fields) = split_row(row)?;
     let key = read_key(bot, &mut fields)?;
     let at = Millis(fields.number()?);
@@ -67,14 +67,14 @@ pub(super) fn read_input(bot: i64, row: &str) -> Read<InboxRow> {
 pub(super) fn message(id: i64, name: &str, at: Millis, outgoing: &Outgoing) -> StoreResult<String> {
     let flag = if outgoing.if_unsure == IfUnsure::Drop { ONCE } else { "" };
     let chat = outgoing.chat.map(|chat| chat.to_string()).unwrap_or_default();
-    let rare = Rare::of(outgoing)?;
+    let rare = RareFields::encode(outgoing)?;
     let fields: [&str; 7] = [&at.0.to_string(), flag, name, &chat, &outgoing.method, &outgoing.body, &rare];
     Ok(packed::row(&id_of(id), &fields))
 }
 
-/// What few messages have.
+/// Fields that few messages have.
 #[derive(Serialize, Deserialize)]
-struct Rare {
+struct RareFields {
     uploads: Vec<Upload>,
     label: Option<Box<str>>,
     edits_label: Option<Box<str>>,
@@ -82,9 +82,9 @@ struct Rare {
     secret: bool,
 }
 
-impl Rare {
-    /// As JSON, or nothing if there is none of it.
-    fn of(Outgoing { uploads, label, edits_label, secret, .. }: &Outgoing) -> StoreResult<String> {
+impl RareFields {
+    /// JSON of the fields, or an empty text if none is set.
+    fn encode(Outgoing { uploads, label, edits_label, secret, .. }: &Outgoing) -> StoreResult<String> {
         if uploads.is_empty() && label.is_none() && edits_label.is_none() && !secret {
             return Ok(String::new());
         }
@@ -94,7 +94,7 @@ impl Rare {
         json(&Self { uploads, label, edits_label, secret: *secret })
     }
 
-    fn read(text: &str) -> Read<Self> {
+    fn read(text: &str) -> ReadResult<Self> {
         if text.is_empty() {
             return Ok(Self { uploads: Vec::new(), label: None, edits_label: None, secret: false });
         }
@@ -102,19 +102,19 @@ impl Rare {
     }
 }
 
-pub(super) fn read_message(bot: i64, row: &str, was_sending: bool) -> Read<OutboxRow> {
+pub(super) fn read_message(bot: i64, row: &str, was_sending: bool) -> ReadResult<OutboxRow> {
     let (id, mut fields) = split_row(row)?;
-    read_call(bot, OutboxId(id), &mut fields, was_sending)
+    read_message_fields(bot, OutboxId(id), &mut fields, was_sending)
 }
 
-/// A message that could not be sent: the server puts the reason behind its fields.
-pub(super) fn read_failed(bot: i64, row: &str) -> Read<FailedRow> {
+/// A failed message: the server appends the reason.
+pub(super) fn read_failed(bot: i64, row: &str) -> ReadResult<FailedRow> {
     let (id, mut fields) = split_row(row)?;
-    let OutboxRow { id, key, outgoing, at, .. } = read_call(bot, OutboxId(id), &mut fields, false)?;
+    let OutboxRow { id, key, outgoing, at, .. } = read_message_fields(bot, OutboxId(id), &mut fields, false)?;
     Ok(FailedRow { id, key, outgoing, reason: fields.next()?.into(), at })
 }
 
-fn read_call(bot: i64, id: OutboxId, fields: &mut Fields<'_>, was_sending: bool) -> Read<OutboxRow> {
+fn read_message_fields(bot: i64, id: OutboxId, fields: &mut Fields<'_>, was_sending: bool) -> ReadResult<OutboxRow> {
     let at = Millis(fields.number()?);
     let flag = fields.next()?;
     let key = read_key(bot, fields)?;
@@ -123,13 +123,13 @@ fn read_call(bot: i64, id: OutboxId, fields: &mut Fields<'_>, was_sending: bool)
     let body = fields.next()?.into();
     let chat = if chat.is_empty() { None } else { Some(chat.parse()?) };
     let if_unsure = if flag == ONCE { IfUnsure::Drop } else { IfUnsure::Resend };
-    let Rare { uploads, label, edits_label, secret } = Rare::read(fields.next()?)?;
+    let RareFields { uploads, label, edits_label, secret } = RareFields::read(fields.next()?)?;
     let outgoing = Outgoing { chat, method, body, uploads, if_unsure, label, edits_label, secret };
     Ok(OutboxRow { id, key, outgoing, was_sending, at })
 }
 
-/// When a message was said.
-pub(super) fn said_at(row: &str) -> Read<Millis> {
+/// The time of a message's turn.
+pub(super) fn message_time(row: &str) -> ReadResult<Millis> {
     Ok(Millis(split_row(row)?.1.number()?))
 }
 
@@ -137,7 +137,7 @@ pub(super) fn effect(id: i64, name: &str, at: Millis, effect: &Effect) -> String
     packed::row(&id_of(id), &[name, &at.0.to_string(), &effect.kind, &effect.body])
 }
 
-pub(super) fn read_effect(bot: i64, row: &str) -> Read<EffectRow> {
+pub(super) fn read_effect(bot: i64, row: &str) -> ReadResult<EffectRow> {
     let (id, mut fields) = split_row(row)?;
     let key = read_key(bot, &mut fields)?;
     let at = Millis(fields.number()?);
@@ -149,7 +149,7 @@ pub(super) fn timer(name_of_key: &str, name: &str, due_at: Millis, body: &str) -
     packed::pack(&[name_of_key, name, &due_at.0.to_string(), body])
 }
 
-pub(super) fn read_timer(bot: i64, id: &str, row: &str) -> Read<TimerRow> {
+pub(super) fn read_timer(bot: i64, id: &str, row: &str) -> ReadResult<TimerRow> {
     let mut fields = Fields(row);
     let key = read_key(bot, &mut fields)?;
     let name = fields.next()?.into();
@@ -167,20 +167,20 @@ pub(super) fn transition(id: i64, name: &str, version: Version, at: Millis, made
     packed::row(&id_of(id), &[name, &at, &version, &made.by, &took_us]) + &places
 }
 
-/// A transition, and the number of the one before it in its conversation.
-pub(super) fn read_transition(bot: i64, row: &str) -> Read<(TransitionRow, Option<i64>)> {
+/// A transition, and the id of the one before it in its conversation.
+pub(super) fn read_transition(bot: i64, row: &str) -> ReadResult<(TransitionRow, Option<i64>)> {
     let (id, mut fields) = split_row(row)?;
     let key = read_key(bot, &mut fields)?;
     let at = Millis(fields.number()?);
     let version = Version(fields.number()?);
     let by = fields.next()?.to_owned();
     let took_us = fields.number()?;
-    let mut place = || -> Read<_> {
+    let mut place = || -> ReadResult<_> {
         let mut parts = Fields(fields.next()?);
         if parts.0.is_empty() {
             return Ok(None);
         }
-        Ok(Some(Place { dialogue: parts.next()?.into(), state: parts.next()?.into() }))
+        Ok(Some(StateName { dialogue: parts.next()?.into(), state: parts.next()?.into() }))
     };
     let from = place()?;
     let to = place()?;
@@ -189,23 +189,23 @@ pub(super) fn read_transition(bot: i64, row: &str) -> Read<(TransitionRow, Optio
     Ok((TransitionRow { id, key, version, at, from, to, by, took_us }, before))
 }
 
-pub(super) fn parked(parked: &Parked) -> StoreResult<String> {
+pub(super) fn parked(parked: &ParkedTurn) -> StoreResult<String> {
     Ok(packed::row(&id_of(parked.id.0), &[&json(parked)?]))
 }
 
-pub(super) fn read_parked(row: &str, retry: bool) -> Read<Parked> {
+pub(super) fn read_parked(row: &str, retry: bool) -> ReadResult<ParkedTurn> {
     let (id, mut fields) = split_row(row)?;
-    Ok(Parked { id: ParkedId(id), retry, ..serde_json::from_str(fields.next()?)? })
+    Ok(ParkedTurn { id: ParkedId(id), retry, ..serde_json::from_str(fields.next()?)? })
 }
 
-/// A state as the server's functions take it: end of life, place in the foreground, and all else of it; empty texts if
-/// nothing is open.
-pub(super) fn state(stored: Option<&Stored>) -> StoreResult<[String; 3]> {
+/// A state as arguments of the server's functions: expiry, foreground state, and the rest. Empty texts if nothing is
+/// open.
+pub(super) fn state(stored: Option<&StoredState>) -> StoreResult<[String; 3]> {
     let Some(stored) = stored else { return Ok(Default::default()) };
     let expires_at = stored.expires_at.map(|at| at.0.to_string()).unwrap_or_default();
-    // JSON has no line's end within a text.
-    let place = stored.places.first().map(json).transpose()?.unwrap_or_default();
-    let behind = stored.places.get(1..).unwrap_or_default();
+    // JSON has no line break inside a text.
+    let place = stored.states.first().map(json).transpose()?.unwrap_or_default();
+    let behind = stored.states.get(1..).unwrap_or_default();
     let mut state = String::with_capacity(stored.value.len() + 8);
     packed::push(&mut state, &if behind.is_empty() { String::new() } else { json(behind)? });
     state.push_str(&stored.value);
@@ -216,30 +216,30 @@ fn json(of: &(impl Serialize + ?Sized)) -> StoreResult<String> {
     serde_json::to_string(of).map_err(unreadable)
 }
 
-fn read_state(expires: &str, place: &str, state: &str) -> Read<Option<Stored>> {
+fn read_state(expires: &str, place: &str, state: &str) -> ReadResult<Option<StoredState>> {
     if state.is_empty() {
         return Ok(None);
     }
     let mut fields = Fields(state);
     let behind = fields.next()?;
     let value = fields.0.into();
-    let mut places: Vec<Place> = if place.is_empty() { Vec::new() } else { vec![serde_json::from_str(place)?] };
+    let mut places: Vec<StateName> = if place.is_empty() { Vec::new() } else { vec![serde_json::from_str(place)?] };
     if !behind.is_empty() {
         places.extend(serde_json::from_str::<Vec<_>>(behind)?);
     }
     let expires_at = if expires.is_empty() { None } else { Some(Millis(expires.parse()?)) };
-    Ok(Some(Stored { value, places, expires_at }))
+    Ok(Some(StoredState { value, states: places, expires_at }))
 }
 
-pub(super) fn read_conversation(key: DialogueKey, row: &str) -> StoreResult<ConversationRow> {
-    let read = || -> Read<_> {
+pub(super) fn read_conversation(key: ConversationKey, row: &str) -> StoreResult<ConversationRow> {
+    let read = || -> ReadResult<_> {
         let (head, state) = row.split_once('\n').ok_or(NOT_A_CONVERSATION)?;
         let mut parts = head.splitn(5, ' ');
         let mut part = || parts.next().ok_or(NOT_A_CONVERSATION);
         let version = Version(part()?.parse()?);
         let updated_at = Millis(part()?.parse()?);
         let expires = part()?;
-        let _way = part()?;
+        let _last_transition = part()?;
         let place = part()?;
         Ok((version, read_state(expires, place, state)?, updated_at))
     };
@@ -249,13 +249,14 @@ pub(super) fn read_conversation(key: DialogueKey, row: &str) -> StoreResult<Conv
     }
 }
 
-/// Up to which version decisions of a conversation are carried out; most have none.
-pub(super) fn decided(row: &str) -> Version {
-    let way = row.split(' ').nth(3).unwrap_or_default();
-    Version(way.split_once(':').and_then(|(_, decided)| decided.parse().ok()).unwrap_or_default())
+/// The version up to which decisions of a conversation are carried out; 0 if there were none.
+pub(super) fn decided_version(row: &str) -> Version {
+    let last_transition = row.split(' ').nth(3).unwrap_or_default();
+    let decided = last_transition.split_once(':').and_then(|(_, decided)| decided.parse().ok());
+    Version(decided.unwrap_or_default())
 }
 
-fn read_key(bot: i64, fields: &mut Fields<'_>) -> Read<DialogueKey> {
+fn read_key(bot: i64, fields: &mut Fields<'_>) -> ReadResult<ConversationKey> {
     let name = fields.next()?;
     key_of(bot, name).ok_or_else(|| format!("{name:?} names no conversation").into())
 }

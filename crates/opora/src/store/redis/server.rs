@@ -1,89 +1,85 @@
-//! What kind of Redis this is: its version, what it may throw away, and what a restart of it loses.
+//! The Redis server's version and settings: what it may evict, and what a restart loses.
 
 use std::collections::HashMap;
 
 use redis::{ErrorKind, ServerErrorKind};
 
 use super::address::Address;
-use super::wire::{Wire, unavailable};
+use super::connection::{Connection, cannot_use, unavailable};
 use crate::store::{StoreError, StoreResult};
 
-/// The oldest that can be used at all, and the oldest that has functions.
+/// The oldest usable version, and the oldest with functions.
 const OLDEST: (u32, u32) = (6, 2);
 const HAS_FUNCTIONS: (u32, u32) = (7, 0);
 
-/// What a restart loses of a server that flushes everything at once.
 const NOTHING: &str = "a restart loses nothing";
 
-/// What can be known of a Redis before it is used, for whoever looks after it.
+/// What an operator wants to know of a Redis server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RedisServer {
-    /// Where it is, without a password.
-    pub place: String,
-    /// Major and minor.
+pub struct RedisServerInfo {
+    /// The address, without a password.
+    pub address: String,
+    /// Major and minor version.
     pub version: (u32, u32),
-    /// The policy by which it throws keys away when its memory is full, if it may.
-    pub evicts: Option<String>,
-    /// What a restart of it loses, in words.
-    pub losses: &'static str,
-    /// Whether that is anything at all.
-    pub may_lose: bool,
+    /// The policy by which it evicts keys when its memory is full, if it may.
+    pub eviction_policy: Option<String>,
+    /// What a restart loses, in words.
+    pub restart_loss: &'static str,
+    /// Whether a restart may lose anything.
+    pub can_lose_data: bool,
 }
 
-impl RedisServer {
-    /// Looks at the server at an address and changes nothing there.
-    pub async fn look(address: &str) -> StoreResult<Self> {
+impl RedisServerInfo {
+    /// Reads version and settings of the server at an address. Changes nothing.
+    pub async fn read(address: &str) -> StoreResult<Self> {
         let address = Address::parse(address)?;
-        let place = address.to_string();
-        let asked = async {
-            let wire = Wire::connect(address).await?;
-            let server = Server::ask(&wire).await;
-            wire.close();
+        let shown = address.to_string();
+        let request = async {
+            let connection = Connection::connect(address).await?;
+            let server = Server::read(&connection).await;
+            connection.close();
             server
         };
-        let server = asked.await.map_err(|error| match error {
-            StoreError::Unavailable(why) => {
-                StoreError::Unavailable(format!("cannot use the Redis at {place}: {why}").into())
-            }
-            other => other,
-        })?;
-        let evicts = server.evicts().map(ToOwned::to_owned);
-        let losses = server.losses();
-        Ok(Self { place, version: server.version, evicts, losses, may_lose: losses != NOTHING })
+        let server = request.await.map_err(|error| cannot_use(error, &shown))?;
+        let eviction_policy = server.eviction_policy().map(ToOwned::to_owned);
+        let restart_loss = server.restart_loss();
+        let can_lose_data = restart_loss != NOTHING;
+        Ok(Self { address: shown, version: server.version, eviction_policy, restart_loss, can_lose_data })
     }
 }
 
-/// What the server said of itself when the store was opened.
+/// Version and settings when the store was opened.
 #[derive(Debug)]
 pub(super) struct Server {
     version: (u32, u32),
-    // None where the server does not tell.
+    // Empty if the server does not tell its settings.
     settings: HashMap<String, String>,
 }
 
 impl Server {
-    /// Asks; one that is too old is refused.
-    pub(super) async fn ask(wire: &Wire) -> StoreResult<Self> {
-        let info: Result<String, _> = wire.send(redis::cmd("INFO").arg("server")).await;
+    /// Reads version and settings. A server that is too old is refused.
+    pub(super) async fn read(connection: &Connection) -> StoreResult<Self> {
+        let info: Result<String, _> = connection.send(redis::cmd("INFO").arg("server")).await;
         let version = match info {
             Ok(info) => version_in(&info),
-            // Many keep what they call dangerous from a program's user; a server with such rules is no old one.
+            // Many servers forbid INFO to ordinary users. A server with such rules is not an old one.
             Err(error) if error.kind() == ErrorKind::Server(ServerErrorKind::NoPerm) => HAS_FUNCTIONS,
             Err(error) => return Err(unavailable(error)),
         };
         if version < OLDEST {
             let (major, minor) = version;
-            let why = format!("it is Redis {major}.{minor}, and at least 6.2 is needed");
-            return Err(StoreError::Unavailable(why.into()));
+            let reason = format!("it is Redis {major}.{minor}, and at least 6.2 is needed");
+            return Err(StoreError::Unavailable(reason.into()));
         }
         let mut settings = HashMap::new();
         for name in ["maxmemory", "maxmemory-policy", "appendonly", "appendfsync", "save"] {
-            let answer: Result<HashMap<String, String>, _> = wire.send(redis::cmd("CONFIG").arg("GET").arg(name)).await;
+            let answer: Result<HashMap<String, String>, _> =
+                connection.send(redis::cmd("CONFIG").arg("GET").arg(name)).await;
             match answer {
-                Ok(told) => settings.extend(told),
+                Ok(values) => settings.extend(values),
                 Err(error) if error.is_io_error() => return Err(unavailable(error)),
-                // Whoever runs the server may keep its settings to themselves.
-                Err(error) => tracing::debug!(%error, name, "Redis does not tell a setting"),
+                // The server may forbid CONFIG.
+                Err(error) => tracing::debug!(%error, name, "cannot read a setting of Redis"),
             }
         }
         Ok(Self { version, settings })
@@ -93,30 +89,30 @@ impl Server {
         self.version >= HAS_FUNCTIONS
     }
 
-    /// Warns of what would lose data.
-    pub(super) fn warn(&self, wire: &Wire) {
-        if let Some(policy) = self.evicts() {
+    /// Logs a warning about settings that lose data.
+    pub(super) fn warn(&self, connection: &Connection) {
+        if let Some(policy) = self.eviction_policy() {
             tracing::warn!(
-                redis = %wire.address,
+                redis = %connection.address,
                 policy,
-                "when its memory is full, this Redis throws keys away; conversations need maxmemory-policy noeviction"
+                "this Redis evicts keys when its memory is full; conversations need maxmemory-policy noeviction"
             );
         }
         if self.fsync() == Fsync::Never {
-            tracing::warn!(redis = %wire.address, "this Redis keeps no append-only file: its restart loses turns");
+            tracing::warn!(redis = %connection.address, "this Redis has no append-only file: a restart loses turns");
         }
     }
 
-    /// The policy by which keys may go. Also the volatile ones may take something: marks have an expiry, and without
-    /// them an update that is delivered again would be taken for new.
-    fn evicts(&self) -> Option<&str> {
+    /// The eviction policy, if keys may be evicted. Volatile policies count too: marks have an expiry, and without its
+    /// mark an update that is delivered again would count as new.
+    fn eviction_policy(&self) -> Option<&str> {
         let is_bounded = self.settings.get("maxmemory").is_none_or(|most| most != "0");
         let policy = self.settings.get("maxmemory-policy").map(String::as_str);
         policy.filter(|policy| is_bounded && *policy != "noeviction")
     }
 
     /// What a restart of the server loses, in words.
-    pub(super) fn losses(&self) -> &'static str {
+    pub(super) fn restart_loss(&self) -> &'static str {
         match self.fsync() {
             Fsync::Always => NOTHING,
             Fsync::EverySecond => "a crash of the server's machine may lose the last second (appendfsync everysec)",
@@ -140,7 +136,7 @@ impl Server {
     }
 }
 
-/// How soon what was answered is on the server's disk.
+/// How soon a write is on the server's disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fsync {
     Always,
@@ -151,7 +147,7 @@ enum Fsync {
     Unknown,
 }
 
-/// Major and minor; what says none is taken for new.
+/// Major and minor version. A server that tells none counts as new.
 fn version_in(info: &str) -> (u32, u32) {
     let line = info.lines().find_map(|line| line.strip_prefix("redis_version:"));
     let mut parts = line.unwrap_or("7.0").trim().split('.').map(|part| part.parse().unwrap_or(0));
@@ -175,8 +171,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_lost_is_said() {
-        let losses = |settings: &[_]| server(settings).losses();
+    fn each_setting_has_its_restart_loss() {
+        let losses = |settings: &[_]| server(settings).restart_loss();
         assert_eq!(losses(&[("appendonly", "yes"), ("appendfsync", "always")]), "a restart loses nothing");
         assert!(losses(&[("appendonly", "yes"), ("appendfsync", "everysec")]).contains("last second"));
         assert!(losses(&[("appendonly", "no"), ("save", "3600 1")]).contains("snapshot"));
@@ -185,11 +181,11 @@ mod tests {
     }
 
     #[test]
-    fn every_policy_but_one_may_take_something() {
+    fn every_policy_but_noeviction_evicts() {
         for (policy, evicts) in [("noeviction", false), ("allkeys-lru", true), ("volatile-ttl", true)] {
-            assert_eq!(server(&[("maxmemory-policy", policy)]).evicts().is_some(), evicts, "{policy}");
+            assert_eq!(server(&[("maxmemory-policy", policy)]).eviction_policy().is_some(), evicts, "{policy}");
         }
         let without_bound = server(&[("maxmemory", "0"), ("maxmemory-policy", "allkeys-lru")]);
-        assert_eq!((server(&[]).evicts(), without_bound.evicts()), (None, None));
+        assert_eq!((server(&[]).eviction_policy(), without_bound.eviction_policy()), (None, None));
     }
 }

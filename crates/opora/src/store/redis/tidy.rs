@@ -1,8 +1,8 @@
-//! Libraries of functions that other versions of the product have left on the server.
+//! Removes function libraries that other versions of the product have left on the server.
 //!
-//! Each version loads its own, so after an update the former one stays. It may go at any time: an instance of that
-//! version that still runs is told that the function is missing, loads the library again and goes on. Scripts need no
-//! tidying: the server forgets them with its end.
+//! Each version loads its own library, so after an update the former one stays. It can be removed at any time: an
+//! instance of that version that still runs loads it again. Scripts need no tidying: they are gone after a restart of
+//! the server.
 
 use std::collections::HashMap;
 
@@ -18,13 +18,13 @@ impl RedisBackend {
         }
         let mut command = redis::cmd("FUNCTION");
         command.arg("LIST").arg("LIBRARYNAME").arg(library::pattern());
-        let listed: Vec<HashMap<String, Value>> = self.wire.ask(&command).await?;
+        let listed: Vec<HashMap<String, Value>> = self.connection.query(&command).await?;
         let mut old: Vec<String> = listed.iter().filter_map(name_in).collect();
         old.retain(|name| library::is_of_another_version(name));
         old.sort();
         if !is_dry_run {
             for name in &old {
-                self.wire.ask::<()>(redis::cmd("FUNCTION").arg("DELETE").arg(name)).await?;
+                self.connection.query::<()>(redis::cmd("FUNCTION").arg("DELETE").arg(name)).await?;
             }
         }
         Ok(old)

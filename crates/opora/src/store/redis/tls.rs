@@ -1,30 +1,29 @@
-//! TLS to a Redis: the files that an address names.
+//! TLS files that the address of a Redis names.
 //!
-//! `ca` is the certificate of the authority that vouches for the server, instead of those that the system trusts; `cert`
-//! and `key` are our own certificate and its key, for a server that asks for one. All are PEM.
+//! `ca` is the certificate of the authority that issued the server's certificate, instead of the system's authorities;
+//! `cert` and `key` are a client certificate and its key, for a server that asks for one. All are PEM.
 
 use std::path::{Path, PathBuf};
 
 use redis::{Client, ClientTlsConfig, TlsCertificates};
 
 use super::address::Address;
-use super::wire::unavailable;
-use crate::store::tls::Settings;
+use super::connection::unavailable;
+use crate::store::tls::TlsSettingNames;
 use crate::store::{StoreError, StoreResult};
 
-/// How an address names them, for errors.
-pub(super) const SETTINGS: Settings = Settings { authority: "ca", own: "`cert=<file>` and `key=<file>`" };
+pub(super) const SETTING_NAMES: TlsSettingNames =
+    TlsSettingNames { authority: "ca", own: "`cert=<file>` and `key=<file>`" };
 
-/// The files of TLS.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Files {
+pub(super) struct TlsFiles {
     pub(super) authority: Option<PathBuf>,
     pub(super) certificate: Option<PathBuf>,
     pub(super) key: Option<PathBuf>,
 }
 
-impl Files {
-    /// Why they do not go together, or with an address without TLS.
+impl TlsFiles {
+    /// Why the files do not fit together, or do not fit an address without TLS.
     pub(super) fn complaint(&self, is_tls: bool) -> Option<&'static str> {
         if self.certificate.is_some() != self.key.is_some() {
             return Some("`cert` and `key` need each other");
@@ -49,16 +48,16 @@ impl Files {
 }
 
 impl Address {
-    /// What makes connections.
+    /// The client that makes connections.
     pub(super) async fn client(&self) -> StoreResult<Client> {
-        if self.files == Files::default() {
+        if self.files == TlsFiles::default() {
             return Client::open(self.info.clone()).map_err(unavailable);
         }
         Client::build_with_tls(self.info.clone(), self.files.read().await?).map_err(unavailable)
     }
 }
 
-/// A PEM file that holds something of a kind: one that does not would fail later, and say less.
+/// Reads a PEM file and checks that it has a section of this kind: a later failure would say less.
 async fn read(setting: &str, path: &Path, kind: &str) -> StoreResult<Vec<u8>> {
     let refused = |why: String| {
         let path = path.display();

@@ -1,4 +1,4 @@
-//! The file in which one lease logs what it has sent.
+//! The sent log of one lease.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -7,26 +7,26 @@ use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
 
-use super::files::{Record, UNFINISHED};
+use super::files::{REWRITE_SUFFIX, Record};
 use crate::store::OutboxId;
 
-/// A file that would get more records is rewritten with those that are not settled.
-pub(super) const MOST_RECORDS: usize = 1 << 13;
+/// A file with more records is rewritten with only the unsettled ones.
+pub(super) const MAX_RECORDS: usize = 1 << 13;
 
 #[derive(Debug)]
 pub(super) struct LogFile {
     pub(super) path: PathBuf,
-    /// Locked while the disk is waited for, so never by the runtime's own threads.
+    /// Locked during disk access, so never on the runtime's own threads.
     pub(super) written: Mutex<Written>,
     unsettled: Mutex<HashMap<OutboxId, Record>>,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Written {
-    /// Made with the first record.
+    /// Created with the first record.
     file: Option<File>,
     records: usize,
-    /// A write has failed in the middle of a record: what follows it would be misread.
+    /// A write failed in the middle of a record, so later records would be misread.
     pub(super) is_torn: bool,
 }
 
@@ -35,11 +35,11 @@ impl LogFile {
         Self { path, written: Mutex::default(), unsettled: Mutex::default() }
     }
 
-    /// Writes records, without a flush. Blocks for as long as the system takes to copy them.
+    /// Writes records without a flush. Blocks until the system has copied them.
     pub(super) fn append(&self, records: &[Record]) -> io::Result<()> {
         let by_id = || records.iter().map(|record| (record.id, *record));
         let mut written = self.written.lock();
-        if written.is_torn || written.records + records.len() > MOST_RECORDS {
+        if written.is_torn || written.records + records.len() > MAX_RECORDS {
             let mut all = self.unsettled.lock().clone();
             all.extend(by_id());
             written.rewrite(&self.path, all.into_values().collect())?;
@@ -64,7 +64,7 @@ impl LogFile {
         }
     }
 
-    /// Whether nothing in the file is needed any more.
+    /// Whether the file is no longer needed.
     pub(super) fn is_settled(&self) -> bool {
         self.unsettled.lock().is_empty()
     }
@@ -83,10 +83,10 @@ impl Written {
         Ok(())
     }
 
-    /// Replaces the file. There is a whole one at any time.
+    /// Replaces the file. A complete file exists at any time.
     fn rewrite(&mut self, path: &Path, records: Vec<Record>) -> io::Result<()> {
         let mut new = path.to_owned().into_os_string();
-        new.push(UNFINISHED);
+        new.push(REWRITE_SUFFIX);
         let mut file = private().write(true).truncate(true).open(&new)?;
         file.write_all(&bytes(&records))?;
         std::fs::rename(&new, path)?;

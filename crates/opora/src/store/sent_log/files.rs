@@ -1,7 +1,7 @@
-//! The files of the log: how they are named, and what is in them.
+//! The names and the format of the log files.
 //!
-//! A name is `<store>-sent-<bot>.<generation>.<epoch>`. The generation tells a store from another one that was made at the
-//! same place; a file of another generation is removed and not read. A file is a sequence of records of 16 bytes.
+//! A name is `<store>-sent-<bot>.<generation>.<epoch>`. The generation tells a store from a later one at the same
+//! place. A file of another generation is removed unread. A file is a sequence of 16-byte records.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,20 +10,19 @@ use super::file::LogFile;
 use crate::store::hash::hash_of;
 use crate::store::{Epoch, OutboxId, Settled, Settlement};
 
-/// Ends the name of a file that is being rewritten.
-pub(super) const UNFINISHED: &str = ".new";
+/// The suffix of a file that is being rewritten.
+pub(super) const REWRITE_SUFFIX: &str = ".new";
 
-/// Where a store has its log.
 #[derive(Clone, Debug)]
 pub(in crate::store) struct LogFiles {
-    /// All names begin with it.
+    /// The common prefix of their paths.
     stem: PathBuf,
     generation: u64,
 }
 
-/// What earlier holders of a lease have left.
+/// The log files of earlier leases.
 #[derive(Debug, Default)]
-pub(super) struct LeftBehind {
+pub(super) struct EarlierLogs {
     pub(super) records: Vec<Record>,
     pub(super) paths: Vec<PathBuf>,
 }
@@ -31,15 +30,14 @@ pub(super) struct LeftBehind {
 /// A message that was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Record {
-    /// The row in the outbox.
     pub(super) id: OutboxId,
-    /// The message that it became, if the row has a label: edits ask for it by the label. Telegram counts from 1; 0 is none.
+    /// The id of the sent message if the row has a label, for later edits; otherwise 0.
     pub(super) message: i64,
 }
 
 impl Record {
-    /// The record of a row; none unless it was sent.
-    pub(super) fn of(settled: &Settled) -> Option<Self> {
+    /// The record of a row that was sent; none for other results.
+    pub(super) fn from_settled(settled: &Settled) -> Option<Self> {
         let Settlement::Sent { labelled } = &settled.outcome else { return None };
         Some(Self { id: settled.id, message: labelled.as_ref().map_or(0, |(_, _, message)| *message) })
     }
@@ -48,7 +46,7 @@ impl Record {
         [self.id.0, self.message].into_iter().flat_map(i64::to_le_bytes)
     }
 
-    /// The records of a file. One that was cut off in the middle is left out.
+    /// The records of a file. An incomplete last record is ignored.
     fn read(bytes: &[u8]) -> impl Iterator<Item = Self> {
         let (numbers, _) = bytes.as_chunks();
         let (records, _) = numbers.as_chunks();
@@ -58,24 +56,23 @@ impl Record {
     }
 }
 
-/// What the name of a file says.
-struct Named {
+struct ParsedName {
     path: PathBuf,
     bot: i64,
     generation: u64,
     epoch: Epoch,
-    /// It was not being rewritten when its process ended.
+    /// Whether it is complete, not an unfinished rewrite.
     is_whole: bool,
 }
 
 impl LogFiles {
-    /// Beside a database file. A database that is made anew there begins its epochs anew, and each lease removes the file of
-    /// its own epoch.
+    /// Log files beside a database file. A new database at the same path starts its epochs again, and each lease
+    /// removes the file of its own epoch.
     pub(in crate::store) fn beside(database: &Path) -> Self {
         Self { stem: database.to_owned(), generation: 0 }
     }
 
-    /// In a folder, for a store that is on a server.
+    /// Log files in a folder, for a store on a server.
     pub(in crate::store) fn in_folder(folder: &Path, store: &str, generation: &str) -> Self {
         Self { stem: folder.join(store), generation: hash_of(generation.as_bytes()) }
     }
@@ -90,17 +87,17 @@ impl LogFiles {
         name.into()
     }
 
-    /// Begins the file of a lease. One that is there already is of another store that was here.
+    /// Begins the file of a lease. An existing file belongs to an earlier store at this place and is removed.
     pub(super) fn begin(&self, bot: i64, epoch: Epoch) -> io::Result<LogFile> {
         std::fs::create_dir_all(self.folder())?;
         let path = self.path(bot, epoch);
-        remove(&path)?;
+        remove_if_exists(&path)?;
         Ok(LogFile::at(path))
     }
 
-    /// Reads what a bot's earlier leases have left. A later lease may have been given already; its file is left alone.
-    pub(super) fn left(&self, bot: i64, epoch: Epoch) -> io::Result<LeftBehind> {
-        let mut left = LeftBehind::default();
+    /// Reads the logs of a bot's earlier leases. The file of a later lease is left alone.
+    pub(super) fn earlier_logs(&self, bot: i64, epoch: Epoch) -> io::Result<EarlierLogs> {
+        let mut earlier = EarlierLogs::default();
         for file in self.all()?.into_iter().filter(|file| file.bot == bot) {
             let is_known = file.generation == self.generation;
             if is_known && file.epoch >= epoch {
@@ -108,48 +105,47 @@ impl LogFiles {
             }
             if is_known && file.is_whole {
                 match std::fs::read(&file.path) {
-                    Ok(bytes) => left.records.extend(Record::read(&bytes)),
-                    // An instance that stops removes its file after it has settled everything.
+                    Ok(bytes) => earlier.records.extend(Record::read(&bytes)),
+                    // A stopping instance removes its file after it has settled everything.
                     Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                     Err(error) => return Err(error),
                 }
             }
-            left.paths.push(file.path);
+            earlier.paths.push(file.path);
         }
-        Ok(left)
+        Ok(earlier)
     }
 
-    /// Removes the files of all bots from an epoch on.
+    /// Removes the files of all bots with this epoch or a later one.
     pub(super) fn forget_from(&self, epoch: Epoch) -> io::Result<()> {
-        let is_later = |file: &Named| file.generation == self.generation && file.epoch >= epoch;
-        self.all()?.iter().filter(|file| is_later(file)).try_for_each(|file| remove(&file.path))
+        let is_later = |file: &ParsedName| file.generation == self.generation && file.epoch >= epoch;
+        self.all()?.iter().filter(|file| is_later(file)).try_for_each(|file| remove_if_exists(&file.path))
     }
 
     /// The files of all bots and generations.
-    fn all(&self) -> io::Result<Vec<Named>> {
+    fn all(&self) -> io::Result<Vec<ParsedName>> {
         let mut files = Vec::new();
         for entry in std::fs::read_dir(self.folder())? {
-            files.extend(self.named(entry?.path()));
+            files.extend(self.parse_name(entry?.path()));
         }
         Ok(files)
     }
 
-    /// What a file's name says; none if it is not of this log.
-    fn named(&self, path: PathBuf) -> Option<Named> {
+    /// Parses a file name; none if it is not a file of this log.
+    fn parse_name(&self, path: PathBuf) -> Option<ParsedName> {
         let name = path.file_name()?.to_str()?;
         let rest = name.strip_prefix(self.stem.file_name()?.to_str()?)?.strip_prefix("-sent-")?;
-        let (rest, is_whole) = rest.strip_suffix(UNFINISHED).map_or((rest, true), |rest| (rest, false));
+        let (rest, is_whole) = rest.strip_suffix(REWRITE_SUFFIX).map_or((rest, true), |rest| (rest, false));
         let (bot, rest) = rest.split_once('.')?;
         let (generation, epoch) = rest.split_once('.')?;
         let bot = bot.parse().ok()?;
         let generation = u64::from_str_radix(generation, 16).ok()?;
         let epoch = Epoch(epoch.parse().ok()?);
-        Some(Named { path, bot, generation, epoch, is_whole })
+        Some(ParsedName { path, bot, generation, epoch, is_whole })
     }
 }
 
-/// Removes a file, if it is there.
-pub(super) fn remove(path: &Path) -> io::Result<()> {
+pub(super) fn remove_if_exists(path: &Path) -> io::Result<()> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),

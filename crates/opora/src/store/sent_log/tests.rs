@@ -1,17 +1,19 @@
-//! The log as one process leaves it and another finds it.
+//! The sent log, as one process leaves it and the next one finds it.
 
 use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::file::MOST_RECORDS;
+use super::file::MAX_RECORDS;
 use super::*;
-use crate::key::DialogueKey;
+use crate::key::ConversationKey;
 use crate::store::{MemoryStore, Outgoing, Settlement};
+use crate::testing::conformance::fixture::message;
+use crate::testing::holder;
 
 const BOT: i64 = 7;
 
-/// A store in memory with its log in a folder. It does not settle until it was asked a few times.
+/// A memory store with a sent log. Its first few `settle` calls fail.
 #[derive(Debug)]
 struct Bench {
     store: MemoryStore,
@@ -51,51 +53,33 @@ fn records(ids: &[i64]) -> Vec<Record> {
     ids.iter().map(|id| Record { id: OutboxId(*id), message: 0 }).collect()
 }
 
-/// What a killed process leaves that has logged these rows under an epoch.
+/// The log file of a killed process.
 fn killed(files: &LogFiles, epoch: i64, ids: &[i64]) -> LogFile {
     let file = files.begin(BOT, Epoch(epoch)).unwrap();
     file.append(&records(ids)).unwrap();
     file
 }
 
-/// What the next holder finds.
-fn left(files: &LogFiles, epoch: i64) -> LeftBehind {
-    files.left(BOT, Epoch(epoch)).unwrap()
+/// What the next leader finds.
+fn left(files: &LogFiles, epoch: i64) -> EarlierLogs {
+    files.earlier_logs(BOT, Epoch(epoch)).unwrap()
 }
 
-fn ids(left: &LeftBehind) -> Vec<i64> {
+fn ids(left: &EarlierLogs) -> Vec<i64> {
     let mut ids: Vec<_> = left.records.iter().map(|record| record.id.0).collect();
     ids.sort_unstable();
     ids
 }
 
 fn said(label: &str) -> Outgoing {
-    Outgoing {
-        chat: Some(5),
-        method: "sendMessage".into(),
-        body: "{}".into(),
-        uploads: Vec::new(),
-        if_unsure: Default::default(),
-        label: Some(label.into()),
-        edits_label: None,
-        secret: false,
-    }
+    Outgoing { label: Some(label.into()), ..message(5, label) }
 }
 
-/// Puts messages into the outbox of a store whose first lease this claims.
+/// Claims the first lease and posts messages.
 async fn posted(store: &dyn Store, labels: &[&str]) -> (Epoch, Vec<OutboxId>) {
-    let holder = Holder {
-        host: "here".into(),
-        pid: 1,
-        process_start: 2,
-        boot_id: "boot".into(),
-        pid_namespace: "4026531836".into(),
-        since: Millis(0),
-        token: "a".into(),
-        ttl_ms: 10_000,
-    };
-    let LeaseAnswer::Granted(epoch) = store.claim(BOT, &holder, None).await.unwrap() else { panic!("it is held") };
-    let post = labels.iter().map(|label| (DialogueKey::private(BOT, 5), said(label))).collect();
+    let claimed = store.claim(BOT, &holder("a"), None).await.unwrap();
+    let LeaseAnswer::Granted(epoch) = claimed else { panic!("it is held") };
+    let post = labels.iter().map(|label| (ConversationKey::private(BOT, 5), said(label))).collect();
     (epoch, store.post(epoch, "once", post, Millis(77)).await.unwrap())
 }
 
@@ -108,7 +92,7 @@ fn sent(id: OutboxId, labelled: Option<(i64, Box<str>, i64)>) -> Settled {
 }
 
 #[test]
-fn another_process_reads_what_earlier_leases_have_logged() {
+fn the_next_process_reads_earlier_logs() {
     let folder = tempfile::tempdir().unwrap();
     let files = beside(&folder);
     killed(&files, 3, &[31, 32]);
@@ -125,12 +109,12 @@ fn a_log_is_private() {
     let file = killed(&beside(&folder), 3, &[31]);
     let mode = || std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&file.path).unwrap().permissions());
     assert_eq!(mode() & 0o777, 0o600);
-    file.append(&records(&vec![32; MOST_RECORDS])).unwrap();
+    file.append(&records(&vec![32; MAX_RECORDS])).unwrap();
     assert_eq!(mode() & 0o777, 0o600, "also after it was rewritten");
 }
 
 #[test]
-fn a_record_that_was_cut_off_is_left_out() {
+fn a_truncated_record_is_ignored() {
     let folder = tempfile::tempdir().unwrap();
     let files = beside(&folder);
     let path = killed(&files, 3, &[31, 32]).path;
@@ -142,10 +126,10 @@ fn a_record_that_was_cut_off_is_left_out() {
 }
 
 #[test]
-fn a_long_file_is_rewritten_with_what_is_not_settled() {
+fn a_long_file_is_rewritten_with_unsettled_records() {
     let folder = tempfile::tempdir().unwrap();
     let files = beside(&folder);
-    let many = i64::try_from(MOST_RECORDS).unwrap();
+    let many = i64::try_from(MAX_RECORDS).unwrap();
     let file = killed(&files, 1, &(0..many).collect::<Vec<_>>());
     file.settled(&(0..many - 1).map(OutboxId).collect::<Vec<_>>());
     file.append(&records(&[many])).unwrap();
@@ -154,7 +138,7 @@ fn a_long_file_is_rewritten_with_what_is_not_settled() {
 }
 
 #[test]
-fn a_lease_does_not_believe_an_older_file_of_its_epoch() {
+fn a_lease_ignores_an_older_file_of_its_epoch() {
     let folder = tempfile::tempdir().unwrap();
     let files = beside(&folder);
     killed(&files, 1, &[11]);
@@ -163,7 +147,7 @@ fn a_lease_does_not_believe_an_older_file_of_its_epoch() {
 }
 
 #[test]
-fn a_log_of_another_generation_is_removed_and_not_believed() {
+fn a_log_of_another_generation_is_removed_unread() {
     let folder = tempfile::tempdir().unwrap();
     let of = |generation: &str| LogFiles::in_folder(folder.path(), "redis-1", generation);
     killed(&of("before it was emptied"), 1, &[11]);
@@ -187,7 +171,7 @@ fn bots_and_stores_that_share_a_folder_have_separate_logs() {
 }
 
 #[test]
-fn logs_from_an_epoch_on_are_forgotten_for_all_bots() {
+fn forget_from_removes_later_logs_of_all_bots() {
     let folder = tempfile::tempdir().unwrap();
     let of = |generation: &str| LogFiles::in_folder(folder.path(), "postgres-1", generation);
     killed(&of("g"), 1, &[11]);
@@ -197,27 +181,27 @@ fn logs_from_an_epoch_on_are_forgotten_for_all_bots() {
     of("g").forget_from(Epoch(2)).unwrap();
     assert_eq!(ids(&left(&of("g"), 9)), [11]);
     assert_eq!(ids(&left(&of("h"), 9)), [41]);
-    assert!(of("g").left(BOT + 1, Epoch(9)).unwrap().records.is_empty());
+    assert!(of("g").earlier_logs(BOT + 1, Epoch(9)).unwrap().records.is_empty());
 }
 
 #[test]
-fn a_failed_write_does_not_count_and_spoils_nothing_later() {
+fn a_failed_write_spoils_no_later_record() {
     let folder = tempfile::tempdir().unwrap();
     let files = beside(&folder);
     let file = killed(&files, 1, &[11]);
-    // A disk that is full in the middle of a record.
+    // A disk that became full in the middle of a record.
     file.written.lock().is_torn = true;
     std::fs::OpenOptions::new().append(true).open(&file.path).unwrap().write_all(&[1, 2, 3]).unwrap();
     file.append(&records(&[12])).unwrap();
     assert_eq!(ids(&left(&files, 2)), [11, 12]);
-    // A folder in which nothing can be made.
+    // A folder that does not exist.
     let nowhere = LogFile::at(Path::new("/nowhere/opora.db-sent-7.0.2").to_owned());
     assert!(nowhere.append(&records(&[21])).is_err());
     assert!(!nowhere.has(&[OutboxId(21)]));
 }
 
 #[test]
-fn a_file_that_was_being_rewritten_is_removed_and_not_read() {
+fn an_unfinished_rewrite_is_removed_unread() {
     let folder = tempfile::tempdir().unwrap();
     let files = beside(&folder);
     let bytes: Vec<u8> = records(&[31]).into_iter().flat_map(Record::bytes).collect();
@@ -228,7 +212,7 @@ fn a_file_that_was_being_rewritten_is_removed_and_not_read() {
 }
 
 #[tokio::test]
-async fn closing_removes_a_log_in_which_all_is_settled() {
+async fn closing_removes_a_settled_log() {
     let folder = tempfile::tempdir().unwrap();
     let log = log_of(MemoryStore::new(), beside(&folder), 0);
     let store: &dyn Store = &log;
@@ -249,12 +233,12 @@ async fn closing_removes_a_log_in_which_all_is_settled() {
 }
 
 #[tokio::test]
-async fn a_label_is_settled_only_with_a_message_that_still_waits() {
+async fn a_label_is_settled_only_with_an_unsettled_message() {
     let folder = tempfile::tempdir().unwrap();
     let files = beside(&folder);
     let memory = MemoryStore::new();
     let (epoch, ids) = posted(&memory, &["menu", "list", "menu"]).await;
-    // The first was sent again by another machine, whose next message under the label is a later one.
+    // Another machine has sent the first one again, as a later message.
     memory.settle(epoch, vec![sent(ids[0], Some((5, "menu".into(), 1000)))], Millis(78)).await.unwrap();
     let logged = [(ids[0], 900), (ids[1], 901), (OutboxId(ids[2].0 + 1), 903)];
     let logged = logged.map(|(id, message)| Record { id, message });
@@ -268,7 +252,7 @@ async fn a_label_is_settled_only_with_a_message_that_still_waits() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_store_that_does_not_settle_is_asked_again_a_few_times() {
+async fn settling_is_retried_a_few_times() {
     for (refusals, is_settled) in [(2, true), (99, false)] {
         let folder = tempfile::tempdir().unwrap();
         let files = beside(&folder);

@@ -1,41 +1,44 @@
-//! What a group writes: for each table the rows of all its operations.
+//! The rows that a group writes, by table.
 //!
-//! The list of parts says which columns rows have, and in which order. Both databases read rows by it, and write rows by it
-//! where a row goes to its table unchanged. The order of values is the caller's: `plan`, `Bulk::change` and `Bulk::keep` add
-//! tuples. Statements that change a row or write only some columns, as those for conversations, name these themselves.
+//! The list of parts defines the columns and their order. Both databases read rows by it, and write rows by it if a row
+//! goes to its table unchanged. Callers add tuples in this order: `plan`, `Bulk::change` and `Bulk::keep`. Statements
+//! that change rows, or write only some columns, name the columns themselves.
 
 use serde::Serialize;
 
-use super::failure::GroupFailed;
+use super::failure::GroupError;
 use super::rows::Rows;
 use crate::clock::Millis;
-use crate::key::DialogueKey;
-use crate::store::{Stored, Version};
+use crate::key::ConversationKey;
+use crate::store::{StoredState, Version};
 
-/// The unit by which ends of life are indexed.
+/// Expiries are indexed by the minute.
 const MINUTE_MS: i64 = 60_000;
 
-/// Rows to which the same happens, and their columns.
+/// Rows that get the same treatment, and their columns.
 #[derive(Clone, Debug)]
 pub(in crate::store) struct Part {
     pub(in crate::store) name: &'static str,
-    columns: &'static [(&'static str, Kind)],
+    columns: &'static [(&'static str, ColumnKind)],
     rows: Rows,
 }
 
-/// What a column holds.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::store) enum Kind {
+pub(in crate::store) enum ColumnKind {
     Number,
     Text,
 }
 
 impl Part {
-    pub(in crate::store) fn new(name: &'static str, columns: &'static [(&'static str, Kind)], rows: Rows) -> Self {
+    pub(in crate::store) fn new(
+        name: &'static str,
+        columns: &'static [(&'static str, ColumnKind)],
+        rows: Rows,
+    ) -> Self {
         Self { name, columns, rows }
     }
 
-    /// Adds a row: a tuple of its columns in their order, or the value of the only one.
+    /// Adds a row: a tuple of its columns, or the value of a single column.
     pub(in crate::store) fn add(&mut self, row: &(impl Serialize + ?Sized)) -> Result<(), serde_json::Error> {
         self.rows.add(row)
     }
@@ -48,27 +51,27 @@ impl Part {
         self.rows
     }
 
-    /// Takes the rows out.
     pub(in crate::store) fn take(&mut self) -> Self {
         Self { rows: std::mem::take(&mut self.rows), ..*self }
     }
 
-    /// The names of its columns, as a statement lists them.
+    /// The column names, as a comma-separated list.
     pub(in crate::store) fn columns(&self) -> String {
         self.columns.iter().map(|(name, _)| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
     }
 
-    /// The same with what each is read from; `read` is told its place in a row, or none if it is the only one.
-    pub(in crate::store) fn selected(&self, read: impl Fn(Option<usize>, Kind) -> String) -> String {
+    /// The column names with their sources. `read` gets the index of a column, or none if it is the only one.
+    pub(in crate::store) fn selected(&self, read: impl Fn(Option<usize>, ColumnKind) -> String) -> String {
         let place = |place| (self.columns.len() > 1).then_some(place);
-        let column = |(at, (name, kind)): (usize, &(&str, Kind))| format!("{} AS \"{name}\"", read(place(at), *kind));
+        let column =
+            |(at, (name, kind)): (usize, &(&str, ColumnKind))| format!("{} AS \"{name}\"", read(place(at), *kind));
         self.columns.iter().enumerate().map(column).collect::<Vec<_>>().join(", ")
     }
 }
 
 macro_rules! parts {
     ($($($(#[$about:meta])* $part:ident),+: $($column:ident $kind:ident),+;)+) => {
-        /// Rows by what happens to them.
+        /// The rows of a group, by what is done with them.
         #[derive(Debug)]
         pub(in crate::store) struct Bulk {
             $($($(#[$about])* pub(in crate::store) $part: Part,)+)+
@@ -77,7 +80,7 @@ macro_rules! parts {
         impl Default for Bulk {
             fn default() -> Self {
                 $(
-                    let columns = &[$((stringify!($column), Kind::$kind)),+];
+                    let columns = &[$((stringify!($column), ColumnKind::$kind)),+];
                     $(let $part = Part::new(stringify!($part), columns, Rows::default());)+
                 )+
                 Self { $($($part),+),+ }
@@ -85,7 +88,6 @@ macro_rules! parts {
         }
 
         impl Bulk {
-            /// All of them, in the order of the list.
             pub(in crate::store) fn into_parts(self) -> Vec<Part> {
                 vec![$($(self.$part),+),+]
             }
@@ -98,38 +100,37 @@ parts! {
     inputs_gone: id Number;
     marks: bot Number, update_id Number, identity Text, taken_at Number;
     inputs,
-    /// Inputs that any instance delivers: another one may deliver the same at the same time.
+    /// Inputs delivered by any instance. Another one may deliver the same at the same time.
     delivered:
         seq Number, bot Number, key Text, update_id Number, identity Text, effect Number, body Text, at Number;
-    /// Of those once more.
+    /// The positions of the delivered inputs.
     delivered_places: seq Number;
-    /// The last place in the inbox that was given, for a store that counts them in a row of its own.
+    /// The last inbox position given, for a store that counts positions in a row.
     last_place: last Number;
-    /// Inputs that may be there, also since a moment ago.
-    fresh_gone: bot Number, update_id Number, identity Text;
+    /// Direct updates, which may be in the inbox meanwhile.
+    direct_gone: bot Number, update_id Number, identity Text;
     changed: key Text, bot Number, chat Number, user Number, thread Number, business Text, version Number, value Text,
         places Text, dialogue Text, state Text, expires_at Number, updated_at Number, from_version Number,
         expires_minute Number;
-    /// Conversations whose state stays.
+    /// Conversations whose state does not change.
     kept: key Text, bot Number, chat Number, user Number, thread Number, business Text, version Number,
         updated_at Number, from_version Number;
-    /// Of conversations that changed once more, for a store that writes it apart.
+    /// The expiries of changed conversations, for a store that writes them separately.
     expiry: key Text, expires_minute Number;
     outbox: id Number, bot Number, key Text, chat Number, method Text, body Text, rest Text, at Number;
     posts: once Text, bot Number, at Number;
     sending: id Number;
-    /// What surely was not sent.
     not_sent: id Number;
     failed: id Number, reason Text;
-    /// What was sent and what failed.
+    /// Messages that were sent or have failed.
     unsent_gone: id Number;
     labels: bot Number, chat Number, label Text, message Number, at Number;
-    /// Messages from one on follow a chat that became another one.
+    /// Moves messages from `first` on to a new chat.
     moved: bot Number, first Number, from_chat Number, to_chat Number;
     timers_gone: id Number;
-    /// Timers that are not set anew.
+    /// Timers that are cancelled and not set again.
     timers_cancelled: key Text, name Text;
-    /// Each replaces one of its name.
+    /// Each replaces a timer of the same name.
     timers: id Number, bot Number, key Text, name Text, due_at Number, body Text;
     effects_gone: id Number;
     effects: id Number, bot Number, key Text, kind Text, body Text, at Number;
@@ -141,18 +142,18 @@ parts! {
 }
 
 impl Bulk {
-    /// Adds a conversation with its new state, or none.
+    /// Adds a conversation with its new state; none ends it.
     pub(in crate::store) fn change(
         &mut self,
         text: &str,
-        key: &DialogueKey,
+        key: &ConversationKey,
         (from, version): (Version, Version),
-        stored: Option<&Stored>,
+        stored: Option<&StoredState>,
         updated_at: Millis,
-    ) -> Result<(), GroupFailed> {
-        let DialogueKey { bot, chat, user, thread, business } = key;
-        let places = stored.map_or(Ok("[]".to_owned()), |stored| serde_json::to_string(&stored.places))?;
-        let foreground = stored.and_then(|stored| stored.places.first());
+    ) -> Result<(), GroupError> {
+        let ConversationKey { bot, chat, user, thread, business } = key;
+        let places = stored.map_or(Ok("[]".to_owned()), |stored| serde_json::to_string(&stored.states))?;
+        let foreground = stored.and_then(|stored| stored.states.first());
         let dialogue = foreground.map(|place| &place.dialogue);
         let state = foreground.map(|place| &place.state);
         let value = stored.map(|stored| &stored.value);
@@ -165,15 +166,15 @@ impl Bulk {
         Ok(self.expiry.add(&(text, minute))?)
     }
 
-    /// Adds a conversation whose state stays.
+    /// Adds a conversation whose state does not change.
     pub(in crate::store) fn keep(
         &mut self,
         text: &str,
-        key: &DialogueKey,
+        key: &ConversationKey,
         (from, version): (Version, Version),
         updated_at: Millis,
-    ) -> Result<(), GroupFailed> {
-        let DialogueKey { bot, chat, user, thread, business } = key;
+    ) -> Result<(), GroupError> {
+        let ConversationKey { bot, chat, user, thread, business } = key;
         Ok(self.kept.add(&(text, bot, chat, user, thread, business, version, updated_at, from))?)
     }
 }
@@ -184,7 +185,7 @@ pub(in crate::store) mod tests {
 
     use super::*;
 
-    /// Parts and their tables; the columns that only the part has, and those that a row needs and the part has not.
+    /// Parts and their tables, the columns that only the part has, and the required columns that the part lacks.
     const TABLES: [(&str, &str, &[&str], &[&str]); 12] = [
         ("marks", "marks", &[], &[]),
         ("inputs", "inbox", &[], &[]),
@@ -200,7 +201,7 @@ pub(in crate::store) mod tests {
         ("parked", "parked", &[], &[]),
     ];
 
-    /// The columns of a table by the script that makes it, each with whether a row needs it.
+    /// The columns of a table in a script, and whether each is required.
     fn columns_of(table: &str, script: &str) -> BTreeMap<String, bool> {
         let (_, rest) = script.split_once(&format!("CREATE TABLE opora_{table} (\n")).unwrap();
         let (lines, _) = rest.split_once("\n)").unwrap();
@@ -212,7 +213,7 @@ pub(in crate::store) mod tests {
         lines.lines().map(str::trim).filter(is_column).map(column).collect()
     }
 
-    /// Checks that the list of parts fits the tables that a script makes.
+    /// Checks that the parts fit the tables of a script.
     pub(in crate::store) fn fits(script: &str) {
         let parts = Bulk::default().into_parts();
         for (name, table, only_in_part, only_in_table) in TABLES {

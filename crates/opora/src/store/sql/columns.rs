@@ -1,4 +1,4 @@
-//! Rows and questions, in words that both databases know.
+//! Rows and query values, for both databases.
 
 use std::borrow::Cow;
 use std::future::Future;
@@ -7,15 +7,13 @@ use serde::de::DeserializeOwned;
 use sqlx::SqlStr;
 
 use super::rows::Rows;
-use crate::key::DialogueKey;
+use crate::key::ConversationKey;
 
-/// A row, read by the places of its columns.
+/// A row, read by column index.
 pub(in crate::store) trait Columns {
-    /// A number, where there is one.
     fn maybe_number(&self, column: usize) -> sqlx::Result<Option<i64>>;
-    /// A yes or no.
     fn flag(&self, column: usize) -> sqlx::Result<bool>;
-    /// A text as it was before it was stored, where there is one.
+    /// A decoded text or NULL.
     fn maybe_str(&self, column: usize) -> sqlx::Result<Option<Cow<'_, str>>>;
 
     fn number(&self, column: usize) -> sqlx::Result<i64> {
@@ -34,54 +32,49 @@ pub(in crate::store) trait Columns {
         Ok(self.maybe_str(column)?.map(T::from))
     }
 
-    fn key(&self, column: usize) -> sqlx::Result<DialogueKey> {
+    fn key(&self, column: usize) -> sqlx::Result<ConversationKey> {
         self.str(column)?.parse().map_err(|error| sqlx::Error::Decode(Box::new(error)))
     }
 
-    /// What is stored as JSON, where there is something.
+    /// A value stored as JSON, or NULL.
     fn json<T: DeserializeOwned>(&self, column: usize) -> sqlx::Result<Option<T>> {
         let text = self.maybe_str(column)?;
         text.map(|text| serde_json::from_str(&text)).transpose().map_err(|error| sqlx::Error::Decode(Box::new(error)))
     }
 }
 
-/// What a query is asked with.
 #[derive(Clone, Debug)]
 pub(in crate::store) enum Value {
     Number(i64),
     MaybeNumber(Option<i64>),
     Text(String),
-    /// Rows of JSON.
     Rows(Rows),
 }
 
-/// Connections that answer queries.
-pub(in crate::store) trait Ask: Sync {
-    /// What they answer.
+/// A pool of read connections.
+pub(in crate::store) trait ReadConnections: Sync {
     type Row: Columns + Send;
 
-    /// A table of the JSON values in the column `places`, in the database's own words.
+    /// SQL for a table of the JSON values in the column `places`.
     const EACH_PLACE: &'static str;
 
-    /// All rows that a query finds.
     fn rows(&self, query: SqlStr, values: Vec<Value>) -> impl Future<Output = sqlx::Result<Vec<Self::Row>>> + Send;
-    /// The same of what an operator asks for, which may take longer than a turn can wait.
-    fn rows_at_leisure(
+    /// The rows of an operator's query, which has a longer timeout.
+    fn rows_for_operator(
         &self,
         query: SqlStr,
         values: Vec<Value>,
     ) -> impl Future<Output = sqlx::Result<Vec<Self::Row>>> + Send {
         self.rows(query, values)
     }
-    /// Lets go of all connections.
     fn close(&self) -> impl Future<Output = ()> + Send;
 }
 
-/// A limit as databases count.
+/// A limit as a database integer.
 pub(in crate::store) fn count(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
 }
 
 fn missing(column: usize) -> sqlx::Error {
-    sqlx::Error::Decode(format!("column {column} holds nothing").into())
+    sqlx::Error::Decode(format!("column {column} is NULL").into())
 }

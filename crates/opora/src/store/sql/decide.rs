@@ -1,4 +1,4 @@
-//! Decides the operations of a group, and lets the application write where its turn has come.
+//! Decides the operations of a group, and runs the application's writes in between.
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
@@ -8,36 +8,35 @@ use futures_util::FutureExt;
 
 use super::bulk::Bulk;
 use super::facts::Facts;
-use super::failure::{GroupFailed, is_passing, unavailable};
+use super::failure::{GroupError, is_transient, unavailable};
 use super::numbers::Numbers;
 use super::operation::Operation;
 use super::plan::Plan;
-use super::request::{Answered, Group, Verdict};
+use super::request::{Group, OperationResult, Response};
 use crate::clock::Stopwatch;
 use crate::store::{Database, DomainWrites, StoreError, StoreResult, WriteError};
 
-/// After so long of the application's writes a group is committed: whoever is left waits for the next one. Among those
-/// may be the renewal of the lease, which many writes that are slow would cost it otherwise.
-pub(in crate::store) const WRITES_OF_A_GROUP: Duration = Duration::from_secs(1);
+/// A group is committed when the application's writes have taken this long. The remaining operations, such as a lease
+/// renewal, are in the next group.
+pub(in crate::store) const GROUP_WRITES_LIMIT: Duration = Duration::from_secs(1);
 
-/// A connection in a transaction, in which the application's writes run so that a "no" undoes them and nothing else.
-pub(in crate::store) trait RunsWrites: Send {
-    fn run_writes(&mut self, writes: DomainWrites)
-    -> impl Future<Output = Result<StoreResult<()>, GroupFailed>> + Send;
+/// A connection in a transaction. It runs the application's writes in a savepoint, so that a refusal undoes only them.
+pub(in crate::store) trait WriteRunner: Send {
+    fn run_writes(&mut self, writes: DomainWrites) -> impl Future<Output = Result<StoreResult<()>, GroupError>> + Send;
 }
 
-/// Decides a group within its transaction: what is to be written, and what is answered then. The verdicts are of the first
-/// operations; there are fewer if the application has written for long enough. Whoever fails the group is told so, and is
-/// no longer among the operations.
+/// Decides a group within its transaction. Returns the rows to write and the results of the first operations; there are
+/// fewer results than operations if the application's writes took too long. An operation that fails the group gets its
+/// error and is removed from the group.
 pub(in crate::store) async fn decide_group(
-    connection: &mut impl RunsWrites,
+    connection: &mut impl WriteRunner,
     facts: Facts,
     numbers: &mut Numbers,
     group: &mut Group,
-) -> Result<(Bulk, Vec<Verdict>), GroupFailed> {
+) -> Result<(Bulk, Vec<OperationResult>), GroupError> {
     let mut plan = Plan::new(facts, numbers);
     match decide_all(connection, &mut plan, group.operations()).await {
-        Ok(verdicts) => Ok((plan.into_bulk()?, verdicts)),
+        Ok(results) => Ok((plan.into_bulk()?, results)),
         Err((place, failed)) => {
             drop(plan);
             group.blame(place, &failed);
@@ -46,73 +45,73 @@ pub(in crate::store) async fn decide_group(
     }
 }
 
-/// Decides operations of which none has writes of the application.
+/// Decides operations without application writes.
 pub(in crate::store) fn decide_plain(
     facts: Facts,
     numbers: &mut Numbers,
     operations: &[Operation],
-) -> Result<(Bulk, Vec<Verdict>), GroupFailed> {
+) -> Result<(Bulk, Vec<OperationResult>), GroupError> {
     let mut plan = Plan::new(facts, numbers);
-    let verdicts = operations.iter().map(|operation| decide(&mut plan, operation)).collect::<Result<_, _>>()?;
-    Ok((plan.into_bulk()?, verdicts))
+    let results = operations.iter().map(|operation| decide(&mut plan, operation)).collect::<Result<_, _>>()?;
+    Ok((plan.into_bulk()?, results))
 }
 
-/// Decides operations in their order, and lets the application write where its turn has come. If one of them fails the
-/// group, it is told by its place.
+/// Decides operations in order and runs their application writes. Returns the index of an operation that fails the
+/// group.
 async fn decide_all<'a>(
-    connection: &mut impl RunsWrites,
+    connection: &mut impl WriteRunner,
     plan: &mut Plan<'_, 'a>,
     operations: &'a mut [Operation],
-) -> Result<Vec<Verdict>, (usize, GroupFailed)> {
-    let mut verdicts = Vec::with_capacity(operations.len());
+) -> Result<Vec<OperationResult>, (usize, GroupError)> {
+    let mut results = Vec::with_capacity(operations.len());
     let began = Stopwatch::start();
     for (place, operation) in operations.iter_mut().enumerate() {
-        if place > 0 && operation.has_writes() && began.elapsed() >= WRITES_OF_A_GROUP {
+        if place > 0 && operation.has_writes() && began.elapsed() >= GROUP_WRITES_LIMIT {
             break;
         }
-        let verdict = match run_writes(connection, plan, operation).await {
+        let result = match run_writes(connection, plan, operation).await {
             Ok(None) => decide(plan, operation),
             Ok(Some(refused)) => Ok(Err(refused)),
             Err(failed) => Err(failed),
         };
-        verdicts.push(verdict.map_err(|failed| (place, failed))?);
+        results.push(result.map_err(|failed| (place, failed))?);
     }
-    Ok(verdicts)
+    Ok(results)
 }
 
-/// Decides an operation by the plan; the application's writes, if it has any, have run.
-fn decide<'a>(plan: &mut Plan<'_, 'a>, operation: &'a Operation) -> Result<Verdict, GroupFailed> {
+/// Decides an operation. Its application writes have run.
+fn decide<'a>(plan: &mut Plan<'_, 'a>, operation: &'a Operation) -> Result<OperationResult, GroupError> {
     Ok(match operation {
-        Operation::Receive { epoch, batch } => plan.receive(*epoch, batch)?.map(Answered::from),
+        Operation::Receive { epoch, batch } => plan.receive(*epoch, batch)?.map(Response::from),
         Operation::Deliver { batch } => Ok(plan.deliver(batch)?.into()),
         Operation::Commit { epoch, key, commit } => match plan.check(*epoch, key, commit) {
             Ok(()) => Ok(plan.commit(*epoch, key, commit)?.into()),
             Err(refused) => Err(refused),
         },
-        Operation::Park { epoch, taken, parked, outgoing, .. } => {
-            plan.park(*epoch, taken, parked, outgoing)?.map(Answered::from)
+        Operation::Park { epoch, processed, parked, outgoing, .. } => {
+            plan.park(*epoch, processed, parked, outgoing)?.map(Response::from)
         }
         Operation::Write { .. } => Ok(().into()),
-        Operation::Settle { epoch, settled, at, .. } => plan.settle(*epoch, settled, *at)?.map(Answered::from),
-        Operation::Sending { epoch, ids, may_be_sent } => plan.sending(*epoch, ids, *may_be_sent)?.map(Answered::from),
-        Operation::Post { epoch, post } => plan.post(*epoch, post)?.map(Answered::from),
+        Operation::Settle { epoch, settled, at, .. } => plan.settle(*epoch, settled, *at)?.map(Response::from),
+        Operation::Sending { epoch, ids, may_be_sent } => plan.sending(*epoch, ids, *may_be_sent)?.map(Response::from),
+        Operation::Post { epoch, post } => plan.post(*epoch, post)?.map(Response::from),
         Operation::FinishEffect { epoch, effect, outcome } => {
-            plan.finish_effect(*epoch, *effect, outcome)?.map(Answered::from)
+            plan.finish_effect(*epoch, *effect, outcome)?.map(Response::from)
         }
-        Operation::Renew { bot, epoch } => plan.renew(*bot, *epoch)?.map(Answered::from),
+        Operation::Renew { bot, epoch } => plan.renew(*bot, *epoch)?.map(Response::from),
     })
 }
 
-/// Runs the application's writes of an operation; answers why the operation is refused, if it is.
+/// Runs the application writes of an operation. Returns the reason if the operation is refused.
 async fn run_writes(
-    connection: &mut impl RunsWrites,
+    connection: &mut impl WriteRunner,
     plan: &Plan<'_, '_>,
     operation: &mut Operation,
-) -> Result<Option<StoreError>, GroupFailed> {
+) -> Result<Option<StoreError>, GroupError> {
     let Some(writes) = operation.take_writes() else { return Ok(None) };
     let checked = match operation {
         Operation::Commit { epoch, key, commit } => plan.check(*epoch, key, commit),
-        Operation::Park { epoch, taken, parked, .. } => plan.check_parking(*epoch, taken, parked),
+        Operation::Park { epoch, processed, parked, .. } => plan.check_parking(*epoch, processed, parked),
         _ => Ok(()),
     };
     match checked {
@@ -121,8 +120,9 @@ async fn run_writes(
     }
 }
 
-/// Runs the application's writes, whose savepoint is the caller's; says why they are to be undone, if they are.
-pub(in crate::store) async fn judged(
+/// Runs the application's writes with a time limit, and catches panics. On an error the caller rolls its savepoint
+/// back.
+pub(in crate::store) async fn run_guarded(
     writes: DomainWrites,
     limit: Duration,
     mut database: Database<'_>,
@@ -135,7 +135,7 @@ pub(in crate::store) async fn judged(
     match written {
         Ok(()) => Ok(()),
         Err(WriteError::Refused(refusal)) => Err(StoreError::Refused(refusal)),
-        Err(WriteError::Failed(error)) if is_passing(&*error) => Err(unavailable(error)),
+        Err(WriteError::Failed(error)) if is_transient(&*error) => Err(unavailable(error)),
         Err(WriteError::Failed(error)) => Err(StoreError::WritesFailed(error)),
     }
 }

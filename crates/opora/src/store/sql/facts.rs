@@ -1,44 +1,42 @@
-//! What a group of operations is decided by.
+//! What a group of operations is decided by: leases, marks, versions and so on.
 //!
-//! A store asks the questions in one statement, which answers exceptions only: a row that is missing, a version that is
-//! not the expected one. So a group without surprises reads a lease and nothing else, whatever its size.
+//! One statement reads them. It returns exceptions only, such as a missing row or an unexpected version. So a group
+//! without surprises reads a lease and nothing else, whatever its size.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use super::columns::Columns;
-use super::failure::GroupFailed;
+use super::failure::GroupError;
 use super::operation::Operation;
 use super::rows::Rows;
-use crate::key::DialogueKey;
-use crate::store::{Epoch, Holder, Incoming, Mark, Origin, StoreError, StoreResult, Taken, Version};
+use crate::key::ConversationKey;
+use crate::store::{Epoch, Holder, Incoming, InputRef, Mark, Origin, StoreError, StoreResult, Version};
 
-/// What is known before anything of the group is decided; deciding adds to it.
+/// What is known of the database. Deciding an operation updates it.
 #[derive(Debug, Default)]
 pub(in crate::store) struct Facts {
     leases: Arc<Leases>,
-    /// Updates that wait or were taken, by bot and id.
+    /// Updates that wait or were processed, by bot and id.
     known: HashSet<(i64, i64, Box<str>)>,
-    /// Updates that were taken, of those that did not wait for the inbox.
-    taken: HashSet<(i64, i64, Box<str>)>,
-    /// Inbox rows that are not there.
+    /// Updates that were processed, of the direct updates.
+    processed: HashSet<(i64, i64, Box<str>)>,
     gone_inputs: HashSet<i64>,
-    /// Versions of the conversations of this group.
+    /// Versions of the group's conversations.
     versions: HashMap<String, i64>,
-    /// Timers that are set, of those that were asked for.
+    /// Timers that are set, of those that were looked up.
     timers: HashMap<i64, (String, Box<str>)>,
     gone_parked: HashSet<i64>,
     gone_effects: HashSet<i64>,
     posted: HashSet<(i64, String)>,
-    /// Conversations of which something waits, of those to which something is delivered.
+    /// Conversations with waiting inputs, of those that get a delivery.
     waited_for: HashSet<String>,
-    /// Places in the inbox that are set apart for this group.
-    places: VecDeque<i64>,
-    /// The last place that was given, where nobody else can give one until the group is committed.
+    /// Inbox positions reserved for this group.
+    positions: VecDeque<i64>,
+    /// The last inbox position given, in a store where no other process can give one until the group commits.
     last_place: Option<i64>,
 }
 
-/// Leases by bot.
 #[derive(Clone, Debug, Default)]
 pub(in crate::store) struct Leases(HashMap<i64, LeaseFact>);
 
@@ -48,13 +46,13 @@ struct LeaseFact {
     holder: Option<String>,
 }
 
-/// What the statement is asked.
+/// What the statement looks up.
 #[derive(Default)]
-pub(in crate::store) struct Questions {
-    /// `bot, update_id, identity`, of updates that come.
+pub(in crate::store) struct Lookups {
+    /// `bot, update_id, identity` of new updates.
     pub(in crate::store) marks: Rows,
-    /// `bot, update_id, identity`, of updates whose turns did not wait for the inbox.
-    pub(in crate::store) fresh: Rows,
+    /// `bot, update_id, identity` of direct updates.
+    pub(in crate::store) direct: Rows,
     /// `seq`.
     pub(in crate::store) inputs: Rows,
     /// `key, version`.
@@ -67,21 +65,21 @@ pub(in crate::store) struct Questions {
     pub(in crate::store) effects: Rows,
     /// `once`.
     pub(in crate::store) posts: Rows,
-    /// `key`, of conversations to which something is delivered.
+    /// `key` of conversations that get a delivery.
     pub(in crate::store) queues: Rows,
-    /// How many places in the inbox may be needed.
-    pub(in crate::store) places: usize,
+    /// How many inbox positions may be needed.
+    pub(in crate::store) positions: usize,
 }
 
 impl Facts {
-    /// What is taken for granted until the answers say otherwise, and what has to be asked for these operations.
-    pub(in crate::store) fn expected(operations: &[Operation]) -> Result<(Self, Questions), GroupFailed> {
+    /// The expected facts, and the lookups that may correct them.
+    pub(in crate::store) fn expected(operations: &[Operation]) -> Result<(Self, Lookups), GroupError> {
         let mut facts = Self::default();
-        let questions = facts.questions(operations)?;
-        Ok((facts, questions))
+        let lookups = facts.lookups(operations)?;
+        Ok((facts, lookups))
     }
 
-    /// What is taken for granted if nothing is asked: the leases as they were, and nothing but what is expected.
+    /// The facts of an optimistic group: the leases last seen, and everything else as the group expects it.
     pub(in crate::store) fn assumed(leases: Arc<Leases>, operations: &[Operation]) -> Self {
         let mut facts = Self { leases, last_place: Some(-1), ..Self::default() };
         for operation in operations {
@@ -98,8 +96,8 @@ impl Facts {
         Arc::clone(&self.leases)
     }
 
-    /// Takes in one row of the answer: what kind it is of, its numbers and its texts.
-    pub(in crate::store) fn learn(&mut self, row: &impl Columns) -> sqlx::Result<()> {
+    /// Adds one result row: its kind, numbers and texts.
+    pub(in crate::store) fn add_row(&mut self, row: &impl Columns) -> sqlx::Result<()> {
         let number = row.number(1)?;
         match row.number(0)? {
             1 => {
@@ -128,36 +126,36 @@ impl Facts {
                 self.posted.insert((number, row.text(3)?));
             }
             9 => {
-                self.taken.insert((row.number(2)?, number, row.text(3)?));
+                self.processed.insert((row.number(2)?, number, row.text(3)?));
             }
             10 => {
                 self.waited_for.insert(row.text(3)?);
             }
-            11 => self.places.push_back(number),
+            11 => self.positions.push_back(number),
             _ => self.last_place = Some(number),
         }
         Ok(())
     }
 
-    fn questions(&mut self, operations: &[Operation]) -> Result<Questions, GroupFailed> {
-        let mut ask = Questions::default();
+    fn lookups(&mut self, operations: &[Operation]) -> Result<Lookups, GroupError> {
+        let mut ask = Lookups::default();
         for operation in operations {
-            ask.places += operation.inputs();
+            ask.positions += operation.inputs();
             match operation {
-                Operation::Receive { batch, .. } => ask.come(batch)?,
+                Operation::Receive { batch, .. } => ask.add_incoming(batch)?,
                 Operation::Deliver { batch, .. } => {
-                    ask.come(batch)?;
+                    ask.add_incoming(batch)?;
                     batch.iter().try_for_each(|incoming| ask.queues.add(&incoming.key))?;
                 }
                 Operation::Commit { key, commit, .. } => {
-                    ask.taken(&commit.takes)?;
-                    // Expected until the answer says otherwise.
+                    ask.add_inputs(&commit.processed)?;
+                    // Expected, unless a result row corrects it.
                     if !self.versions.contains_key(key) {
                         ask.versions.add(&(key, commit.from))?;
                         self.versions.insert(key.clone(), commit.from.0);
                     }
                 }
-                Operation::Park { taken, .. } => ask.taken(taken)?,
+                Operation::Park { processed, .. } => ask.add_inputs(processed)?,
                 Operation::FinishEffect { effect, .. } => ask.effects.add(effect)?,
                 Operation::Post { post, .. } => ask.posts.add(&post.once)?,
                 Operation::Write { .. }
@@ -169,16 +167,16 @@ impl Facts {
         Ok(ask)
     }
 
-    /// Refuses an epoch that is not the one of this bot's lease.
+    /// Refuses an epoch that is not the bot's present one.
     pub(in crate::store) fn lease_of(&self, bot: i64, epoch: Epoch) -> StoreResult<()> {
         match self.leases.0.get(&bot) {
             Some(lease) if lease.epoch == epoch && lease.holder.is_some() => Ok(()),
-            Some(LeaseFact { epoch: theirs, holder: Some(holder) }) => Err(fenced(epoch, in_words(*theirs, holder))),
-            _ => Err(fenced(epoch, "nobody holds it".to_owned())),
+            Some(LeaseFact { epoch: current, holder: Some(holder) }) => Err(fenced(epoch, in_words(*current, holder))),
+            _ => Err(fenced(epoch, "no instance holds it".to_owned())),
         }
     }
 
-    /// The bot whose lease this epoch is: an epoch is given once in a file.
+    /// The bot of an epoch. Epochs are unique in a database.
     pub(in crate::store) fn bot_of(&self, epoch: Epoch) -> StoreResult<i64> {
         match self.leases.0.iter().find(|(_, lease)| lease.epoch == epoch) {
             Some((bot, _)) => self.lease_of(*bot, epoch).map(|()| *bot),
@@ -186,73 +184,73 @@ impl Facts {
         }
     }
 
-    /// Notes that an update waits now; false if it was known.
+    /// Records that an update waits; false if it was known.
     pub(in crate::store) fn note_update(&mut self, mark: &Mark) -> bool {
-        self.known.insert(of(mark))
+        self.known.insert(mark_key(mark))
     }
 
-    /// Notes that something of this conversation waits now; false if something did before.
-    pub(in crate::store) fn note_waiting(&mut self, key: &DialogueKey) -> bool {
+    /// Records that an input of this conversation waits; false if one did before.
+    pub(in crate::store) fn note_waiting(&mut self, key: &ConversationKey) -> bool {
         self.waited_for.insert(key.to_string())
     }
 
-    /// The next place in the inbox.
-    pub(in crate::store) fn next_place(&mut self) -> Result<i64, GroupFailed> {
+    pub(in crate::store) fn next_position(&mut self) -> Result<i64, GroupError> {
         if let Some(last) = &mut self.last_place {
             *last += 1;
             return Ok(*last);
         }
-        self.places.pop_front().ok_or_else(|| GroupFailed::because("no place in the inbox was set apart"))
+        self.positions.pop_front().ok_or_else(|| GroupError::because("no inbox position was reserved"))
     }
 
-    /// The last place that was given, where this group has to note it.
+    /// The last position given, if this group has to store it.
     pub(in crate::store) fn last_place(&self) -> Option<i64> {
         self.last_place
     }
 
-    /// Refuses what was taken before.
-    pub(in crate::store) fn not_taken(&self, taken: &[Taken]) -> StoreResult<()> {
-        let is_there = |one: &Taken| match one {
-            Taken::Update { seq, mark } => !self.gone_inputs.contains(&seq.0) && !self.taken.contains(&of(mark)),
-            Taken::Fresh(mark) => !self.taken.contains(&of(mark)),
-            Taken::Outcome(seq) => !self.gone_inputs.contains(&seq.0),
-            Taken::Timer(id) => self.timers.contains_key(&id.0),
-            Taken::Parked(id) => !self.gone_parked.contains(&id.0),
+    /// Refuses inputs that were processed before.
+    pub(in crate::store) fn check_unprocessed(&self, processed: &[InputRef]) -> StoreResult<()> {
+        let is_there = |one: &InputRef| match one {
+            InputRef::Update { seq, mark } => {
+                !self.gone_inputs.contains(&seq.0) && !self.processed.contains(&mark_key(mark))
+            }
+            InputRef::DirectUpdate(mark) => !self.processed.contains(&mark_key(mark)),
+            InputRef::Outcome(seq) => !self.gone_inputs.contains(&seq.0),
+            InputRef::Timer(id) => self.timers.contains_key(&id.0),
+            InputRef::Parked(id) => !self.gone_parked.contains(&id.0),
         };
-        if taken.iter().all(is_there) { Ok(()) } else { Err(StoreError::AlreadyTaken) }
+        if processed.iter().all(is_there) { Ok(()) } else { Err(StoreError::AlreadyProcessed) }
     }
 
-    /// Notes that this is used up.
-    pub(in crate::store) fn note_taken(&mut self, taken: &Taken) {
-        match taken {
-            Taken::Update { seq, mark } => {
+    /// Records that an input is processed.
+    pub(in crate::store) fn note_processed(&mut self, input: &InputRef) {
+        match input {
+            InputRef::Update { seq, mark } => {
                 self.gone_inputs.insert(seq.0);
-                // Should it come again in this very group, it is known.
-                self.known.insert(of(mark));
-                self.taken.insert(of(mark));
+                // If it arrives again in this group, it is known.
+                self.known.insert(mark_key(mark));
+                self.processed.insert(mark_key(mark));
             }
-            Taken::Fresh(mark) => {
-                self.known.insert(of(mark));
-                self.taken.insert(of(mark));
+            InputRef::DirectUpdate(mark) => {
+                self.known.insert(mark_key(mark));
+                self.processed.insert(mark_key(mark));
             }
-            Taken::Outcome(seq) => {
+            InputRef::Outcome(seq) => {
                 self.gone_inputs.insert(seq.0);
             }
-            Taken::Timer(id) => {
+            InputRef::Timer(id) => {
                 self.timers.remove(&id.0);
             }
-            Taken::Parked(id) => {
+            InputRef::Parked(id) => {
                 self.gone_parked.insert(id.0);
             }
         }
     }
 
-    /// Notes that a timer was set anew or cancelled: what was set before cannot fire.
+    /// Records that a timer was set again or cancelled: the earlier one cannot fire.
     pub(in crate::store) fn note_timer(&mut self, key: &str, name: &str) {
         self.timers.retain(|_, (of, named)| of != key || **named != *name);
     }
 
-    /// The version that a conversation is at.
     pub(in crate::store) fn version(&self, key: &str) -> Version {
         Version(self.versions.get(key).copied().unwrap_or_default())
     }
@@ -263,32 +261,31 @@ impl Facts {
         }
     }
 
-    /// Notes that an effect was carried out; false if it was before.
+    /// Records that an effect is finished; false if it was before.
     pub(in crate::store) fn note_effect(&mut self, effect: i64) -> bool {
         self.gone_effects.insert(effect)
     }
 
-    /// Notes a post's name; false if it was posted before.
+    /// Records the key of a post; false if it was posted before.
     pub(in crate::store) fn note_post(&mut self, bot: i64, once: &str) -> bool {
         self.posted.insert((bot, once.to_owned()))
     }
 }
 
 impl Leases {
-    /// Somebody holds one under this epoch.
+    /// Whether a lease with this epoch is held.
     pub(in crate::store) fn are_held_under(&self, epoch: Epoch) -> bool {
         self.0.values().any(|lease| lease.epoch == epoch && lease.holder.is_some())
     }
 
-    /// One that somebody holds.
     #[cfg(test)]
     pub(in crate::store) fn held(bot: i64, epoch: Epoch) -> Self {
         Self(HashMap::from([(bot, LeaseFact { epoch, holder: Some(String::new()) })]))
     }
 }
 
-impl Questions {
-    fn come(&mut self, batch: &[Incoming]) -> Result<(), GroupFailed> {
+impl Lookups {
+    fn add_incoming(&mut self, batch: &[Incoming]) -> Result<(), GroupError> {
         for incoming in batch {
             if let Origin::Update(mark) = &incoming.origin {
                 self.marks.add(&(mark.bot, mark.update_id, &mark.identity))?;
@@ -297,24 +294,24 @@ impl Questions {
         Ok(())
     }
 
-    fn taken(&mut self, taken: &[Taken]) -> Result<(), GroupFailed> {
-        for one in taken {
+    fn add_inputs(&mut self, processed: &[InputRef]) -> Result<(), GroupError> {
+        for one in processed {
             match one {
-                Taken::Update { seq, .. } | Taken::Outcome(seq) => self.inputs.add(seq)?,
-                Taken::Fresh(mark) => self.fresh.add(&(mark.bot, mark.update_id, &mark.identity))?,
-                Taken::Timer(id) => self.timers.add(id)?,
-                Taken::Parked(id) => self.parked.add(id)?,
+                InputRef::Update { seq, .. } | InputRef::Outcome(seq) => self.inputs.add(seq)?,
+                InputRef::DirectUpdate(mark) => self.direct.add(&(mark.bot, mark.update_id, &mark.identity))?,
+                InputRef::Timer(id) => self.timers.add(id)?,
+                InputRef::Parked(id) => self.parked.add(id)?,
             }
         }
         Ok(())
     }
 }
 
-fn of(mark: &Mark) -> (i64, i64, Box<str>) {
+fn mark_key(mark: &Mark) -> (i64, i64, Box<str>) {
     (mark.bot, mark.update_id, mark.identity.clone())
 }
 
-/// A refusal because of the lease.
+/// The error of a write with an old epoch.
 pub(in crate::store) fn fenced(mine: Epoch, holder: String) -> StoreError {
     StoreError::Fenced { mine, holder }
 }

@@ -1,7 +1,7 @@
-//! How a database's errors are told to the callers.
+//! Converts database errors into store errors.
 //!
-//! A full disk, a failed read, a lost connection and a lock that nobody lets go are all the same to a caller: wait and
-//! try again. What it reads in the log is the database's own sentence.
+//! A full disk, a failed read, a lost connection and a lock timeout mean the same to a caller: wait and retry. The log
+//! shows the database's own message.
 
 use std::sync::Arc;
 
@@ -10,72 +10,73 @@ use sqlx::sqlite::SqliteError;
 
 use crate::store::{BoxError, StoreError, tls};
 
-/// Why a group of operations left nothing; every one of them gets it.
+/// Why a group was rolled back. Every operation of the group gets it.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{reason}")]
-pub(in crate::store) struct GroupFailed {
+pub(in crate::store) struct GroupError {
     reason: Arc<BoxError>,
-    /// The writes of the application that was being served ended the transaction: the others may go again, they may not.
+    /// The application's writes of one operation ended the transaction. That operation must not be retried; the others
+    /// may be.
     by_writes: bool,
-    passes: bool,
-    /// The server said nothing at all.
-    is_unanswered: bool,
+    is_transient: bool,
+    /// The server did not answer in time.
+    timed_out: bool,
 }
 
-impl GroupFailed {
+impl GroupError {
     pub(in crate::store) fn because(error: impl Into<BoxError>) -> Self {
-        Self { reason: Arc::new(error.into()), by_writes: false, passes: false, is_unanswered: false }
+        Self { reason: Arc::new(error.into()), by_writes: false, is_transient: false, timed_out: false }
     }
 
-    /// The server said nothing in time.
-    pub(in crate::store) fn unanswered(error: impl Into<BoxError>) -> Self {
-        Self { is_unanswered: true, ..Self::because(error) }
+    /// The server did not answer in time.
+    pub(in crate::store) fn timeout(error: impl Into<BoxError>) -> Self {
+        Self { timed_out: true, ..Self::because(error) }
     }
 
-    /// The application's writes ended the transaction that they ran in, themselves or by a conflict that rolls back.
+    /// The application's writes ended the transaction, directly or by a conflict that rolls back.
     pub(in crate::store) fn by_writes(error: sqlx::Error) -> Self {
         Self { by_writes: true, ..error.into() }
     }
 
-    /// The same of a failure that is known already. A server that says nothing is nobody's fault.
+    /// Blames the application's writes for an error, unless it is a timeout.
     pub(in crate::store) fn blaming_writes(self) -> Self {
-        Self { by_writes: !self.is_unanswered, ..self }
+        Self { by_writes: !self.timed_out, ..self }
     }
 
-    /// Whether it may go well the next time, as nothing was decided yet: a lost connection, a deadlock.
-    pub(in crate::store) fn is_passing(&self) -> bool {
-        self.passes
+    /// Whether a retry may succeed: a lost connection, a deadlock.
+    pub(in crate::store) fn is_transient(&self) -> bool {
+        self.is_transient
     }
 
-    /// What the one is told whose operation failed the group.
-    pub(in crate::store) fn for_its_cause(&self) -> StoreError {
+    /// The error for the operation that failed the group.
+    pub(in crate::store) fn for_culprit(&self) -> StoreError {
         if !self.by_writes {
             return self.clone().into();
         }
-        StoreError::WritesFailed(format!("they ended the transaction that is not theirs: {self}").into())
+        StoreError::WritesFailed(format!("they ended the transaction of the store: {self}").into())
     }
 }
 
-impl From<sqlx::Error> for GroupFailed {
+impl From<sqlx::Error> for GroupError {
     fn from(error: sqlx::Error) -> Self {
-        let passes = passes(&error);
-        Self { passes, ..Self::because(in_words(error)) }
+        let is_transient = is_transient_sql(&error);
+        Self { is_transient, ..Self::because(in_words(error)) }
     }
 }
 
-impl From<serde_json::Error> for GroupFailed {
+impl From<serde_json::Error> for GroupError {
     fn from(error: serde_json::Error) -> Self {
         Self::because(error)
     }
 }
 
-impl From<GroupFailed> for StoreError {
-    fn from(failed: GroupFailed) -> Self {
+impl From<GroupError> for StoreError {
+    fn from(failed: GroupError) -> Self {
         Self::Unavailable(Box::new(failed))
     }
 }
 
-/// A failure of the database's, or of what was read from it.
+/// An error of the database, or of a row that was read from it.
 pub(in crate::store) fn unavailable(error: impl Into<BoxError>) -> StoreError {
     let error = error.into();
     StoreError::Unavailable(match error.downcast::<sqlx::Error>() {
@@ -84,72 +85,74 @@ pub(in crate::store) fn unavailable(error: impl Into<BoxError>) -> StoreError {
     })
 }
 
-/// Whether an error, or what caused it, is a database's and will pass by itself: a lock, a full or failing disk, a server
-/// that went away, no connection to be had. Errors of [`sqlx`] and of stores ([`StoreError::is_passing`]) are known.
+/// Whether an error, or one of its causes, is a transient error of a database: a lock, a full or failing disk, a lost
+/// server, an exhausted pool. Knows errors of [`sqlx`] and of stores ([`StoreError::is_transient`]).
 ///
-/// A write on a connection that is for reading alone does not pass: it is a mistake of the handler that made it.
+/// A write on a read-only connection is not transient: it is a mistake of the handler.
 #[must_use]
-pub fn is_passing(error: &(dyn std::error::Error + 'static)) -> bool {
+pub fn is_transient(error: &(dyn std::error::Error + 'static)) -> bool {
     let causes = std::iter::successors(Some(error), |error| error.source());
     causes.into_iter().any(|cause| {
-        let is_store_away = cause.downcast_ref().is_some_and(StoreError::is_passing);
+        let is_store_away = cause.downcast_ref().is_some_and(StoreError::is_transient);
         is_store_away
-            || cause.downcast_ref::<sqlx::Error>().is_some_and(|error| passes(error) && !is_meant_for_reading(error))
+            || cause
+                .downcast_ref::<sqlx::Error>()
+                .is_some_and(|error| is_transient_sql(error) && !is_read_only_connection(error))
     })
 }
 
-fn is_meant_for_reading(error: &sqlx::Error) -> bool {
-    // SQLite's code for it has no extension; a disk that turned read-only is told by one that has, or as failed I/O.
-    matches!(error, sqlx::Error::Database(said) if !is_postgres(&**said) && said.code().as_deref() == Some("8"))
+fn is_read_only_connection(error: &sqlx::Error) -> bool {
+    // SQLite's code 8 without extension. A disk that became read-only has an extended code, or is an I/O error.
+    matches!(error, sqlx::Error::Database(error) if !is_postgres(&**error) && error.code().as_deref() == Some("8"))
 }
 
-fn passes(error: &sqlx::Error) -> bool {
-    let said = match error {
-        sqlx::Error::Database(said) => said,
+fn is_transient_sql(error: &sqlx::Error) -> bool {
+    let database_error = match error {
+        sqlx::Error::Database(database_error) => database_error,
         sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::WorkerCrashed => return true,
         _ => return false,
     };
-    let code = said.code().unwrap_or_default();
-    if is_postgres(&**said) { is_passing_in_postgres(&code) } else { is_passing_in_sqlite(&code) }
+    let code = database_error.code().unwrap_or_default();
+    if is_postgres(&**database_error) { is_transient_in_postgres(&code) } else { is_transient_in_sqlite(&code) }
 }
 
-fn is_passing_in_sqlite(code: &str) -> bool {
+fn is_transient_in_sqlite(code: &str) -> bool {
     // SQLite's primary codes: busy, locked, out of memory, read-only, I/O, full, cannot open.
-    const PASSING: [u32; 7] = [5, 6, 7, 8, 10, 13, 14];
-    code.parse::<u32>().is_ok_and(|code| PASSING.contains(&(code & 0xFF)))
+    const TRANSIENT: [u32; 7] = [5, 6, 7, 8, 10, 13, 14];
+    code.parse::<u32>().is_ok_and(|code| TRANSIENT.contains(&(code & 0xFF)))
 }
 
-/// Connections, serialization and deadlocks, resources, the server's own state, its disk, and locks not to be had.
-fn is_passing_in_postgres(code: &str) -> bool {
+/// Connection errors, serialization failures and deadlocks, exhausted resources, server shutdown, disk errors, lock
+/// timeouts.
+fn is_transient_in_postgres(code: &str) -> bool {
     ["08", "40", "53", "57P", "58"].iter().any(|class| code.starts_with(class)) || ["55P03", "25006"].contains(&code)
 }
 
-/// The answer of a store that was closed.
 pub(in crate::store) fn closed() -> StoreError {
     StoreError::Unavailable("the store is closed".into())
 }
 
-/// The database's own sentence, without the driver's words around it.
+/// The database's own message, without the driver's prefix.
 fn in_words(error: sqlx::Error) -> BoxError {
     match error {
-        sqlx::Error::Database(said) => {
-            let database = if is_postgres(&*said) { "PostgreSQL" } else { "SQLite" };
-            format!("{} ({database} {})", said.message(), said.code().unwrap_or_default()).into()
+        sqlx::Error::Database(database_error) => {
+            let database = if is_postgres(&*database_error) { "PostgreSQL" } else { "SQLite" };
+            format!("{} ({database} {})", database_error.message(), database_error.code().unwrap_or_default()).into()
         }
-        other => match tls::in_words(&other, TLS_SETTINGS) {
+        other => match tls::describe_error(&other, TLS_SETTINGS) {
             Some(words) => words.into(),
             None => Box::new(other),
         },
     }
 }
 
-/// How an address names the files of TLS, for errors.
-const TLS_SETTINGS: tls::Settings =
-    tls::Settings { authority: "sslrootcert", own: "`sslcert=<file>` and `sslkey=<file>`" };
+/// How addresses name TLS files, for errors.
+const TLS_SETTINGS: tls::TlsSettingNames =
+    tls::TlsSettingNames { authority: "sslrootcert", own: "`sslcert=<file>` and `sslkey=<file>`" };
 
-/// There are two: an error that is not of SQLite is of PostgreSQL.
-fn is_postgres(said: &dyn DatabaseError) -> bool {
-    said.try_downcast_ref::<SqliteError>().is_none()
+/// An error that is not SQLite's is PostgreSQL's.
+fn is_postgres(database_error: &dyn DatabaseError) -> bool {
+    database_error.try_downcast_ref::<SqliteError>().is_none()
 }
 
 #[cfg(test)]
@@ -157,10 +160,10 @@ mod tests {
     use sqlx::ConnectOptions;
     use sqlx::sqlite::SqliteConnectOptions;
 
-    use super::is_passing;
+    use super::is_transient;
 
     #[tokio::test]
-    async fn a_write_on_a_connection_for_reading_is_a_mistake_and_a_lock_passes() {
+    async fn a_lock_is_transient_and_a_read_only_write_is_not() {
         let folder = tempfile::tempdir().unwrap();
         let options = SqliteConnectOptions::new().filename(folder.path().join("file.db")).create_if_missing(true);
         let options = options.busy_timeout(std::time::Duration::ZERO);
@@ -168,10 +171,10 @@ mod tests {
         sqlx::raw_sql("CREATE TABLE t (a)").execute(&mut writer).await.unwrap();
         let mut reader = options.clone().read_only(true).connect().await.unwrap();
         let refused = sqlx::raw_sql("INSERT INTO t VALUES (1)").execute(&mut reader).await.unwrap_err();
-        assert!(!is_passing(&refused), "{refused}");
+        assert!(!is_transient(&refused), "{refused}");
         sqlx::raw_sql("BEGIN EXCLUSIVE").execute(&mut writer).await.unwrap();
         let mut other = options.connect().await.unwrap();
         let locked = sqlx::raw_sql("INSERT INTO t VALUES (1)").execute(&mut other).await.unwrap_err();
-        assert!(is_passing(&locked), "{locked}");
+        assert!(is_transient(&locked), "{locked}");
     }
 }

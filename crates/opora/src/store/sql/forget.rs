@@ -1,19 +1,19 @@
-//! Forgets a person: what was said to the bot and by it, in every table.
+//! Forgets a person: removes the messages to and from the bot in every table.
 //!
-//! Marks stay, so that nothing is applied twice; conversations stay as ended rows, so that no version comes again.
+//! Marks stay, so that nothing is processed twice. Conversations stay as ended rows, so that no version is repeated.
 
-use super::alone::Session;
 use super::bulk::Bulk;
 use super::columns::{Columns, Value};
-use super::failure::GroupFailed;
+use super::exclusive::Session;
+use super::failure::GroupError;
 use super::rows::Rows;
 use crate::clock::Millis;
-use crate::key::DialogueKey;
+use crate::key::ConversationKey;
 use crate::store::Version;
 use crate::store::operator::is_of_person;
 
-/// Forgets a person within the session's transaction; how much there was.
-pub(super) async fn forget(session: &mut impl Session, bot: i64, user: i64, now: Millis) -> Result<u64, GroupFailed> {
+/// Forgets a person within the session's transaction. Returns the number of removed rows.
+pub(super) async fn forget(session: &mut impl Session, bot: i64, user: i64, now: Millis) -> Result<u64, GroupError> {
     if user <= 0 {
         return Ok(0);
     }
@@ -22,35 +22,35 @@ pub(super) async fn forget(session: &mut impl Session, bot: i64, user: i64, now:
     values.push(Value::Text(format!("{bot}:%{user}%")));
     let mut keys = Vec::new();
     for row in session.rows(KEYS, values).await? {
-        let key: DialogueKey = row.key(0)?;
+        let key: ConversationKey = row.key(0)?;
         if is_of_person(&key, user) {
             keys.push(key);
         }
     }
     keys.sort();
-    let mut gone = end_all(session, &keys, now).await?;
+    let mut removed = end_all(session, &keys, now).await?;
     for statement in OF_CHAT {
-        gone += session.change(statement, numbers()).await?;
+        removed += session.change(statement, numbers()).await?;
     }
     for key in &keys {
         let key = || Value::Text(key.to_string());
         session.change(MARK_INPUTS, vec![key(), Value::Number(now.0)]).await?;
         for statement in OF_KEY {
-            gone += session.change(statement, vec![key()]).await?;
+            removed += session.change(statement, vec![key()]).await?;
         }
     }
-    Ok(gone)
+    Ok(removed)
 }
 
-/// Ends the conversations that are open; a turn under way notices by the version.
-async fn end_all(session: &mut impl Session, keys: &[DialogueKey], now: Millis) -> Result<u64, GroupFailed> {
+/// Ends the open conversations; a running turn is overtaken.
+async fn end_all(session: &mut impl Session, keys: &[ConversationKey], now: Millis) -> Result<u64, GroupError> {
     let mut rows = Rows::default();
     let mut bulk = Bulk::default();
     let mut ended = 0;
     keys.iter().try_for_each(|key| rows.add(key))?;
-    for (key, standing) in keys.iter().zip(session.standing(rows).await?) {
-        if standing.flag(1)? {
-            let from = Version(standing.number(0)?);
+    for (key, current) in keys.iter().zip(session.lock_conversations(rows).await?) {
+        if current.flag(1)? {
+            let from = Version(current.number(0)?);
             let version = Version(from.0.saturating_add(1));
             bulk.change(&key.to_string(), key, (from, version), None, now)?;
             ended += 1;
@@ -62,7 +62,7 @@ async fn end_all(session: &mut impl Session, keys: &[DialogueKey], now: Millis) 
     Ok(ended)
 }
 
-/// Keys that may be the person's. A key's text alone tells for certain, so others are sorted out afterwards.
+/// Keys that may belong to the person. The LIKE pattern finds too many, so the caller filters them.
 const KEYS: &str = r#"
 SELECT key FROM opora_conversations WHERE bot = $1 AND ("user" = $2 OR chat = $2)
 UNION SELECT key FROM opora_inbox WHERE bot = $1 AND key LIKE $3
@@ -73,14 +73,14 @@ UNION SELECT key FROM opora_effects WHERE bot = $1 AND key LIKE $3
 UNION SELECT key FROM opora_parked WHERE bot = $1 AND key LIKE $3
 UNION SELECT key FROM opora_transitions WHERE bot = $1 AND key LIKE $3"#;
 
-/// What other people's conversations have said to the person's chat, and the labels there.
+/// Messages from other conversations to the person's chat, and its labels.
 const OF_CHAT: [&str; 3] = [
     "DELETE FROM opora_outbox WHERE bot = $1 AND chat = $2",
     "DELETE FROM opora_failed WHERE bot = $1 AND chat = $2",
     "DELETE FROM opora_labels WHERE bot = $1 AND chat = $2",
 ];
 
-/// An update that is not taken any more must not be taken when Telegram brings it again.
+/// An update that is removed unprocessed must not be processed when Telegram delivers it again.
 const MARK_INPUTS: &str = "
 INSERT INTO opora_marks (bot, update_id, identity, taken_at)
 SELECT bot, update_id, identity, $2 FROM opora_inbox WHERE key = $1 AND update_id IS NOT NULL

@@ -1,18 +1,18 @@
-//! What can be asked of the writer.
+//! The operations of a writer.
 //!
-//! Most operations are decided together, a group at a time. The rare ones, of leases and of operators, are carried out
-//! alone: they may change what the others are decided by.
+//! Most operations are decided in groups. The rare ones, for leases and operators, run exclusively, because they may
+//! change what a group is decided by.
 
 use std::borrow::Cow;
 
 use crate::clock::Millis;
-use crate::key::DialogueKey;
+use crate::key::ConversationKey;
 use crate::store::{
-    Bounds, Commit, ConversationRow, DomainWrites, EffectId, Epoch, Holder, Incoming, Lease, OutboxId, Outgoing,
-    Parked, ParkedId, Settled, StateChange, Taken,
+    CleaningLimits, Commit, ConversationRow, DomainWrites, EffectId, Epoch, Holder, Incoming, InputRef, Lease,
+    OutboxId, Outgoing, ParkedId, ParkedTurn, Settled, StateChange,
 };
 
-/// An operation that is decided with others.
+/// An operation that is decided in a group.
 pub(in crate::store) enum Operation {
     Receive {
         epoch: Epoch,
@@ -28,13 +28,13 @@ pub(in crate::store) enum Operation {
     },
     Park {
         epoch: Epoch,
-        taken: Vec<Taken>,
-        parked: Box<Parked>,
+        processed: Vec<InputRef>,
+        parked: Box<ParkedTurn>,
         outgoing: Vec<Outgoing>,
-        /// Taken out to be run.
+        /// Taken when they run.
         writes: Option<DomainWrites>,
     },
-    /// The writes are taken out to be run.
+    /// The writes are taken when they run.
     Write {
         writes: Option<DomainWrites>,
     },
@@ -42,13 +42,13 @@ pub(in crate::store) enum Operation {
         epoch: Epoch,
         settled: Vec<Settled>,
         at: Millis,
-        /// All of them are in the log of sent messages.
+        /// All of them are in the sent log.
         is_logged: bool,
     },
     Sending {
         epoch: Epoch,
         ids: Vec<OutboxId>,
-        /// Otherwise they surely were not sent.
+        /// Otherwise they were certainly not sent.
         may_be_sent: bool,
     },
     Post {
@@ -66,39 +66,37 @@ pub(in crate::store) enum Operation {
     },
 }
 
-/// Messages outside of a turn.
 pub(in crate::store) struct Post {
     pub(in crate::store) once: String,
-    pub(in crate::store) outgoing: Vec<(DialogueKey, Outgoing)>,
+    pub(in crate::store) outgoing: Vec<(ConversationKey, Outgoing)>,
     pub(in crate::store) at: Millis,
 }
 
-/// A conversation that is put into the store.
 pub(in crate::store) struct Import {
     pub(in crate::store) row: Box<ConversationRow>,
-    /// Whether one that is open there is replaced.
+    /// Whether an open conversation is replaced.
     pub(in crate::store) replace: bool,
-    /// Whether it gets the version that its row says, also if that was there before.
+    /// Whether it gets exactly the version of the row, even if that is not higher than the present one.
     pub(in crate::store) is_exact: bool,
 }
 
-/// An operation that is carried out alone.
-pub(in crate::store) enum Alone {
+/// An operation that runs exclusively.
+pub(in crate::store) enum ExclusiveOperation {
     Claim { bot: i64, holder: Box<Holder>, seen: Option<Box<Lease>> },
     Release { bot: i64, epoch: Epoch },
     ClearLease { bot: i64 },
-    Clean { epoch: Epoch, bounds: Bounds, old: Old },
-    Reset { key: DialogueKey, now: Millis },
+    Clean { epoch: Epoch, limits: CleaningLimits, old: CleaningTarget },
+    Reset { key: ConversationKey, now: Millis },
     Forget { bot: i64, user: i64, now: Millis },
     Import(Import),
     RetryParked { id: ParkedId },
     DropParked { id: ParkedId },
 }
 
-/// What is removed when it is old, or too much. Each goes alone: between two of them others have their turn, and the
-/// renewal of a lease above all.
+/// A kind of row that cleaning removes. Each kind has a transaction of its own, so that other operations run in between
+/// and no transaction is long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::store) enum Old {
+pub(in crate::store) enum CleaningTarget {
     Marks,
     Posts,
     Transitions,
@@ -108,20 +106,20 @@ pub(in crate::store) enum Old {
     Parked,
 }
 
-impl Old {
+impl CleaningTarget {
     pub(in crate::store) const ALL: [Self; 7] =
         [Self::Marks, Self::Posts, Self::Transitions, Self::Failed, Self::Labels, Self::Ended, Self::Parked];
 }
 
 impl Operation {
-    /// About how much there is to write.
+    /// The approximate number of bytes to write.
     pub(super) fn bytes(&self) -> usize {
         match self {
             Self::Receive { batch, .. } | Self::Deliver { batch, .. } => {
                 batch.iter().map(|incoming| 128 + incoming.body.len()).sum()
             }
             Self::Commit { commit, .. } => bytes_of(commit),
-            Self::Park { parked, outgoing, .. } => parked.body.len() + parked.reason.len() + bytes_said(outgoing),
+            Self::Park { parked, outgoing, .. } => parked.body.len() + parked.reason.len() + message_bytes(outgoing),
             Self::Post { post, .. } => post.outgoing.iter().map(|(_, outgoing)| 128 + outgoing.body.len()).sum(),
             Self::FinishEffect { outcome, .. } => outcome.body.len(),
             Self::Settle { settled, .. } => settled.len() * 32,
@@ -130,7 +128,7 @@ impl Operation {
         }
     }
 
-    /// It runs the application's code within the transaction.
+    /// Whether it runs the application's code in the transaction.
     pub(in crate::store) fn has_writes(&self) -> bool {
         match self {
             Self::Write { .. } => true,
@@ -140,7 +138,6 @@ impl Operation {
         }
     }
 
-    /// Takes the application's code out, to be run.
     pub(super) fn take_writes(&mut self) -> Option<DomainWrites> {
         match self {
             Self::Write { writes } | Self::Park { writes, .. } => writes.take(),
@@ -149,7 +146,7 @@ impl Operation {
         }
     }
 
-    /// The lease under which it is asked for, if under any.
+    /// The epoch that it needs, if any.
     pub(in crate::store) fn epoch(&self) -> Option<Epoch> {
         match self {
             Self::Receive { epoch, .. }
@@ -164,7 +161,7 @@ impl Operation {
         }
     }
 
-    /// The conversation whose turn it ends, if it ends one.
+    /// The conversation whose turn it ends, if any.
     pub(in crate::store) fn key(&self) -> Option<Cow<'_, str>> {
         match self {
             Self::Commit { key, .. } => Some(Cow::Borrowed(key)),
@@ -173,7 +170,7 @@ impl Operation {
         }
     }
 
-    /// The epoch that it is under and how many numbers it may need.
+    /// Its epoch, and how many ids it may need.
     pub(in crate::store) fn numbers(&self) -> Option<(Epoch, usize)> {
         match self {
             Self::Commit { epoch, commit, .. } => {
@@ -191,7 +188,7 @@ impl Operation {
         }
     }
 
-    /// How many places in the inbox it may need.
+    /// How many inbox positions it may need.
     pub(in crate::store) fn inputs(&self) -> usize {
         match self {
             Self::Receive { batch, .. } | Self::Deliver { batch, .. } => batch.len(),
@@ -200,14 +197,14 @@ impl Operation {
         }
     }
 
-    /// A timer of it has fired.
+    /// Whether it processes a timer that fired.
     pub(in crate::store) fn takes_timer(&self) -> bool {
-        let takes = match self {
-            Self::Commit { commit, .. } => &commit.takes,
-            Self::Park { taken, .. } => taken,
+        let processed = match self {
+            Self::Commit { commit, .. } => &commit.processed,
+            Self::Park { processed, .. } => processed,
             _ => return false,
         };
-        takes.iter().any(|taken| matches!(taken, Taken::Timer(_)))
+        processed.iter().any(|input| matches!(input, InputRef::Timer(_)))
     }
 }
 
@@ -217,9 +214,9 @@ fn bytes_of(commit: &Commit) -> usize {
         StateChange::Keep | StateChange::Clear => 0,
     };
     let effects: usize = commit.effects.iter().map(|effect| 64 + effect.body.len()).sum();
-    256 + state + bytes_said(&commit.outgoing) + effects
+    256 + state + message_bytes(&commit.outgoing) + effects
 }
 
-fn bytes_said(outgoing: &[Outgoing]) -> usize {
+fn message_bytes(outgoing: &[Outgoing]) -> usize {
     outgoing.iter().map(|outgoing| 128 + outgoing.body.len()).sum()
 }

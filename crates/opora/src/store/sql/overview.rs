@@ -1,45 +1,45 @@
-//! Reads what an operator sees: conversations, numbers, failed messages, parked turns, transitions.
+//! Reads for operators: conversations, statistics, failed messages, parked turns, transitions.
 
 use sqlx::{AssertSqlSafe, SqlSafeStr};
 
-use super::columns::{Ask, Columns, Value, count};
+use super::columns::{Columns, ReadConnections, Value, count};
 use super::failure::unavailable;
 use super::opens::stored;
 use super::reads::{self, Reads};
 use crate::clock::Millis;
-use crate::key::DialogueKey;
+use crate::key::ConversationKey;
 use crate::store::{
-    ConversationRow, FailedRow, Filter, OutboxId, OutboxRow, Parked, ParkedId, Place, PlaceCount, Statistics,
+    ConversationRow, FailedRow, Filter, OutboxId, OutboxRow, ParkedId, ParkedTurn, StateCount, StateName, Statistics,
     StoreResult, TransitionRow, Version,
 };
 
-impl<P: Ask> Reads<P> {
+impl<P: ReadConnections> Reads<P> {
     pub(in crate::store) async fn list(
         &self,
         filter: &Filter,
-        after: Option<&DialogueKey>,
+        after: Option<&ConversationKey>,
         limit: usize,
     ) -> StoreResult<Vec<ConversationRow>> {
         let Listing { mut query, mut values } = listing(filter, after, P::EACH_PLACE);
         values.push(Value::Number(count(limit)));
         query.push_str(&format!(" ORDER BY bot, chat, \"user\", thread, business LIMIT ${}", values.len()));
-        let rows = self.0.rows_at_leisure(AssertSqlSafe(query).into_sql_str(), values).await.map_err(unavailable)?;
+        let rows = self.0.rows_for_operator(AssertSqlSafe(query).into_sql_str(), values).await.map_err(unavailable)?;
         rows.iter().map(conversation).collect()
     }
 
     pub(in crate::store) async fn statistics(&self, bot: Option<i64>) -> StoreResult<Statistics> {
-        let places = self.read_at_leisure(PLACES, vec![Value::MaybeNumber(bot)], place_count).await?;
-        let counted = self.read_at_leisure(COUNTS, vec![Value::MaybeNumber(bot)], counts).await?.pop();
+        let places = self.read_for_operator(PLACES, vec![Value::MaybeNumber(bot)], place_count).await?;
+        let counted = self.read_for_operator(COUNTS, vec![Value::MaybeNumber(bot)], counts).await?.pop();
         let mut statistics = counted.unwrap_or_default();
         for (place, conversations) in places {
             statistics.active += conversations;
-            statistics.by_place.extend(place.map(|place| PlaceCount { place, conversations }));
+            statistics.by_state.extend(place.map(|place| StateCount { state: place, conversations }));
         }
         Ok(statistics)
     }
 
     pub(in crate::store) async fn bots(&self) -> StoreResult<Vec<i64>> {
-        self.read_at_leisure(BOTS, Vec::new(), |row| row.number(0)).await
+        self.read_for_operator(BOTS, Vec::new(), |row| row.number(0)).await
     }
 
     pub(in crate::store) async fn failed_after(
@@ -56,20 +56,20 @@ impl<P: Ask> Reads<P> {
         self.read(FAILED_AFTER, values.into(), failed).await
     }
 
-    pub(in crate::store) async fn parked(&self, bot: Option<i64>, limit: usize) -> StoreResult<Vec<Parked>> {
+    pub(in crate::store) async fn parked(&self, bot: Option<i64>, limit: usize) -> StoreResult<Vec<ParkedTurn>> {
         const PARKED: &str = "
             SELECT id, key, kind, body, reason, attempts, at, retry
             FROM opora_parked WHERE $1 IS NULL OR bot = $1 ORDER BY id LIMIT $2";
         self.read(PARKED, vec![Value::MaybeNumber(bot), Value::Number(count(limit))], parked).await
     }
 
-    pub(in crate::store) async fn parked_one(&self, id: ParkedId) -> StoreResult<Option<Parked>> {
+    pub(in crate::store) async fn parked_by_id(&self, id: ParkedId) -> StoreResult<Option<ParkedTurn>> {
         const PARKED_ONE: &str = "
             SELECT id, key, kind, body, reason, attempts, at, retry FROM opora_parked WHERE id = $1";
         Ok(self.read(PARKED_ONE, vec![Value::Number(id.0)], parked).await?.pop())
     }
 
-    pub(in crate::store) async fn parked_to_retry(&self, bot: i64, limit: usize) -> StoreResult<Vec<Parked>> {
+    pub(in crate::store) async fn parked_to_retry(&self, bot: i64, limit: usize) -> StoreResult<Vec<ParkedTurn>> {
         const TO_RETRY: &str = "
             SELECT id, key, kind, body, reason, attempts, at, retry
             FROM opora_parked WHERE bot = $1 AND retry AND id > $2 ORDER BY id LIMIT $3";
@@ -82,7 +82,7 @@ impl<P: Ask> Reads<P> {
         after: i64,
         limit: usize,
     ) -> StoreResult<Vec<TransitionRow>> {
-        // The plus keeps the database from the index by age, which would have to be sorted.
+        // The plus keeps SQLite from using the index by age, which would need a sort.
         const TRANSITIONS: &str = "
             SELECT id, key, version, at, from_place, to_place, cause, took_us
             FROM opora_transitions WHERE +bot = $1 AND id > $2 ORDER BY id LIMIT $3";
@@ -91,12 +91,12 @@ impl<P: Ask> Reads<P> {
 
     pub(in crate::store) async fn transitions_of(
         &self,
-        key: &DialogueKey,
+        key: &ConversationKey,
         after: i64,
         limit: usize,
     ) -> StoreResult<Vec<TransitionRow>> {
-        // Their index is in stretches of numbers, so that a turn writes where the one before it did and not anywhere: each
-        // stretch that there is, is asked.
+        // The index is by ranges of 4096 ids, so that turns write to the same index pages. The query visits every range
+        // that exists.
         const TRANSITIONS_OF: &str = "
             WITH RECURSIVE stretch (no) AS (
                 SELECT min(id) >> 12 FROM opora_transitions WHERE id > $2
@@ -111,22 +111,21 @@ impl<P: Ask> Reads<P> {
     }
 }
 
-/// A query that grows with what is asked for.
 struct Listing {
     query: String,
     values: Vec<Value>,
 }
 
 impl Listing {
-    /// Adds a condition that ends in a value.
+    /// Adds a condition that ends with a value.
     fn and(&mut self, condition: &str, value: Value) {
         self.values.push(value);
         self.query.push_str(&format!(" AND {condition} ${}", self.values.len()));
     }
 }
 
-/// Only the conditions that are asked for, so that the index of the narrowest can serve.
-fn listing(filter: &Filter, after: Option<&DialogueKey>, each_place: &str) -> Listing {
+/// Adds only the conditions of the filter, so that the best index is used.
+fn listing(filter: &Filter, after: Option<&ConversationKey>, each_place: &str) -> Listing {
     let query = "SELECT key, version, value, places, expires_at, updated_at FROM opora_conversations WHERE true";
     let mut listing = Listing { query: query.to_owned(), values: Vec::new() };
     if !filter.ended {
@@ -148,7 +147,7 @@ fn listing(filter: &Filter, after: Option<&DialogueKey>, each_place: &str) -> Li
         }
         listing.query.push(')');
     }
-    if let Some(DialogueKey { bot, chat, user, thread, business }) = after {
+    if let Some(ConversationKey { bot, chat, user, thread, business }) = after {
         let first = listing.values.len() + 1;
         let places = (first..first + 5).map(|place| format!("${place}")).collect::<Vec<_>>().join(", ");
         listing.query.push_str(&format!(" AND (bot, chat, \"user\", thread, business) > ({places})"));
@@ -177,7 +176,7 @@ fn conversation(row: &impl Columns) -> StoreResult<ConversationRow> {
     })
 }
 
-/// Those without a place are counted too; their names are empty.
+/// Counts conversations by state. Those without a state name have empty names.
 const PLACES: &str = "
 SELECT nullif(dialogue, ''), nullif(state, ''), CAST(sum(conversations) AS BIGINT) FROM opora_places
 WHERE $1 IS NULL OR bot = $1 GROUP BY dialogue, state HAVING sum(conversations) > 0 ORDER BY dialogue, state";
@@ -191,7 +190,7 @@ SELECT (SELECT count(*) FROM opora_inbox WHERE $1 IS NULL OR bot = $1),
        (SELECT count(*) FROM opora_effects WHERE $1 IS NULL OR bot = $1),
        (SELECT count(*) FROM opora_parked WHERE $1 IS NULL OR bot = $1)";
 
-/// The next bot is found in an index without reading the conversations of this one.
+/// Finds each next bot by the index, without reading the conversations of a bot.
 const BOTS: &str = "
 WITH RECURSIVE talking (bot) AS (
     SELECT min(bot) FROM opora_conversations
@@ -207,7 +206,7 @@ ORDER BY 1";
 fn counts(row: &impl Columns) -> sqlx::Result<Statistics> {
     Ok(Statistics {
         active: 0,
-        by_place: Vec::new(),
+        by_state: Vec::new(),
         inbox: row.number(0)?,
         outbox: row.number(1)?,
         outbox_oldest: row.maybe_number(2)?.map(Millis),
@@ -218,15 +217,15 @@ fn counts(row: &impl Columns) -> sqlx::Result<Statistics> {
     })
 }
 
-fn place_count(row: &impl Columns) -> sqlx::Result<(Option<Place>, i64)> {
+fn place_count(row: &impl Columns) -> sqlx::Result<(Option<StateName>, i64)> {
     let dialogue = row.maybe_text::<Box<str>>(0)?;
     let state = row.maybe_text::<Box<str>>(1)?;
-    Ok((dialogue.zip(state).map(|(dialogue, state)| Place { dialogue, state }), row.number(2)?))
+    Ok((dialogue.zip(state).map(|(dialogue, state)| StateName { dialogue, state }), row.number(2)?))
 }
 
-fn parked(row: &impl Columns) -> sqlx::Result<Parked> {
+fn parked(row: &impl Columns) -> sqlx::Result<ParkedTurn> {
     let attempts = u32::try_from(row.number(5)?).map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
-    Ok(Parked {
+    Ok(ParkedTurn {
         id: ParkedId(row.number(0)?),
         key: row.key(1)?,
         kind: row.text(2)?,

@@ -1,37 +1,37 @@
-//! Decides which operations of a group stand, in the order of their arrival, and what they write.
+//! Decides the operations of a group in order, and collects the rows to write.
 //!
-//! Each is judged by the facts that were read for the group and by what earlier ones of the group changed. One that is
-//! refused leaves nothing and touches no other. Nothing is answered here: an answer waits for the group's commit.
+//! An operation is checked against the facts and the changes of earlier operations. A refused operation changes
+//! nothing. Results are sent after the group's commit, not here.
 
 use std::collections::{BTreeMap, HashMap};
 
 use super::bulk::{Bulk, Part};
 use super::facts::Facts;
-use super::failure::GroupFailed;
+use super::failure::GroupError;
 use super::numbers::Numbers;
 use super::operation::Post;
 use crate::clock::Millis;
-use crate::key::DialogueKey;
+use crate::key::ConversationKey;
 use crate::store::{
-    Commit, Committed, Delivered, EffectId, Epoch, IfUnsure, Incoming, Origin, OutboxId, Outgoing, Parked, ParkedId,
-    Receipt, Seq, SetAside, Settled, Settlement, StateChange, StoreError, StoreResult, Taken, TimerChange, Upload,
-    Version,
+    Commit, Committed, Delivered, EffectId, Epoch, IfUnsure, Incoming, InputRef, Origin, OutboxId, Outgoing,
+    ParkResult, ParkedId, ParkedTurn, Receipt, Seq, Settled, Settlement, StateChange, StoreError, StoreResult,
+    TimerChange, Upload, Version,
 };
 
-/// A group's decisions so far. It refers to what the operations say.
+/// The decisions of a group so far. It borrows from the operations.
 pub(in crate::store) struct Plan<'n, 'a> {
     facts: Facts,
     bulk: Bulk,
     numbers: &'n mut Numbers,
-    /// Conversations as the group leaves them: a later turn may replace what an earlier one wrote. They are written in the
-    /// order of their keys, so that no two groups wait for each other.
-    turned: BTreeMap<&'a str, Turned<'a>>,
+    /// Conversations as the group leaves them: a later turn may replace an earlier one. They are written in key order,
+    /// so that groups of two writers do not deadlock.
+    conversations: BTreeMap<&'a str, ChangedConversation<'a>>,
     /// Timers as the group leaves them.
     timers: HashMap<(&'a str, &'a str), Option<TimerSet<'a>>>,
 }
 
-struct Turned<'a> {
-    key: &'a DialogueKey,
+struct ChangedConversation<'a> {
+    key: &'a ConversationKey,
     /// The version before the group.
     from: Version,
     version: Version,
@@ -46,10 +46,10 @@ struct TimerSet<'a> {
     body: &'a str,
 }
 
-/// What is rare in a call, so that most rows need not say it.
+/// The rarely used fields of a call, so that most rows can omit them.
 #[derive(Default, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
-pub(in crate::store) struct Rest {
+pub(in crate::store) struct OutgoingExtras {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(in crate::store) uploads: Vec<Upload>,
     pub(in crate::store) if_unsure: IfUnsure,
@@ -57,21 +57,21 @@ pub(in crate::store) struct Rest {
     pub(in crate::store) label: Option<Box<str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::store) edits_label: Option<Box<str>>,
-    /// The statements that write failed messages look for it.
+    /// The SQL for failed messages reads this field.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(in crate::store) secret: bool,
 }
 
 impl<'n, 'a> Plan<'n, 'a> {
     pub(in crate::store) fn new(facts: Facts, numbers: &'n mut Numbers) -> Self {
-        Self { facts, bulk: Bulk::default(), numbers, turned: BTreeMap::new(), timers: HashMap::new() }
+        Self { facts, bulk: Bulk::default(), numbers, conversations: BTreeMap::new(), timers: HashMap::new() }
     }
 
     pub(in crate::store) fn receive(
         &mut self,
         epoch: Epoch,
         batch: &[Incoming],
-    ) -> Result<StoreResult<Vec<Receipt>>, GroupFailed> {
+    ) -> Result<StoreResult<Vec<Receipt>>, GroupError> {
         let of_others = batch.iter().find_map(|incoming| self.facts.lease_of(incoming.key.bot, epoch).err());
         if let Some(refused) = of_others.or_else(|| self.facts.bot_of(epoch).err()) {
             return Ok(Err(refused));
@@ -84,8 +84,8 @@ impl<'n, 'a> Plan<'n, 'a> {
         Ok(Ok(receipts))
     }
 
-    /// Takes up updates of any instance.
-    pub(in crate::store) fn deliver(&mut self, batch: &[Incoming]) -> Result<Vec<Delivered>, GroupFailed> {
+    /// Accepts updates from any instance.
+    pub(in crate::store) fn deliver(&mut self, batch: &[Incoming]) -> Result<Vec<Delivered>, GroupError> {
         let mut delivered = Vec::with_capacity(batch.len());
         for incoming in batch {
             if !self.is_new(incoming) {
@@ -93,7 +93,7 @@ impl<'n, 'a> Plan<'n, 'a> {
                 continue;
             }
             let is_first = self.facts.note_waiting(&incoming.key);
-            let seq = self.facts.next_place()?;
+            let seq = self.facts.next_position()?;
             add_input(&mut self.bulk.delivered, seq, incoming)?;
             self.bulk.delivered_places.add(&seq)?;
             delivered.push(if is_first { Delivered::First(Seq(seq)) } else { Delivered::Behind(Seq(seq)) });
@@ -108,33 +108,32 @@ impl<'n, 'a> Plan<'n, 'a> {
         }
     }
 
-    fn put(&mut self, incoming: &Incoming) -> Result<Seq, GroupFailed> {
-        let seq = self.facts.next_place()?;
+    fn put(&mut self, incoming: &Incoming) -> Result<Seq, GroupError> {
+        let seq = self.facts.next_position()?;
         add_input(&mut self.bulk.inputs, seq, incoming)?;
         Ok(Seq(seq))
     }
 
-    /// Whether a turn may be committed as things stand.
     pub(in crate::store) fn check(&self, epoch: Epoch, key: &str, commit: &Commit) -> StoreResult<()> {
         self.facts.lease_of(commit.key.bot, epoch)?;
-        self.facts.not_taken(&commit.takes)?;
+        self.facts.check_unprocessed(&commit.processed)?;
         if self.facts.version(key) == commit.from { Ok(()) } else { Err(StoreError::Overtaken(commit.key.clone())) }
     }
 
-    /// Takes up a turn that [`Plan::check`] let pass.
+    /// Commits a turn that passed [`Plan::check`].
     pub(in crate::store) fn commit(
         &mut self,
         epoch: Epoch,
         key: &'a str,
         commit: &'a Commit,
-    ) -> Result<Committed, GroupFailed> {
+    ) -> Result<Committed, GroupError> {
         let bot = commit.key.bot;
         let at = commit.at;
         let version = commit.to();
-        self.take(&commit.takes, at)?;
+        self.mark_processed(&commit.processed, at)?;
         let mut outbox = Vec::with_capacity(commit.outgoing.len());
         for outgoing in &commit.outgoing {
-            outbox.push(self.say(epoch, bot, key, outgoing, at)?);
+            outbox.push(self.add_outgoing(epoch, bot, key, outgoing, at)?);
         }
         for change in &commit.timers {
             self.change_timer(epoch, bot, key, change);
@@ -157,8 +156,8 @@ impl<'n, 'a> Plan<'n, 'a> {
         Ok(Committed { version, outbox, effects })
     }
 
-    fn turn(&mut self, text: &'a str, key: &'a DialogueKey, version: Version, change: &'a StateChange, at: Millis) {
-        match self.turned.get_mut(text) {
+    fn turn(&mut self, text: &'a str, key: &'a ConversationKey, version: Version, change: &'a StateChange, at: Millis) {
+        match self.conversations.get_mut(text) {
             Some(earlier) => {
                 (earlier.version, earlier.at) = (version, at);
                 if *change != StateChange::Keep {
@@ -166,43 +165,52 @@ impl<'n, 'a> Plan<'n, 'a> {
                 }
             }
             None => {
-                self.turned
-                    .insert(text, Turned { key, from: Version(version.0.saturating_sub(1)), version, change, at });
+                self.conversations.insert(
+                    text,
+                    ChangedConversation { key, from: Version(version.0.saturating_sub(1)), version, change, at },
+                );
             }
         }
     }
 
-    fn take(&mut self, takes: &[Taken], at: Millis) -> Result<(), GroupFailed> {
-        for taken in takes {
-            self.facts.note_taken(taken);
-            match taken {
-                Taken::Update { seq, mark } => {
+    fn mark_processed(&mut self, processed: &[InputRef], at: Millis) -> Result<(), GroupError> {
+        for input in processed {
+            self.facts.note_processed(input);
+            match input {
+                InputRef::Update { seq, mark } => {
                     self.bulk.inputs_gone.add(seq)?;
                     self.bulk.marks.add(&(mark.bot, mark.update_id, &mark.identity, at))?;
                 }
-                Taken::Fresh(mark) => {
-                    self.bulk.fresh_gone.add(&(mark.bot, mark.update_id, &mark.identity))?;
+                InputRef::DirectUpdate(mark) => {
+                    self.bulk.direct_gone.add(&(mark.bot, mark.update_id, &mark.identity))?;
                     self.bulk.marks.add(&(mark.bot, mark.update_id, &mark.identity, at))?;
                 }
-                Taken::Outcome(seq) => self.bulk.inputs_gone.add(seq)?,
-                Taken::Timer(id) => self.bulk.timers_gone.add(id)?,
-                Taken::Parked(id) => self.bulk.parked_gone.add(id)?,
+                InputRef::Outcome(seq) => self.bulk.inputs_gone.add(seq)?,
+                InputRef::Timer(id) => self.bulk.timers_gone.add(id)?,
+                InputRef::Parked(id) => self.bulk.parked_gone.add(id)?,
             }
         }
         Ok(())
     }
 
-    fn say(&mut self, epoch: Epoch, bot: i64, key: &str, said: &Outgoing, at: Millis) -> Result<OutboxId, GroupFailed> {
+    fn add_outgoing(
+        &mut self,
+        epoch: Epoch,
+        bot: i64,
+        key: &str,
+        call: &Outgoing,
+        at: Millis,
+    ) -> Result<OutboxId, GroupError> {
         let id = self.numbers.next(epoch);
-        let rest = Rest {
-            uploads: said.uploads.clone(),
-            if_unsure: said.if_unsure,
-            label: said.label.clone(),
-            edits_label: said.edits_label.clone(),
-            secret: said.secret,
+        let rest = OutgoingExtras {
+            uploads: call.uploads.clone(),
+            if_unsure: call.if_unsure,
+            label: call.label.clone(),
+            edits_label: call.edits_label.clone(),
+            secret: call.secret,
         };
-        let rest = if rest == Rest::default() { None } else { Some(serde_json::to_string(&rest)?) };
-        self.bulk.outbox.add(&(id, bot, key, said.chat, &said.method, &said.body, rest, at))?;
+        let rest = if rest == OutgoingExtras::default() { None } else { Some(serde_json::to_string(&rest)?) };
+        self.bulk.outbox.add(&(id, bot, key, call.chat, &call.method, &call.body, rest, at))?;
         Ok(OutboxId(id))
     }
 
@@ -217,30 +225,34 @@ impl<'n, 'a> Plan<'n, 'a> {
         self.timers.insert((key, name), set);
     }
 
-    /// Whether an input may be set aside as things stand.
-    pub(in crate::store) fn check_parking(&self, epoch: Epoch, taken: &[Taken], parked: &Parked) -> StoreResult<()> {
-        self.facts.lease_of(parked.key.bot, epoch).and_then(|()| self.facts.not_taken(taken))
+    pub(in crate::store) fn check_parking(
+        &self,
+        epoch: Epoch,
+        processed: &[InputRef],
+        parked: &ParkedTurn,
+    ) -> StoreResult<()> {
+        self.facts.lease_of(parked.key.bot, epoch).and_then(|()| self.facts.check_unprocessed(processed))
     }
 
     pub(in crate::store) fn park(
         &mut self,
         epoch: Epoch,
-        taken: &[Taken],
-        parked: &Parked,
+        processed: &[InputRef],
+        parked: &ParkedTurn,
         outgoing: &[Outgoing],
-    ) -> Result<StoreResult<SetAside>, GroupFailed> {
-        let Parked { key, kind, body, reason, attempts, at, retry, .. } = parked;
-        if let Err(refused) = self.check_parking(epoch, taken, parked) {
+    ) -> Result<StoreResult<ParkResult>, GroupError> {
+        let ParkedTurn { key, kind, body, reason, attempts, at, retry, .. } = parked;
+        if let Err(refused) = self.check_parking(epoch, processed, parked) {
             return Ok(Err(refused));
         }
-        self.take(taken, *at)?;
+        self.mark_processed(processed, *at)?;
         let id = self.numbers.next(epoch);
         self.bulk.parked.add(&(id, key.bot, key, kind, body, reason, attempts, at, i64::from(*retry)))?;
         let mut outbox = Vec::with_capacity(outgoing.len());
-        for said in outgoing {
-            outbox.push(self.say(epoch, key.bot, &key.to_string(), said, *at)?);
+        for call in outgoing {
+            outbox.push(self.add_outgoing(epoch, key.bot, &key.to_string(), call, *at)?);
         }
-        Ok(Ok(SetAside { id: ParkedId(id), outbox }))
+        Ok(Ok(ParkResult { id: ParkedId(id), outbox }))
     }
 
     pub(in crate::store) fn settle(
@@ -248,7 +260,7 @@ impl<'n, 'a> Plan<'n, 'a> {
         epoch: Epoch,
         settled: &[Settled],
         at: Millis,
-    ) -> Result<StoreResult<()>, GroupFailed> {
+    ) -> Result<StoreResult<()>, GroupError> {
         let bot = match self.facts.bot_of(epoch) {
             Ok(bot) => bot,
             Err(refused) => return Ok(Err(refused)),
@@ -276,7 +288,7 @@ impl<'n, 'a> Plan<'n, 'a> {
         epoch: Epoch,
         ids: &[OutboxId],
         may_be_sent: bool,
-    ) -> Result<StoreResult<()>, GroupFailed> {
+    ) -> Result<StoreResult<()>, GroupError> {
         if let Err(refused) = self.facts.bot_of(epoch) {
             return Ok(Err(refused));
         }
@@ -289,7 +301,7 @@ impl<'n, 'a> Plan<'n, 'a> {
         &mut self,
         epoch: Epoch,
         post: &Post,
-    ) -> Result<StoreResult<Vec<OutboxId>>, GroupFailed> {
+    ) -> Result<StoreResult<Vec<OutboxId>>, GroupError> {
         let of_others = post.outgoing.iter().find_map(|(key, _)| self.facts.lease_of(key.bot, epoch).err());
         let bot = match of_others.map_or_else(|| self.facts.bot_of(epoch), Err) {
             Ok(bot) => bot,
@@ -301,7 +313,7 @@ impl<'n, 'a> Plan<'n, 'a> {
         self.bulk.posts.add(&(&post.once, bot, post.at))?;
         let mut ids = Vec::with_capacity(post.outgoing.len());
         for (key, outgoing) in &post.outgoing {
-            ids.push(self.say(epoch, bot, &key.to_string(), outgoing, post.at)?);
+            ids.push(self.add_outgoing(epoch, bot, &key.to_string(), outgoing, post.at)?);
         }
         Ok(Ok(ids))
     }
@@ -311,7 +323,7 @@ impl<'n, 'a> Plan<'n, 'a> {
         epoch: Epoch,
         effect: EffectId,
         outcome: &Incoming,
-    ) -> Result<StoreResult<Receipt>, GroupFailed> {
+    ) -> Result<StoreResult<Receipt>, GroupError> {
         if let Err(refused) = self.facts.lease_of(outcome.key.bot, epoch) {
             return Ok(Err(refused));
         }
@@ -322,17 +334,16 @@ impl<'n, 'a> Plan<'n, 'a> {
         Ok(Ok(Receipt::New(self.put(outcome)?)))
     }
 
-    pub(in crate::store) fn renew(&mut self, bot: i64, epoch: Epoch) -> Result<StoreResult<()>, GroupFailed> {
-        let held = self.facts.lease_of(bot, epoch);
-        if held.is_ok() {
+    pub(in crate::store) fn renew(&mut self, bot: i64, epoch: Epoch) -> Result<StoreResult<()>, GroupError> {
+        let lease = self.facts.lease_of(bot, epoch);
+        if lease.is_ok() {
             self.bulk.renewed.add(&bot)?;
         }
-        Ok(held)
+        Ok(lease)
     }
 
-    /// Everything that is to be written.
-    pub(in crate::store) fn into_bulk(mut self) -> Result<Bulk, GroupFailed> {
-        for (text, Turned { key, from, version, change, at }) in &self.turned {
+    pub(in crate::store) fn into_bulk(mut self) -> Result<Bulk, GroupError> {
+        for (text, ChangedConversation { key, from, version, change, at }) in &self.conversations {
             match change {
                 StateChange::Keep => self.bulk.keep(text, key, (*from, *version), *at)?,
                 StateChange::Set(stored) => self.bulk.change(text, key, (*from, *version), Some(stored), *at)?,
@@ -354,7 +365,7 @@ impl<'n, 'a> Plan<'n, 'a> {
     }
 }
 
-fn add_input(rows: &mut Part, seq: i64, incoming: &Incoming) -> Result<(), GroupFailed> {
+fn add_input(rows: &mut Part, seq: i64, incoming: &Incoming) -> Result<(), GroupError> {
     let (mark, effect) = match &incoming.origin {
         Origin::Update(mark) => (Some(mark), None),
         Origin::Outcome(effect) => (None, Some(effect)),

@@ -1,8 +1,7 @@
-//! The queue before a writer.
+//! The queue of a writer.
 //!
-//! Operations wait here. The task takes all that wait and hands them to a store as one group, in the order of their
-//! arrival: a group pays for one flush to the disk. A store commits before it answers, so nobody is told of anything
-//! that a crash could take back.
+//! The task takes all waiting operations and runs them as one group, in order of arrival: a group costs one flush to
+//! disk. A response is sent only after the commit.
 
 use std::collections::{HashMap, VecDeque};
 use std::future::Future;
@@ -10,96 +9,93 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 
-use super::failure::GroupFailed;
-use super::operation::{Alone, Operation};
-use super::request::{Answered, Group, Reply, Request, refuse};
+use super::failure::GroupError;
+use super::operation::{ExclusiveOperation, Operation};
+use super::request::{Group, ReplySender, Request, Response, refuse};
 use crate::store::{Epoch, StoreError};
 
-/// Operations in a group.
 const GROUP_LIMIT: usize = 512;
 /// About how much a group writes; a single larger operation is still one group.
 const GROUP_LIMIT_BYTES: usize = 8 << 20;
-/// How many may wait before callers wait to ask.
+/// Requests in the queue before callers have to wait.
 const QUEUE_LIMIT: usize = 4096;
-/// How long news of sends wait for company; an end of the process cannot take them.
-const LINGER: Duration = Duration::from_millis(50);
+/// How long settled sends wait for other operations. They are in the sent log, so a killed process cannot lose them.
+const GROUP_DELAY: Duration = Duration::from_millis(50);
 
-/// A part of a group.
 pub(in crate::store) enum Step {
-    Together(Group),
-    Alone(Box<Alone>, Reply),
+    Group(Group),
+    Exclusive(Box<ExclusiveOperation>, ReplySender),
 }
 
-/// Carries groups out, on a connection of its own.
-pub(in crate::store) trait Carries: Send + 'static {
-    /// Carries a group out and answers every operation of it, but for those that it leaves to the next group.
-    fn carry_out(&mut self, steps: VecDeque<Step>) -> impl Future<Output = VecDeque<Step>> + Send;
-    /// Lets go of the connection.
-    fn close(self) -> impl Future<Output = Result<(), GroupFailed>> + Send;
+/// Runs groups on a connection of its own.
+pub(in crate::store) trait GroupExecutor: Send + 'static {
+    /// Runs steps and sends all responses. Returns the steps that are left for the next group.
+    fn run_steps(&mut self, steps: VecDeque<Step>) -> impl Future<Output = VecDeque<Step>> + Send;
+    fn close(self) -> impl Future<Output = Result<(), GroupError>> + Send;
 }
 
-/// Starts the task; it ends when it is told to close, or when nobody can ask it any more.
-pub(in crate::store) fn start(carries: impl Carries) -> mpsc::Sender<Request> {
+/// Starts the task. It ends when it is closed or when all senders are gone.
+pub(in crate::store) fn start(executor: impl GroupExecutor) -> mpsc::Sender<Request> {
     let (queue, requests) = mpsc::channel(QUEUE_LIMIT);
-    tokio::spawn(run(carries, requests));
+    tokio::spawn(run(executor, requests));
     queue
 }
 
-async fn run<C: Carries>(mut carries: C, mut requests: mpsc::Receiver<Request>) {
+async fn run<C: GroupExecutor>(mut executor: C, mut requests: mpsc::Receiver<Request>) {
     let mut arrived = Vec::new();
     let mut closing = Vec::new();
     loop {
         if arrived.is_empty() && requests.recv_many(&mut arrived, GROUP_LIMIT).await == 0 {
             break;
         }
-        if arrived.iter().all(Request::may_linger) {
-            linger(&mut requests, &mut arrived).await;
+        if arrived.iter().all(Request::can_wait) {
+            wait_for_more(&mut requests, &mut arrived).await;
         }
         let size = group_size(&arrived);
         let mut steps = VecDeque::new();
         for request in arrived.drain(..size) {
             match request {
                 Request::Grouped(operation, reply) => add(&mut steps, operation, reply),
-                Request::Alone(alone, reply) => steps.push_back(Step::Alone(Box::new(alone), reply)),
+                Request::Exclusive(exclusive, reply) => steps.push_back(Step::Exclusive(Box::new(exclusive), reply)),
                 Request::Close(reply) => {
-                    // What was asked before is still done; what is asked from now on is not.
+                    // Earlier requests still run; later ones are refused.
                     requests.close();
                     closing.push(reply);
                 }
             }
         }
         if !steps.is_empty() {
-            let left = carries.carry_out(steps).await;
-            if !left.is_empty() {
-                put_back(left, &mut requests, &mut arrived);
+            let unfinished = executor.run_steps(steps).await;
+            if !unfinished.is_empty() {
+                put_back(unfinished, &mut requests, &mut arrived);
             }
         }
     }
-    let closed = carries.close().await;
+    let closed = executor.close().await;
     for reply in closing {
-        // Nobody may be waiting any more.
-        let _ = reply.send(closed.clone().map(Answered::from).map_err(StoreError::from));
+        // The caller may be gone.
+        let _ = reply.send(closed.clone().map(Response::from).map_err(StoreError::from));
     }
 }
 
 impl Step {
-    /// Answers that the group failed before it was decided.
-    pub(in crate::store) fn refuse(self, failed: &GroupFailed) {
+    /// Tells every operation that the group failed.
+    pub(in crate::store) fn refuse(self, failed: &GroupError) {
         match self {
-            Self::Together(group) => group.refuse(failed),
-            Self::Alone(_, reply) => refuse(reply, failed),
+            Self::Group(group) => group.refuse(failed),
+            Self::Exclusive(_, reply) => refuse(reply, failed),
         }
     }
 
     fn into_requests(self) -> Vec<Request> {
         match self {
-            Self::Together(group) => group.into_requests().collect(),
-            Self::Alone(alone, reply) => vec![Request::Alone(*alone, reply)],
+            Self::Group(group) => group.into_requests().collect(),
+            Self::Exclusive(exclusive, reply) => vec![Request::Exclusive(*exclusive, reply)],
         }
     }
 }
 
-/// What a group has left goes before what came later, and renewals before all of it: a lease must not run out because the
+/// Puts left-over steps before later requests, and renewals before all of them: a lease must not expire because the
 /// application writes.
 fn put_back(left: VecDeque<Step>, requests: &mut mpsc::Receiver<Request>, arrived: &mut Vec<Request>) {
     let mut waiting: Vec<Request> = left.into_iter().flat_map(Step::into_requests).collect();
@@ -113,16 +109,16 @@ fn put_back(left: VecDeque<Step>, requests: &mut mpsc::Receiver<Request>, arrive
     *arrived = waiting;
 }
 
-/// Waits a moment for something that has to be durable now anyway.
-async fn linger(requests: &mut mpsc::Receiver<Request>, arrived: &mut Vec<Request>) {
-    let company = async {
+/// Waits a moment for an operation that needs a flush anyway.
+async fn wait_for_more(requests: &mut mpsc::Receiver<Request>, arrived: &mut Vec<Request>) {
+    let more = async {
         while arrived.len() < GROUP_LIMIT
-            && arrived.iter().all(Request::may_linger)
+            && arrived.iter().all(Request::can_wait)
             && requests.recv_many(arrived, GROUP_LIMIT).await > 0
         {}
     };
-    // Without company they go on their own.
-    let _ = tokio::time::timeout(LINGER, company).await;
+    // After the delay they are written alone.
+    let _ = tokio::time::timeout(GROUP_DELAY, more).await;
 }
 
 fn group_size(arrived: &[Request]) -> usize {
@@ -134,16 +130,16 @@ fn group_size(arrived: &[Request]) -> usize {
     arrived.iter().take(GROUP_LIMIT).take_while(fits).count().max(1)
 }
 
-fn add(steps: &mut VecDeque<Step>, operation: Operation, reply: Reply) {
-    if let Some(Step::Together(group)) = steps.back_mut() {
+fn add(steps: &mut VecDeque<Step>, operation: Operation, reply: ReplySender) {
+    if let Some(Step::Group(group)) = steps.back_mut() {
         return group.push(operation, reply);
     }
     let mut group = Group::default();
     group.push(operation, reply);
-    steps.push_back(Step::Together(group));
+    steps.push_back(Step::Group(group));
 }
 
-/// How many numbers these operations may need, by epoch.
+/// How many ids these operations may need, by epoch.
 pub(in crate::store) fn wanted_numbers(operations: &[Operation]) -> HashMap<Epoch, i64> {
     let mut wanted = HashMap::new();
     for (epoch, count) in operations.iter().filter_map(Operation::numbers) {

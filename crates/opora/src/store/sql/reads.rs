@@ -1,28 +1,27 @@
-//! Reads what waits and what is due, on connections of their own.
+//! Reads waiting and due rows, on connections of their own.
 //!
-//! A reader sees everything that was answered before it asked, and neither waits for a writer nor holds one up.
+//! A reader sees everything that was committed before it asked. Readers and writers do not wait for each other.
 
 use sqlx::SqlSafeStr;
 
-use super::columns::{Ask, Columns, Value, count};
+use super::columns::{Columns, ReadConnections, Value, count};
 use super::failure::unavailable;
-use super::plan::Rest;
+use super::plan::OutgoingExtras;
 use crate::clock::Millis;
-use crate::key::DialogueKey;
+use crate::key::ConversationKey;
 use crate::store::{
     Effect, EffectId, EffectRow, Epoch, IfUnsure, InboxRow, Incoming, Lease, Mark, Origin, OutboxId, OutboxRow,
     Outgoing, Seq, StoreResult, TimerId, TimerRow,
 };
 
-/// Who holds a lease; both readers and writers ask it.
+/// The lease of a bot; readers and writers use this query.
 pub(in crate::store) const LEASE: &str =
     "SELECT epoch, renewals, holder FROM opora_leases WHERE bot = $1 AND holder IS NOT NULL";
 
-/// The connections that read.
 #[derive(Debug)]
 pub(in crate::store) struct Reads<P>(pub(in crate::store) P);
 
-impl<P: Ask> Reads<P> {
+impl<P: ReadConnections> Reads<P> {
     pub(in crate::store) async fn lease(&self, bot: i64) -> StoreResult<Option<Lease>> {
         Ok(self.read(LEASE, vec![Value::Number(bot)], lease).await?.pop())
     }
@@ -36,7 +35,7 @@ impl<P: Ask> Reads<P> {
 
     pub(in crate::store) async fn waiting_for(
         &self,
-        key: &DialogueKey,
+        key: &ConversationKey,
         after: Seq,
         limit: usize,
     ) -> StoreResult<Vec<InboxRow>> {
@@ -82,7 +81,12 @@ impl<P: Ask> Reads<P> {
         self.page(DUE, bot, now.0, limit, timer).await
     }
 
-    pub(in crate::store) async fn expired(&self, bot: i64, now: Millis, limit: usize) -> StoreResult<Vec<DialogueKey>> {
+    pub(in crate::store) async fn expired(
+        &self,
+        bot: i64,
+        now: Millis,
+        limit: usize,
+    ) -> StoreResult<Vec<ConversationKey>> {
         const EXPIRED: &str = "
             SELECT key FROM opora_conversations
             WHERE bot = $1 AND expires_minute <= $2 / 60000 AND expires_at <= $2
@@ -108,7 +112,7 @@ impl<P: Ask> Reads<P> {
         Ok(self.read(LABELLED, values, |row| row.number(0)).await?.pop())
     }
 
-    /// Messages that have failed, after a number, and why.
+    /// Failed messages after an id, with the reasons.
     pub(in crate::store) async fn failed(
         &self,
         bot: i64,
@@ -121,11 +125,10 @@ impl<P: Ask> Reads<P> {
         self.page(FAILED, bot, after.0, limit, |row| Ok((call(row)?, row.text(8)?))).await
     }
 
-    /// The rows of a conversation from somewhere on.
     pub(super) async fn page_of<T: Send>(
         &self,
         query: &'static str,
-        key: &DialogueKey,
+        key: &ConversationKey,
         from: i64,
         limit: usize,
         read: fn(&P::Row) -> sqlx::Result<T>,
@@ -134,7 +137,6 @@ impl<P: Ask> Reads<P> {
         self.read(query, values, read).await
     }
 
-    /// The rows of a bot from somewhere on.
     pub(super) async fn page<T: Send>(
         &self,
         query: &'static str,
@@ -147,7 +149,7 @@ impl<P: Ask> Reads<P> {
         self.read(query, values, read).await
     }
 
-    /// The rows of a query as the store's callers know them.
+    /// The rows of a query, converted by `read`.
     pub(in crate::store) async fn read<T: Send>(
         &self,
         query: &'static str,
@@ -158,19 +160,18 @@ impl<P: Ask> Reads<P> {
         rows.iter().map(read).collect::<sqlx::Result<_>>().map_err(unavailable)
     }
 
-    /// The same, for an operator.
-    pub(in crate::store) async fn read_at_leisure<T: Send>(
+    /// Runs a query for an operator, with a longer timeout.
+    pub(in crate::store) async fn read_for_operator<T: Send>(
         &self,
         query: &'static str,
         values: Vec<Value>,
         read: fn(&P::Row) -> sqlx::Result<T>,
     ) -> StoreResult<Vec<T>> {
-        let rows = self.0.rows_at_leisure(query.into_sql_str(), values).await.map_err(unavailable)?;
+        let rows = self.0.rows_for_operator(query.into_sql_str(), values).await.map_err(unavailable)?;
         rows.iter().map(read).collect::<sqlx::Result<_>>().map_err(unavailable)
     }
 }
 
-/// A lease, of the columns of [`LEASE`].
 pub(in crate::store) fn lease(row: &impl Columns) -> sqlx::Result<Lease> {
     let holder = row.json(2)?.ok_or_else(|| sqlx::Error::Decode("a lease without a holder".into()))?;
     Ok(Lease { epoch: Epoch(row.number(0)?), holder, renewals: row.number(1)? })
@@ -186,7 +187,7 @@ fn input(row: &impl Columns) -> sqlx::Result<InboxRow> {
 }
 
 pub(super) fn call(row: &impl Columns) -> sqlx::Result<OutboxRow> {
-    let Rest { uploads, if_unsure, label, edits_label, secret } = row.json(5)?.unwrap_or_default();
+    let OutgoingExtras { uploads, if_unsure, label, edits_label, secret } = row.json(5)?.unwrap_or_default();
     let chat = row.maybe_number(2)?;
     let method = row.text(3)?;
     let body = row.text(4)?;

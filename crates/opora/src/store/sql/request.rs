@@ -1,52 +1,49 @@
-//! What arrives at a writer, and what it answers.
+//! Requests to a writer, and its responses.
 //!
-//! A request is an operation and the channel for its answer. Operations know nothing of channels: a group keeps both side by
-//! side, and answers once its commit is durable.
+//! A request is an operation and the channel for its response. A group keeps operations and channels side by side, and
+//! responds when its commit is durable.
 
 use std::collections::VecDeque;
 
 use tokio::sync::oneshot;
 
-use super::failure::GroupFailed;
-use super::operation::{Alone, Operation};
+use super::failure::GroupError;
+use super::operation::{ExclusiveOperation, Operation};
 use crate::store::{
-    Cleaned, Committed, Delivered, LeaseAnswer, OutboxId, Receipt, Seq, SetAside, StoreError, StoreResult,
+    Cleaned, Committed, Delivered, LeaseAnswer, OutboxId, ParkResult, Receipt, Seq, StoreError, StoreResult,
 };
 
-/// Where an answer goes.
-pub(in crate::store) type Reply = oneshot::Sender<StoreResult<Answered>>;
+pub(in crate::store) type ReplySender = oneshot::Sender<StoreResult<Response>>;
 
-/// What an operation will be answered, once its group is durable.
-pub(in crate::store) type Verdict = StoreResult<Answered>;
+/// The result of an operation, sent when its group is durable.
+pub(in crate::store) type OperationResult = StoreResult<Response>;
 
-/// What arrives at a writer.
 pub(in crate::store) enum Request {
-    Grouped(Operation, Reply),
-    Alone(Alone, Reply),
-    Close(Reply),
+    Grouped(Operation, ReplySender),
+    Exclusive(ExclusiveOperation, ReplySender),
+    Close(ReplySender),
 }
 
 macro_rules! answers {
     ($($name:ident($content:ty),)+) => {
-        /// What operations are answered.
-        pub(in crate::store) enum Answered {
+        pub(in crate::store) enum Response {
             $($name($content),)+
         }
 
         $(
-            impl From<$content> for Answered {
+            impl From<$content> for Response {
                 fn from(content: $content) -> Self {
                     Self::$name(content)
                 }
             }
 
-            impl TryFrom<Answered> for $content {
+            impl TryFrom<Response> for $content {
                 type Error = StoreError;
 
-                fn try_from(answered: Answered) -> StoreResult<Self> {
-                    match answered {
-                        Answered::$name(content) => Ok(content),
-                        _ => Err(StoreError::Unavailable("it was answered as something else".into())),
+                fn try_from(response: Response) -> StoreResult<Self> {
+                    match response {
+                        Response::$name(content) => Ok(content),
+                        _ => Err(StoreError::Unavailable("the writer sent a response of another type".into())),
                     }
                 }
             }
@@ -58,7 +55,7 @@ answers! {
     Received(Vec<Receipt>),
     Delivered(Vec<Delivered>),
     Committed(Committed),
-    SetAside(SetAside),
+    ParkResult(ParkResult),
     Posted(Vec<OutboxId>),
     Finished(Receipt),
     Claimed(LeaseAnswer),
@@ -68,9 +65,9 @@ answers! {
     Done(()),
 }
 
-impl Answered {
-    /// What it says of places in the inbox are counts so far; these are the places.
-    pub(in crate::store) fn place(&mut self, places: &[i64]) {
+impl Response {
+    /// Replaces counts by inbox positions, after the database has assigned the positions.
+    pub(in crate::store) fn set_positions(&mut self, places: &[i64]) {
         let receipts = match self {
             Self::Received(receipts) => &mut receipts[..],
             Self::Finished(receipt) => std::slice::from_mut(receipt),
@@ -87,44 +84,44 @@ impl Answered {
 }
 
 impl Request {
-    /// About how much there is to write, so that a group does not grow without limit.
+    /// The approximate number of bytes to write, which limits a group.
     pub(super) fn bytes(&self) -> usize {
         match self {
             Self::Grouped(operation, _) => 64 + operation.bytes(),
-            Self::Alone(Alone::Import(import), _) => {
+            Self::Exclusive(ExclusiveOperation::Import(import), _) => {
                 256 + import.row.stored.as_ref().map_or(0, |stored| stored.value.len())
             }
-            Self::Alone(..) | Self::Close(_) => 64,
+            Self::Exclusive(..) | Self::Close(_) => 64,
         }
     }
 
-    /// It only says that a lease is held on: it may go before everything else.
+    /// Whether it only renews a lease: then it may go before everything else.
     pub(super) fn is_renewal(&self) -> bool {
         matches!(self, Self::Grouped(Operation::Renew { .. }, _))
     }
 
-    /// It only settles sends that are in the log already: others need not pay for its durability.
-    pub(super) fn may_linger(&self) -> bool {
+    /// Whether it only settles sends that are in the sent log: then it may wait for other writes.
+    pub(super) fn can_wait(&self) -> bool {
         matches!(self, Self::Grouped(Operation::Settle { is_logged: true, .. }, _))
     }
 }
 
-/// A decided operation that waits for its group's commit.
-pub(in crate::store) struct Decided {
-    reply: Reply,
-    verdict: Verdict,
+/// The result of a decided operation, to be sent after the group's commit.
+pub(in crate::store) struct PendingReply {
+    reply: ReplySender,
+    result: OperationResult,
 }
 
-impl Decided {
-    pub(in crate::store) fn new(reply: Reply, verdict: Verdict) -> Self {
-        Self { reply, verdict }
+impl PendingReply {
+    pub(in crate::store) fn new(reply: ReplySender, result: OperationResult) -> Self {
+        Self { reply, result }
     }
 
-    /// Answers, now that the group is durable or has failed.
-    pub(in crate::store) fn answer(self, failed: Option<&GroupFailed>) {
+    /// Sends the result, or the error if the group has failed.
+    pub(in crate::store) fn answer(self, failed: Option<&GroupError>) {
         match failed {
-            // Nobody may be waiting any more; what was done is done.
-            None => drop(self.reply.send(self.verdict)),
+            // The caller may be gone; the commit stands anyway.
+            None => drop(self.reply.send(self.result)),
             Some(failed) => refuse(self.reply, failed),
         }
     }
@@ -134,12 +131,12 @@ impl Decided {
 #[derive(Default)]
 pub(in crate::store) struct Group {
     operations: VecDeque<Operation>,
-    /// One for each of them.
-    replies: VecDeque<Reply>,
+    /// One per operation.
+    replies: VecDeque<ReplySender>,
 }
 
 impl Group {
-    pub(super) fn push(&mut self, operation: Operation, reply: Reply) {
+    pub(super) fn push(&mut self, operation: Operation, reply: ReplySender) {
         self.operations.push_back(operation);
         self.replies.push_back(reply);
     }
@@ -152,22 +149,25 @@ impl Group {
         self.operations.make_contiguous()
     }
 
-    /// Keeps the verdicts of the first operations for the group's commit; those without a verdict stay.
-    pub(in crate::store) fn decided(&mut self, verdicts: Vec<Verdict>) -> impl Iterator<Item = Decided> {
-        drop(self.operations.drain(..verdicts.len()));
-        self.replies.drain(..verdicts.len()).zip(verdicts).map(|(reply, verdict)| Decided { reply, verdict })
+    /// Removes the first operations and pairs their replies with the results. Operations without a result stay.
+    pub(in crate::store) fn take_replies(
+        &mut self,
+        results: Vec<OperationResult>,
+    ) -> impl Iterator<Item = PendingReply> {
+        drop(self.operations.drain(..results.len()));
+        self.replies.drain(..results.len()).zip(results).map(|(reply, result)| PendingReply { reply, result })
     }
 
-    /// Answers the operation that failed the group, and leaves it out.
-    pub(super) fn blame(&mut self, place: usize, failed: &GroupFailed) {
+    /// Removes the operation that failed the group, and sends it the error.
+    pub(super) fn blame(&mut self, place: usize, failed: &GroupError) {
         drop(self.operations.remove(place));
         if let Some(reply) = self.replies.remove(place) {
             blame(reply, failed);
         }
     }
 
-    /// Answers that the group failed before it was decided.
-    pub(in crate::store) fn refuse(self, failed: &GroupFailed) {
+    /// Tells every operation that the group failed.
+    pub(in crate::store) fn refuse(self, failed: &GroupError) {
         self.replies.into_iter().for_each(|reply| refuse(reply, failed));
     }
 
@@ -176,14 +176,14 @@ impl Group {
     }
 }
 
-/// Answers that a group failed.
-pub(in crate::store) fn refuse(reply: Reply, failed: &GroupFailed) {
-    // Nobody may be waiting any more.
+/// Tells a caller that its group failed.
+pub(in crate::store) fn refuse(reply: ReplySender, failed: &GroupError) {
+    // The caller may be gone.
     let _ = reply.send(Err(failed.clone().into()));
 }
 
-/// Answers the one by whom a group failed.
-pub(super) fn blame(reply: Reply, failed: &GroupFailed) {
-    // Nobody may be waiting any more.
-    let _ = reply.send(Err(failed.for_its_cause()));
+/// Tells a caller that its operation failed the group.
+pub(super) fn blame(reply: ReplySender, failed: &GroupError) {
+    // The caller may be gone.
+    let _ = reply.send(Err(failed.for_culprit()));
 }

@@ -1,11 +1,10 @@
-//! Rows on their way to a bulk statement.
+//! Rows for a bulk statement.
 //!
-//! A statement costs a change of threads or a way to a server, a row costs little. So the rows of a group go to each table
-//! as one JSON array, which the database takes apart.
+//! A statement costs a thread switch or a network round trip; a row costs little. So the rows of a group go to each
+//! table as one JSON array, which the database unpacks.
 
 use serde::Serialize;
 
-/// A JSON array that grows row by row.
 #[derive(Clone, Debug, Default)]
 pub(in crate::store) struct Rows {
     json: Vec<u8>,
@@ -22,13 +21,12 @@ impl Rows {
         self.json.is_empty()
     }
 
-    /// The whole array.
     pub(in crate::store) fn into_json(mut self) -> String {
         if self.json.is_empty() {
             self.json.push(b'[');
         }
         self.json.push(b']');
-        // What serde_json writes is UTF-8; checking it costs less than `unsafe` would.
+        // serde_json writes UTF-8; the check is cheap and avoids `unsafe`.
         String::from_utf8(self.json).unwrap_or_default()
     }
 }

@@ -1,67 +1,67 @@
-//! The store on an SQL database, whichever it is: each question goes to a writer or to the readers.
+//! The store on either SQL database: passes each call to a writer or to the readers.
 //!
-//! What a database does in its own way stands before this one as a layer, and says only that.
+//! SQLite and PostgreSQL put a layer in front of this store for what they do differently.
 
 use std::path::Path;
 
-use super::columns::Ask;
-use super::opens::{Finds, Opens};
-use super::operation::{Alone, Import, Old, Operation, Post};
+use super::columns::ReadConnections;
+use super::opens::{ConversationLookup, OpenQueue};
+use super::operation::{CleaningTarget, ExclusiveOperation, Import, Operation, Post};
 use super::reads::Reads;
 use super::writers::Writers;
 use crate::clock::Millis;
-use crate::key::DialogueKey;
+use crate::key::ConversationKey;
 use crate::store::sent_log::LogFiles;
 use crate::store::{
-    Answer, Bounds, Cleaned, Commit, Committed, ConversationRow, Delivered, DomainWrites, EffectId, EffectRow, Epoch,
-    FailedRow, Filter, Holder, InboxRow, Incoming, Lease, LeaseAnswer, Mark, Opened, OperatorStore, OutboxId,
-    OutboxRow, Outgoing, Parked, ParkedId, Receipt, Seq, SetAside, Settled, Statistics, Store, StoreError, StoreResult,
-    Taken, TimerRow, TransitionRow,
+    Answer, Cleaned, CleaningLimits, Commit, Committed, ConversationRow, Delivered, DomainWrites, EffectId, EffectRow,
+    Epoch, FailedRow, Filter, Holder, InboxRow, Incoming, InputRef, Lease, LeaseAnswer, Mark, Opened, OperatorStore,
+    OutboxId, OutboxRow, Outgoing, ParkResult, ParkedId, ParkedTurn, Receipt, Seq, Settled, Statistics, Store,
+    StoreError, StoreResult, TimerRow, TransitionRow,
 };
 
-/// Keeps everything in tables named `opora_…`; `P` are the connections that read them.
+/// Stores everything in tables named `opora_…`. `P` are the read connections.
 #[derive(Debug)]
 pub(in crate::store) struct SqlStore<P> {
-    /// What is kept where, for the log.
+    /// Says where data is stored, for the log.
     about: String,
     writers: Writers,
-    opens: Opens,
+    opens: OpenQueue,
     pub(in crate::store) reads: Reads<P>,
-    /// Where the log of sent messages is, if there is a place for it.
+    /// The files of the sent log, if there is a place for them.
     pub(in crate::store) log: Option<LogFiles>,
 }
 
-impl<P: Ask> SqlStore<P> {
+impl<P: ReadConnections> SqlStore<P> {
     pub(in crate::store) fn start(
         about: String,
         writers: Writers,
-        finds: impl Finds,
+        lookup: impl ConversationLookup,
         reads: Reads<P>,
         log: Option<LogFiles>,
     ) -> Self {
-        Self { about, writers, opens: Opens::start(finds), reads, log }
+        Self { about, writers, opens: OpenQueue::start(lookup), reads, log }
     }
 
-    /// Parks, and writes something more in the same step.
+    /// Parks a turn, and runs writes in the same transaction.
     pub(in crate::store) async fn park_with(
         &self,
         epoch: Epoch,
-        taken: Vec<Taken>,
-        parked: Parked,
+        processed: Vec<InputRef>,
+        parked: ParkedTurn,
         outgoing: Vec<Outgoing>,
         writes: Option<DomainWrites>,
-    ) -> StoreResult<SetAside> {
+    ) -> StoreResult<ParkResult> {
         let parked = Box::new(parked);
-        self.writers.with_turns(Operation::Park { epoch, taken, parked, outgoing, writes }).await
+        self.writers.with_turns(Operation::Park { epoch, processed, parked, outgoing, writes }).await
     }
 
-    /// Puts a conversation there at the very version that its row says, whatever was there.
+    /// Replaces a conversation, with exactly the version of the row.
     pub(in crate::store) async fn import_exactly(&self, row: Box<ConversationRow>) -> StoreResult<()> {
-        let import = Alone::Import(Import { row, replace: true, is_exact: true });
-        self.writers.alone::<bool>(import).await.map(drop)
+        let import = ExclusiveOperation::Import(Import { row, replace: true, is_exact: true });
+        self.writers.exclusive::<bool>(import).await.map(drop)
     }
 
-    /// Says what became of sends. If all are in the log, that may wait a moment for other writes.
+    /// Stores the results of sends. If all are in the sent log, this may wait a moment for other writes.
     pub(in crate::store) async fn settle_or_wait(
         &self,
         epoch: Epoch,
@@ -73,7 +73,7 @@ impl<P: Ask> SqlStore<P> {
     }
 }
 
-impl<P: Ask + std::fmt::Debug + Send + 'static> Store for SqlStore<P> {
+impl<P: ReadConnections + std::fmt::Debug + Send + 'static> Store for SqlStore<P> {
     fn describe(&self) -> String {
         self.about.clone()
     }
@@ -84,23 +84,23 @@ impl<P: Ask + std::fmt::Debug + Send + 'static> Store for SqlStore<P> {
 
     fn claim<'a>(&'a self, bot: i64, holder: &'a Holder, seen: Option<&'a Lease>) -> Answer<'a, LeaseAnswer> {
         Box::pin(async move {
-            // Who only looks stops nobody: the writers are stopped where a lease may be given.
-            let held = self.reads.lease(bot).await?;
-            if let Some(held) = held.filter(|held| !held.is_unchanged(seen)) {
-                return Ok(LeaseAnswer::Held(Box::new(held)));
+            // A read is enough if the lease is held. Writers are stopped only if a lease may be granted.
+            let current = self.reads.lease(bot).await?;
+            if let Some(current) = current.filter(|current| !current.is_unchanged(seen)) {
+                return Ok(LeaseAnswer::Held(Box::new(current)));
             }
             let holder = Box::new(holder.clone());
             let seen = seen.cloned().map(Box::new);
-            self.writers.alone(Alone::Claim { bot, holder, seen }).await
+            self.writers.exclusive(ExclusiveOperation::Claim { bot, holder, seen }).await
         })
     }
 
     fn renew(&self, bot: i64, epoch: Epoch) -> Answer<'_, ()> {
-        Box::pin(self.writers.at_desk(Operation::Renew { bot, epoch }))
+        Box::pin(self.writers.on_control(Operation::Renew { bot, epoch }))
     }
 
     fn release(&self, bot: i64, epoch: Epoch) -> Answer<'_, ()> {
-        Box::pin(self.writers.alone(Alone::Release { bot, epoch }))
+        Box::pin(self.writers.exclusive(ExclusiveOperation::Release { bot, epoch }))
     }
 
     fn lease(&self, bot: i64) -> Answer<'_, Option<Lease>> {
@@ -127,11 +127,11 @@ impl<P: Ask + std::fmt::Debug + Send + 'static> Store for SqlStore<P> {
         Box::pin(self.reads.waiting(bot, after, limit))
     }
 
-    fn waiting_for<'a>(&'a self, key: &'a DialogueKey, after: Seq, limit: usize) -> Answer<'a, Vec<InboxRow>> {
+    fn waiting_for<'a>(&'a self, key: &'a ConversationKey, after: Seq, limit: usize) -> Answer<'a, Vec<InboxRow>> {
         Box::pin(self.reads.waiting_for(key, after, limit))
     }
 
-    fn open<'a>(&'a self, key: &'a DialogueKey, mark: Option<&'a Mark>) -> Answer<'a, Opened> {
+    fn open<'a>(&'a self, key: &'a ConversationKey, mark: Option<&'a Mark>) -> Answer<'a, Opened> {
         Box::pin(self.opens.open(key, mark))
     }
 
@@ -143,8 +143,14 @@ impl<P: Ask + std::fmt::Debug + Send + 'static> Store for SqlStore<P> {
         })
     }
 
-    fn park(&self, epoch: Epoch, taken: Vec<Taken>, parked: Parked, outgoing: Vec<Outgoing>) -> Answer<'_, SetAside> {
-        Box::pin(self.park_with(epoch, taken, parked, outgoing, None))
+    fn park(
+        &self,
+        epoch: Epoch,
+        processed: Vec<InputRef>,
+        parked: ParkedTurn,
+        outgoing: Vec<Outgoing>,
+    ) -> Answer<'_, ParkResult> {
+        Box::pin(self.park_with(epoch, processed, parked, outgoing, None))
     }
 
     fn write(&self, writes: DomainWrites) -> Answer<'_, ()> {
@@ -156,11 +162,11 @@ impl<P: Ask + std::fmt::Debug + Send + 'static> Store for SqlStore<P> {
     }
 
     fn sending(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()> {
-        Box::pin(self.writers.at_desk(Operation::Sending { epoch, ids, may_be_sent: true }))
+        Box::pin(self.writers.on_control(Operation::Sending { epoch, ids, may_be_sent: true }))
     }
 
     fn not_sent(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()> {
-        Box::pin(self.writers.at_desk(Operation::Sending { epoch, ids, may_be_sent: false }))
+        Box::pin(self.writers.on_control(Operation::Sending { epoch, ids, may_be_sent: false }))
     }
 
     fn settle(&self, epoch: Epoch, settled: Vec<Settled>, at: Millis) -> Answer<'_, ()> {
@@ -171,14 +177,14 @@ impl<P: Ask + std::fmt::Debug + Send + 'static> Store for SqlStore<P> {
         &'a self,
         epoch: Epoch,
         once: &'a str,
-        outgoing: Vec<(DialogueKey, Outgoing)>,
+        outgoing: Vec<(ConversationKey, Outgoing)>,
         at: Millis,
     ) -> Answer<'a, Vec<OutboxId>> {
-        // An empty post only asks whether posts are taken: turns need not wait for it, nor be grouped with it.
+        // An empty post only checks that posts are accepted: it need not wait for turns.
         let is_empty = outgoing.is_empty();
         let post = Operation::Post { epoch, post: Post { once: once.to_owned(), outgoing, at } };
         Box::pin(async move {
-            if is_empty { self.writers.at_desk(post).await } else { self.writers.with_turns(post).await }
+            if is_empty { self.writers.on_control(post).await } else { self.writers.with_turns(post).await }
         })
     }
 
@@ -199,7 +205,7 @@ impl<P: Ask + std::fmt::Debug + Send + 'static> Store for SqlStore<P> {
         Box::pin(self.reads.due_timers(bot, now, limit))
     }
 
-    fn expired(&self, bot: i64, now: Millis, limit: usize) -> Answer<'_, Vec<DialogueKey>> {
+    fn expired(&self, bot: i64, now: Millis, limit: usize) -> Answer<'_, Vec<ConversationKey>> {
         Box::pin(self.reads.expired(bot, now, limit))
     }
 
@@ -207,11 +213,11 @@ impl<P: Ask + std::fmt::Debug + Send + 'static> Store for SqlStore<P> {
         Box::pin(self.reads.next_due(bot))
     }
 
-    fn clean(&self, epoch: Epoch, bounds: Bounds) -> Answer<'_, Cleaned> {
+    fn clean(&self, epoch: Epoch, limits: CleaningLimits) -> Answer<'_, Cleaned> {
         Box::pin(async move {
             let mut cleaned = Cleaned::default();
-            for old in Old::ALL {
-                cleaned += self.writers.alone::<Cleaned>(Alone::Clean { epoch, bounds, old }).await?;
+            for old in CleaningTarget::ALL {
+                cleaned += self.writers.exclusive::<Cleaned>(ExclusiveOperation::Clean { epoch, limits, old }).await?;
             }
             Ok(cleaned)
         })
@@ -220,35 +226,35 @@ impl<P: Ask + std::fmt::Debug + Send + 'static> Store for SqlStore<P> {
     fn list<'a>(
         &'a self,
         filter: &'a Filter,
-        after: Option<&'a DialogueKey>,
+        after: Option<&'a ConversationKey>,
         limit: usize,
     ) -> Answer<'a, Vec<ConversationRow>> {
         Box::pin(self.reads.list(filter, after, limit))
     }
 
     fn forget(&self, bot: i64, user: i64, now: Millis) -> Answer<'_, u64> {
-        Box::pin(self.writers.alone(Alone::Forget { bot, user, now }))
+        Box::pin(self.writers.exclusive(ExclusiveOperation::Forget { bot, user, now }))
     }
 
     fn statistics(&self, bot: Option<i64>) -> Answer<'_, Statistics> {
         Box::pin(self.reads.statistics(bot))
     }
 
-    fn parked(&self, bot: Option<i64>, limit: usize) -> Answer<'_, Vec<Parked>> {
+    fn parked(&self, bot: Option<i64>, limit: usize) -> Answer<'_, Vec<ParkedTurn>> {
         Box::pin(self.reads.parked(bot, limit))
     }
 
-    fn parked_to_retry(&self, bot: i64, limit: usize) -> Answer<'_, Vec<Parked>> {
+    fn parked_to_retry(&self, bot: i64, limit: usize) -> Answer<'_, Vec<ParkedTurn>> {
         Box::pin(self.reads.parked_to_retry(bot, limit))
     }
 
     fn drop_parked(&self, id: ParkedId) -> Answer<'_, bool> {
-        Box::pin(self.writers.alone(Alone::DropParked { id }))
+        Box::pin(self.writers.exclusive(ExclusiveOperation::DropParked { id }))
     }
 
     fn close(&self) -> Answer<'_, ()> {
         Box::pin(async {
-            // Readers first: of a file the last connection to go tidies up.
+            // Readers first: the last connection to close an SQLite file cleans up.
             self.opens.close().await;
             self.reads.0.close().await;
             self.writers.close().await
@@ -256,19 +262,19 @@ impl<P: Ask + std::fmt::Debug + Send + 'static> Store for SqlStore<P> {
     }
 }
 
-impl<P: Ask + std::fmt::Debug + Send + 'static> OperatorStore for SqlStore<P> {
+impl<P: ReadConnections + std::fmt::Debug + Send + 'static> OperatorStore for SqlStore<P> {
     fn clear_lease(&self, bot: i64) -> Answer<'_, ()> {
-        Box::pin(self.writers.alone(Alone::ClearLease { bot }))
+        Box::pin(self.writers.exclusive(ExclusiveOperation::ClearLease { bot }))
     }
 
-    fn reset<'a>(&'a self, key: &'a DialogueKey, now: Millis) -> Answer<'a, bool> {
+    fn reset<'a>(&'a self, key: &'a ConversationKey, now: Millis) -> Answer<'a, bool> {
         let key = key.clone();
-        Box::pin(self.writers.alone(Alone::Reset { key, now }))
+        Box::pin(self.writers.exclusive(ExclusiveOperation::Reset { key, now }))
     }
 
     fn import<'a>(&'a self, row: &'a ConversationRow, replace: bool) -> Answer<'a, bool> {
         let row = Box::new(row.clone());
-        Box::pin(self.writers.alone(Alone::Import(Import { row, replace, is_exact: false })))
+        Box::pin(self.writers.exclusive(ExclusiveOperation::Import(Import { row, replace, is_exact: false })))
     }
 
     fn bots(&self) -> Answer<'_, Vec<i64>> {
@@ -279,19 +285,24 @@ impl<P: Ask + std::fmt::Debug + Send + 'static> OperatorStore for SqlStore<P> {
         Box::pin(self.reads.failed_after(bot, after, limit))
     }
 
-    fn parked_one(&self, id: ParkedId) -> Answer<'_, Option<Parked>> {
-        Box::pin(self.reads.parked_one(id))
+    fn parked_by_id(&self, id: ParkedId) -> Answer<'_, Option<ParkedTurn>> {
+        Box::pin(self.reads.parked_by_id(id))
     }
 
     fn retry_parked(&self, id: ParkedId) -> Answer<'_, bool> {
-        Box::pin(self.writers.alone(Alone::RetryParked { id }))
+        Box::pin(self.writers.exclusive(ExclusiveOperation::RetryParked { id }))
     }
 
     fn transitions(&self, bot: i64, after: i64, limit: usize) -> Answer<'_, Vec<TransitionRow>> {
         Box::pin(self.reads.transitions(bot, after, limit))
     }
 
-    fn transitions_of<'a>(&'a self, key: &'a DialogueKey, after: i64, limit: usize) -> Answer<'a, Vec<TransitionRow>> {
+    fn transitions_of<'a>(
+        &'a self,
+        key: &'a ConversationKey,
+        after: i64,
+        limit: usize,
+    ) -> Answer<'a, Vec<TransitionRow>> {
         Box::pin(self.reads.transitions_of(key, after, limit))
     }
 
@@ -300,5 +311,4 @@ impl<P: Ask + std::fmt::Debug + Send + 'static> OperatorStore for SqlStore<P> {
     }
 }
 
-const NO_BACKUP: &str =
-    "a PostgreSQL database is copied by its own tools: pg_dump copies it consistently while the bot runs";
+const NO_BACKUP: &str = "use PostgreSQL's own tools: pg_dump copies a database consistently while the bot runs";

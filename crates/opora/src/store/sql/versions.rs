@@ -1,13 +1,13 @@
-//! Which tables are this library's, and of which version.
+//! Checks the schema version of a database.
 
 use crate::store::{StoreError, StoreResult};
 
-/// Refuses tables that a newer library has made: their rows may mean something else.
+/// Refuses tables of a newer library: their rows may mean something else.
 pub(in crate::store) fn not_newer(found: usize, known: usize) -> StoreResult<()> {
     if found > known { Err(StoreError::Unsupported(NEWER)) } else { Ok(()) }
 }
 
-/// Refuses tables that are not of exactly this library's version; none means that there are none.
+/// Refuses tables that do not have exactly this library's version; none means that there are no tables.
 pub(in crate::store) fn exactly(found: Option<usize>, known: usize) -> StoreResult<()> {
     match found {
         None => Err(StoreError::Unsupported(FOREIGN)),
@@ -16,7 +16,7 @@ pub(in crate::store) fn exactly(found: Option<usize>, known: usize) -> StoreResu
     }
 }
 
-/// What is said of a database without tables of this library.
+/// The error for a database without tables of this library.
 pub(in crate::store) const FOREIGN: &str = "this database holds no conversations: it is not a bot's store";
 
 const OLDER: &str = "this database was made by an older version of the library: start the bot once, which brings it up to \

@@ -1,60 +1,55 @@
-//! Which writer an operation goes to.
+//! Chooses the writer of an operation.
 //!
-//! All that turns write goes to one writer, so its order is kept. Leases, marks of sending and the operator go to the
-//! desk. An SQLite file has one writer for both.
+//! Turns go to one writer, which keeps their order. Leases, send marks and operator commands go to the control
+//! connection. SQLite has one writer for both.
 
 use tokio::sync::{mpsc, oneshot};
 
 use super::failure::closed;
-use super::operation::{Alone, Operation};
-use super::request::{Answered, Reply, Request};
+use super::operation::{ExclusiveOperation, Operation};
+use super::request::{ReplySender, Request, Response};
 use crate::store::{StoreError, StoreResult};
 
-/// What an answer holds.
-pub(super) trait Content: TryFrom<Answered, Error = StoreError> {}
+pub(super) trait Content: TryFrom<Response, Error = StoreError> {}
 
-impl<T: TryFrom<Answered, Error = StoreError>> Content for T {}
+impl<T: TryFrom<Response, Error = StoreError>> Content for T {}
 
-/// The queues before the writers.
 #[derive(Debug)]
 pub(in crate::store) struct Writers {
     turns: mpsc::Sender<Request>,
-    /// Leases and the operator. Where it is a writer of its own, nothing of the application runs there: the renewal of a
-    /// lease must not wait for it.
-    desk: mpsc::Sender<Request>,
+    /// The control connection, for leases and operator commands. In PostgreSQL no application code runs there, so a
+    /// lease renewal does not wait for it.
+    control: mpsc::Sender<Request>,
 }
 
 impl Writers {
-    /// One for everything.
     pub(in crate::store) fn one(writer: mpsc::Sender<Request>) -> Self {
-        Self { turns: writer.clone(), desk: writer }
+        Self { turns: writer.clone(), control: writer }
     }
 
-    /// One for turns, and the desk.
-    pub(in crate::store) fn with_desk(turns: mpsc::Sender<Request>, desk: mpsc::Sender<Request>) -> Self {
-        Self { turns, desk }
+    pub(in crate::store) fn with_control(turns: mpsc::Sender<Request>, control: mpsc::Sender<Request>) -> Self {
+        Self { turns, control }
     }
 
-    /// Asks for what is written together with turns.
+    /// Runs an operation in order with turns.
     pub(super) async fn with_turns<T: Content>(&self, operation: Operation) -> StoreResult<T> {
         ask(&self.turns, |reply| Request::Grouped(operation, reply)).await
     }
 
-    /// Asks for what must not wait for turns.
-    pub(super) async fn at_desk<T: Content>(&self, operation: Operation) -> StoreResult<T> {
-        ask(&self.desk, |reply| Request::Grouped(operation, reply)).await
+    /// Runs an operation that must not wait for turns.
+    pub(super) async fn on_control<T: Content>(&self, operation: Operation) -> StoreResult<T> {
+        ask(&self.control, |reply| Request::Grouped(operation, reply)).await
     }
 
-    /// Asks for what is carried out alone.
-    pub(super) async fn alone<T: Content>(&self, alone: Alone) -> StoreResult<T> {
-        ask(&self.desk, |reply| Request::Alone(alone, reply)).await
+    pub(super) async fn exclusive<T: Content>(&self, exclusive: ExclusiveOperation) -> StoreResult<T> {
+        ask(&self.control, |reply| Request::Exclusive(exclusive, reply)).await
     }
 
-    /// Ends them once they have done what they were asked before.
+    /// Ends the writers after they have finished earlier requests.
     pub(super) async fn close(&self) -> StoreResult<()> {
         let ended = end(&self.turns).await;
-        // Where the desk is the same writer, it is closed by now.
-        ended.and(end(&self.desk).await)
+        // If both are the same writer, it is closed already.
+        ended.and(end(&self.control).await)
     }
 }
 
@@ -62,8 +57,11 @@ async fn end(writer: &mpsc::Sender<Request>) -> StoreResult<()> {
     if writer.is_closed() { Ok(()) } else { ask(writer, Request::Close).await }
 }
 
-/// Asks a writer and waits until the answer is durable.
-async fn ask<T: Content>(writer: &mpsc::Sender<Request>, request: impl FnOnce(Reply) -> Request) -> StoreResult<T> {
+/// Sends a request to a writer and waits until the response is durable.
+async fn ask<T: Content>(
+    writer: &mpsc::Sender<Request>,
+    request: impl FnOnce(ReplySender) -> Request,
+) -> StoreResult<T> {
     let (reply, answer) = oneshot::channel();
     writer.send(request(reply)).await.map_err(|_| closed())?;
     answer.await.map_err(|_| closed())??.try_into()

@@ -1,42 +1,41 @@
-//! Writes what a group has decided, all tables in one statement.
+//! Writes the rows of a group to all tables in one statement.
 //!
-//! The driver says after every statement of a script that it is done, and each word wakes a thread: ten of them cost a
-//! turn more than what they write. So a connection that writes has a view, whose columns are the rows for each table,
-//! and a trigger on it that takes them apart. It also checks what a group was decided by, where the group says so.
+//! The driver wakes a thread after every statement of a script, which would cost a turn more than the writes. So a
+//! write connection has a temporary view whose columns are the rows for each table, and a trigger on it that unpacks
+//! them. The trigger also checks the assumptions of an optimistic group.
 
 use std::sync::LazyLock;
 
 use sqlx::{AssertSqlSafe, SqliteConnection};
 
 use crate::failpoints;
-use crate::store::sql::bulk::{Bulk, Kind, Part};
-use crate::store::sql::facts::Questions;
-use crate::store::sql::failure::GroupFailed;
+use crate::store::sql::bulk::{Bulk, ColumnKind, Part};
+use crate::store::sql::facts::Lookups;
+use crate::store::sql::failure::GroupError;
 use crate::store::sql::rows::Rows;
 
-/// What a refusal by the trigger is numbered: SQLITE_CONSTRAINT_TRIGGER.
+/// The error code of the trigger: SQLITE_CONSTRAINT_TRIGGER.
 const NOT_AS_EXPECTED: &str = "1811";
 
-/// What a group takes for granted. Without rows there is nothing to check.
+/// The assumptions of a group. Parts without rows are not checked.
 #[derive(Default)]
 pub(super) struct Expected {
     /// `epoch`.
     pub(super) epochs: Rows,
-    pub(super) questions: Questions,
+    pub(super) lookups: Lookups,
 }
 
-/// Gives a connection what it writes groups with. The tables are there.
+/// Creates the view and the trigger on a connection. The tables must exist.
 pub(super) async fn prepare(connection: &mut SqliteConnection) -> sqlx::Result<()> {
     sqlx::raw_sql(AssertSqlSafe(group())).execute(connection).await.map(drop)
 }
 
-/// Writes everything; the transaction stays open.
-pub(super) async fn write(bulk: Bulk, connection: &mut SqliteConnection) -> Result<(), GroupFailed> {
+/// Writes all rows. The transaction stays open.
+pub(super) async fn write(bulk: Bulk, connection: &mut SqliteConnection) -> Result<(), GroupError> {
     Ok(execute(bulk, Expected::default(), &WRITE, connection).await?)
 }
 
-/// Writes everything and commits.
-pub(super) async fn write_and_commit(bulk: Bulk, connection: &mut SqliteConnection) -> Result<(), GroupFailed> {
+pub(super) async fn write_and_commit(bulk: Bulk, connection: &mut SqliteConnection) -> Result<(), GroupError> {
     if failpoints::is_armed(failpoints::STORE_IN_COMMIT) {
         write(bulk, connection).await?;
         failpoints::hit(failpoints::STORE_IN_COMMIT).await;
@@ -46,15 +45,18 @@ pub(super) async fn write_and_commit(bulk: Bulk, connection: &mut SqliteConnecti
     Ok(execute(bulk, Expected::default(), &WRITE_AND_COMMIT, connection).await?)
 }
 
-/// Writes everything in a transaction of its own, if all is as expected. False: it is not, and nothing was written.
+/// Writes all rows in a transaction of their own if the assumptions hold. Returns false if not; then nothing was
+/// written.
 pub(super) async fn write_if(
     expected: Expected,
     bulk: Bulk,
     connection: &mut SqliteConnection,
-) -> Result<bool, GroupFailed> {
+) -> Result<bool, GroupError> {
     match execute(bulk, expected, &WRITE, connection).await {
         Ok(()) => Ok(true),
-        Err(sqlx::Error::Database(said)) if said.code().as_deref() == Some(NOT_AS_EXPECTED) => Ok(false),
+        Err(sqlx::Error::Database(database_error)) if database_error.code().as_deref() == Some(NOT_AS_EXPECTED) => {
+            Ok(false)
+        }
         Err(error) => Err(error.into()),
     }
 }
@@ -65,24 +67,24 @@ async fn execute(
     statement: &'static str,
     connection: &mut SqliteConnection,
 ) -> sqlx::Result<()> {
-    // Where there are no rows the array is not even looked at.
+    // A part without rows is NULL.
     let json = parts(expected, bulk).map(|part| (!part.is_empty()).then(|| part.into_rows().into_json()));
     json.fold(sqlx::query(statement), sqlx::query::Query::bind).execute(connection).await.map(drop)
 }
 
-/// What the columns of the view are, in their order: what a group was decided by, and what it writes.
-fn parts(Expected { epochs, questions }: Expected, bulk: Bulk) -> impl Iterator<Item = Part> {
-    use Kind::{Number, Text};
-    let fresh: &[_] = &[("bot", Number), ("update_id", Number), ("identity", Text)];
+/// The columns of the view, in order: the assumptions of a group, then its rows.
+fn parts(Expected { epochs, lookups }: Expected, bulk: Bulk) -> impl Iterator<Item = Part> {
+    use ColumnKind::{Number, Text};
+    let direct: &[_] = &[("bot", Number), ("update_id", Number), ("identity", Text)];
     let expected = [
-        // Epochs that are held.
+        // Held epochs.
         Part::new("expected_epochs", &[("epoch", Number)], epochs),
-        // Updates that were not taken.
-        Part::new("expected_fresh", fresh, questions.fresh),
-        // Inputs and parked turns that are there, conversations with their versions.
-        Part::new("expected_inputs", &[("seq", Number)], questions.inputs),
-        Part::new("expected_versions", &[("key", Text), ("version", Number)], questions.versions),
-        Part::new("expected_parked", &[("id", Number)], questions.parked),
+        // Direct updates that were not processed.
+        Part::new("expected_direct", direct, lookups.direct),
+        // Existing inputs and parked turns, and conversations with their versions.
+        Part::new("expected_inputs", &[("seq", Number)], lookups.inputs),
+        Part::new("expected_versions", &[("key", Text), ("version", Number)], lookups.versions),
+        Part::new("expected_parked", &[("id", Number)], lookups.parked),
     ];
     expected.into_iter().chain(bulk.into_parts())
 }
@@ -97,7 +99,6 @@ static WRITE: LazyLock<String> = LazyLock::new(|| {
 });
 static WRITE_AND_COMMIT: LazyLock<String> = LazyLock::new(|| format!("{}COMMIT;", *WRITE));
 
-/// The view and its trigger.
 fn group() -> String {
     let parts = no_parts();
     let names: Vec<_> = parts.iter().map(|part| part.name).collect();

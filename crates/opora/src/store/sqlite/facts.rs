@@ -1,10 +1,10 @@
-//! Asks what a group of operations is decided by, in one statement.
+//! Reads the facts of a group in one statement.
 
 use futures_util::TryStreamExt;
 use sqlx::SqliteConnection;
 
-use crate::store::sql::facts::{Facts, Questions};
-use crate::store::sql::failure::GroupFailed;
+use crate::store::sql::facts::{Facts, Lookups};
+use crate::store::sql::failure::GroupError;
 use crate::store::sql::operation::Operation;
 
 macro_rules! read {
@@ -49,58 +49,58 @@ SELECT 12, last, NULL, NULL, NULL FROM opora_inbox_places
 }
 
 const READ: &str = read!();
-/// A group without the application's writes begins with its first question: a change of threads less.
+/// A group without application writes begins its transaction with this statement, which saves a thread switch.
 const BEGIN_AND_READ: &str = concat!("BEGIN IMMEDIATE;", read!());
 
-/// Reads what these operations need, within a transaction.
+/// Reads the facts of these operations within a transaction.
 pub(super) fn read<'c>(
     connection: &'c mut SqliteConnection,
     operations: &[Operation],
-) -> impl Future<Output = Result<Facts, GroupFailed>> + Send + use<'c> {
-    ask(connection, operations, READ)
+) -> impl Future<Output = Result<Facts, GroupError>> + Send + use<'c> {
+    query(connection, operations, READ)
 }
 
-/// Begins a transaction and reads what these operations need.
+/// Begins a transaction and reads the facts of these operations.
 pub(super) fn begin<'c>(
     connection: &'c mut SqliteConnection,
     operations: &[Operation],
-) -> impl Future<Output = Result<Facts, GroupFailed>> + Send + use<'c> {
-    ask(connection, operations, BEGIN_AND_READ)
+) -> impl Future<Output = Result<Facts, GroupError>> + Send + use<'c> {
+    query(connection, operations, BEGIN_AND_READ)
 }
 
-/// Only the questions are kept while it waits, not the operations.
-fn ask<'c>(
+/// Builds the lookups before the future, so that the future does not borrow the operations.
+fn query<'c>(
     connection: &'c mut SqliteConnection,
     operations: &[Operation],
     statement: &'static str,
-) -> impl Future<Output = Result<Facts, GroupFailed>> + Send + use<'c> {
+) -> impl Future<Output = Result<Facts, GroupError>> + Send + use<'c> {
     let expected = Facts::expected(operations);
     async move {
-        let (mut facts, questions) = expected?;
-        learn(&mut facts, connection, questions, statement).await?;
+        let (mut facts, lookups) = expected?;
+        read_rows(&mut facts, connection, lookups, statement).await?;
         Ok(facts)
     }
 }
 
-async fn learn(
+async fn read_rows(
     facts: &mut Facts,
     connection: &mut SqliteConnection,
-    questions: Questions,
+    lookups: Lookups,
     statement: &'static str,
-) -> Result<(), GroupFailed> {
+) -> Result<(), GroupError> {
     let mut rows = sqlx::query(statement)
-        .bind(questions.marks.into_json())
-        .bind(questions.inputs.into_json())
-        .bind(questions.versions.into_json())
-        .bind(questions.timers.into_json())
-        .bind(questions.parked.into_json())
-        .bind(questions.effects.into_json())
-        .bind(questions.posts.into_json())
-        .bind(questions.fresh.into_json())
-        .bind(questions.queues.into_json())
+        .bind(lookups.marks.into_json())
+        .bind(lookups.inputs.into_json())
+        .bind(lookups.versions.into_json())
+        .bind(lookups.timers.into_json())
+        .bind(lookups.parked.into_json())
+        .bind(lookups.effects.into_json())
+        .bind(lookups.posts.into_json())
+        .bind(lookups.direct.into_json())
+        .bind(lookups.queues.into_json())
         .fetch(connection);
     while let Some(row) = rows.try_next().await? {
-        facts.learn(&row)?;
+        facts.add_row(&row)?;
     }
     Ok(())
 }

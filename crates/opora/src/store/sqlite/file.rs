@@ -1,7 +1,7 @@
-//! The database file: how it is made, opened and copied.
+//! The database file: creates, opens and copies it.
 //!
-//! A new file is readable by its owner alone, for it holds what people said. An existing file is never opened except
-//! through SQLite: closing another handle on it would drop the locks of every connection in this process.
+//! A new file is readable by its owner only, because it holds what people said. An existing file is opened only through
+//! SQLite: closing another handle on it would drop the locks of every connection in this process.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,21 +13,20 @@ use super::{bulk, schema};
 use crate::store::sql::failure::unavailable;
 use crate::store::{StoreError, StoreResult};
 
-/// The oldest SQLite whose write-ahead log is known to be sound with several connections.
+/// The oldest SQLite whose write-ahead log is safe with several connections.
 const OLDEST_SQLITE: [u32; 3] = [3, 51, 3];
 
 /// How long a statement waits for another process that writes.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long the emptying of the log waits for others, who wait with it.
+/// How long truncating the log waits for other connections.
 const LOG_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// Pages that the writer holds; the rest is in the system's own cache.
+/// Page cache of the writer; the system caches the rest.
 const WRITER_CACHE_KIB: u32 = 2048;
-/// Pages that a reader holds.
+/// Page cache of a reader.
 const READER_CACHE_KIB: u32 = 512;
 
-/// Why a file could not be used, with its name.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {doing} {path}: {reason}", path = path.display())]
 struct FileFailed {
@@ -36,14 +35,13 @@ struct FileFailed {
     reason: String,
 }
 
-/// Where the database lies.
 #[derive(Clone, Debug)]
 pub(super) struct DatabaseFile {
     pub(super) path: PathBuf,
 }
 
 impl DatabaseFile {
-    /// Makes the file if it is missing, brings its tables up to date, and answers the connection that writes.
+    /// Creates the file if it is missing, migrates its tables, and returns the write connection.
     pub(super) async fn open(&self) -> StoreResult<SqliteConnection> {
         self.create_if_missing().await?;
         let mut connection = self.connect_to_write().await?;
@@ -55,7 +53,7 @@ impl DatabaseFile {
         self.prepared(connection).await
     }
 
-    /// The connection that writes to a file which is there and up to date; nothing of it is changed.
+    /// The write connection to an existing file with current tables. Changes nothing.
     pub(super) async fn open_existing(&self) -> StoreResult<SqliteConnection> {
         let mut connection = self.connect_to_write().await?;
         check_version(&mut connection).await?;
@@ -63,7 +61,7 @@ impl DatabaseFile {
         self.prepared(connection).await
     }
 
-    /// The connection that writes, once more.
+    /// A new write connection after the old one was lost.
     pub(super) async fn open_again(&self) -> StoreResult<SqliteConnection> {
         let connection = self.connect_to_write().await?;
         self.prepared(connection).await
@@ -74,23 +72,20 @@ impl DatabaseFile {
         Ok(connection)
     }
 
-    /// The connection that writes.
     pub(super) async fn connect_to_write(&self) -> StoreResult<SqliteConnection> {
         self.options(WRITER_CACHE_KIB).connect().await.map_err(|error| self.failed("open", error))
     }
 
-    /// A connection that reads, and cannot write.
     pub(super) async fn connect_to_read(&self) -> StoreResult<SqliteConnection> {
         self.reading().connect().await.map_err(|error| self.failed("open", error))
     }
 
-    /// How connections that read are opened.
     pub(super) fn reading(&self) -> SqliteConnectOptions {
         self.options(READER_CACHE_KIB).pragma("query_only", "1")
     }
 
-    /// Empties the log, which still holds what was deleted since it was emptied last. Where others read or write just now, it
-    /// is left for the next time.
+    /// Truncates the write-ahead log, which still holds deleted data. Skipped if other connections are reading or
+    /// writing now.
     pub(super) async fn empty_log(&self) {
         let emptied = async {
             let mut connection = self.reading().busy_timeout(LOG_TIMEOUT).connect().await?;
@@ -98,16 +93,16 @@ impl DatabaseFile {
             connection.close().await
         };
         if let Err(error) = emptied.await {
-            tracing::debug!(%error, "the log could not be emptied now");
+            tracing::debug!(%error, "cannot truncate the write-ahead log now");
         }
     }
 
-    /// Copies everything, as of one moment, into a new file.
+    /// Copies a snapshot into a new file.
     pub(super) async fn copy_to(&self, to: &Path) -> StoreResult<()> {
         create_private(to).await.map_err(|error| failed("write", to, error.to_string()))?;
         let copied = self.fill(to).await;
         if copied.is_err() {
-            // The file is ours, made above; half a copy must not be taken for one.
+            // This call created the file; an incomplete copy must not be mistaken for a backup.
             let _ = tokio::fs::remove_file(to).await;
         }
         copied
@@ -117,7 +112,7 @@ impl DatabaseFile {
         let Some(name) = to.to_str() else {
             return Err(failed("write", to, "its name is not UTF-8".to_owned()));
         };
-        // An empty file counts as new to VACUUM INTO, so it keeps the permissions that it was made with.
+        // VACUUM INTO accepts an empty file and keeps its permissions.
         let mut connection =
             self.options(READER_CACHE_KIB).connect().await.map_err(|error| self.failed("open", error))?;
         sqlx::query("VACUUM INTO ?1").bind(name).execute(&mut connection).await.map_err(unavailable)?;
@@ -134,8 +129,8 @@ impl DatabaseFile {
 
     async fn create_if_missing(&self) -> StoreResult<()> {
         if let Some(folder) = self.path.parent() {
-            let made = tokio::fs::create_dir_all(folder).await;
-            made.map_err(|error| failed("create", folder, error.to_string()))?;
+            let created = tokio::fs::create_dir_all(folder).await;
+            created.map_err(|error| failed("create", folder, error.to_string()))?;
         }
         match create_private(&self.path).await {
             Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
@@ -156,21 +151,17 @@ impl DatabaseFile {
             .pragma("wal_autocheckpoint", "8000")
             .pragma("cache_size", format!("-{cache_kib}"))
             .pragma("temp_store", "MEMORY")
-            // What is deleted is overwritten: a PIN or a forgotten person's words must not stay in free pages.
+            // Deleted data is overwritten: a PIN or a forgotten person's words must not stay in free pages.
             .pragma("secure_delete", "ON")
             .row_buffer_size(1024)
             .disable_statement_logging()
     }
 
     fn failed(&self, doing: &'static str, error: sqlx::Error) -> StoreError {
-        let reason = match &error {
-            sqlx::Error::Database(said) => said.message().to_owned(),
-            other => other.to_string(),
-        };
-        failed(doing, &self.path, self.plainer(reason))
+        failed(doing, &self.path, self.plainer(in_words(&error)))
     }
 
-    /// SQLite says of a folder and of a forbidden file only that it cannot open them.
+    /// For a directory and for missing permissions SQLite only says that it cannot open the file.
     fn plainer(&self, reason: String) -> String {
         match std::fs::metadata(&self.path) {
             Ok(found) if found.is_dir() => "it is a directory".to_owned(),
@@ -201,6 +192,13 @@ fn is_new_enough(version: &str) -> bool {
     let mut parts = version.split('.').map(|part| part.parse::<u32>().unwrap_or(0));
     let found = [parts.next(), parts.next(), parts.next()].map(Option::unwrap_or_default);
     found >= OLDEST_SQLITE
+}
+
+pub(super) fn in_words(error: &sqlx::Error) -> String {
+    match error {
+        sqlx::Error::Database(database_error) => database_error.message().to_owned(),
+        other => other.to_string(),
+    }
 }
 
 pub(super) fn failed(doing: &'static str, path: &Path, reason: String) -> StoreError {

@@ -1,15 +1,15 @@
--- What a connection writes a group with: each column is a JSON array of rows, and NULL where there are none. `{part}`
--- stands for the rows of a part as a table, `{part columns}` for the names of its columns.
+-- The view and trigger that write a group: each column is a JSON array of rows, or NULL. `{part}` stands for the rows
+-- of a part as a table, `{part columns}` for its column names.
 CREATE TEMP VIEW opora_group ({names}) AS SELECT {nothing};
 
--- What is replaced goes before what replaces it.
+-- Deletions come before the rows that replace them.
 CREATE TEMP TRIGGER opora_group_written INSTEAD OF INSERT ON opora_group
 BEGIN
     SELECT RAISE(ABORT, 'not as expected') WHERE
         EXISTS (SELECT 1 FROM {expected_epochs} AS asked
                 WHERE NOT EXISTS (SELECT 1 FROM opora_leases AS l
                                   WHERE l.epoch = asked.epoch AND l.holder IS NOT NULL))
-        OR EXISTS (SELECT 1 FROM {expected_fresh} AS asked JOIN opora_marks AS m
+        OR EXISTS (SELECT 1 FROM {expected_direct} AS asked JOIN opora_marks AS m
                    ON m.bot = asked.bot AND m.update_id = asked.update_id AND m.identity = asked.identity)
         OR EXISTS (SELECT 1 FROM {expected_inputs} AS asked
                    WHERE NOT EXISTS (SELECT 1 FROM opora_inbox AS i WHERE i.seq = asked.seq))
@@ -25,7 +25,7 @@ BEGIN
     INSERT INTO opora_inbox ({inputs columns})
     SELECT {inputs columns} FROM {inputs} UNION ALL SELECT {delivered columns} FROM {delivered};
     UPDATE opora_inbox_places SET last = {last_place} WHERE NEW.last_place IS NOT NULL;
-    DELETE FROM opora_inbox WHERE update_id IS NOT NULL AND (bot, update_id, identity) IN {fresh_gone};
+    DELETE FROM opora_inbox WHERE update_id IS NOT NULL AND (bot, update_id, identity) IN {direct_gone};
     INSERT INTO opora_conversations (key, bot, chat, user, thread, business, version, value, places, dialogue, state,
                                      expires_at, updated_at)
     SELECT key, bot, chat, user, thread, business, version, value, places, dialogue, state, expires_at, updated_at
@@ -37,7 +37,7 @@ BEGIN
     SELECT key, bot, chat, user, thread, business, version, '[]', updated_at
     FROM {kept} WHERE true
     ON CONFLICT (key) DO UPDATE SET version = excluded.version, updated_at = excluded.updated_at;
-    -- Most turns stay within the minute, and then the index stays as it is.
+    -- Most turns keep the minute, and then the index does not change.
     UPDATE opora_conversations SET expires_minute = said.expires_minute
     FROM {expiry} AS said
     WHERE opora_conversations.key = said.key AND opora_conversations.expires_minute IS NOT said.expires_minute;
@@ -52,7 +52,7 @@ BEGIN
     DELETE FROM opora_outbox WHERE id IN {unsent_gone};
     INSERT INTO opora_labels ({labels columns}) SELECT {labels columns} FROM {labels} WHERE true
     ON CONFLICT DO UPDATE SET message = excluded.message, at = excluded.at;
-    -- The call itself names the chat too, where it names one.
+    -- The body may name the chat too.
     UPDATE opora_outbox
     SET chat = moved.to_chat,
         body = CASE WHEN json_valid(body) THEN json_replace(body, '$.chat_id', moved.to_chat) ELSE body END,

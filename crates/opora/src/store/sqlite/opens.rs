@@ -1,11 +1,11 @@
-//! Looks conversations up, many in one query, on a connection that waits for no writer.
+//! Looks conversations up on a connection that waits for no writer.
 
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Connection, SqliteConnection};
 
 use super::file::DatabaseFile;
-use crate::store::sql::failure::GroupFailed;
-use crate::store::sql::opens::Finds;
+use crate::store::sql::failure::GroupError;
+use crate::store::sql::opens::ConversationLookup;
 use crate::store::sql::rows::Rows;
 
 const OPEN: &str = "
@@ -14,34 +14,34 @@ SELECT asked.key, coalesce(c.version, (SELECT floor FROM opora_version_floor)), 
                WHERE m.bot = asked.value->>1 AND m.update_id = asked.value->>2 AND m.identity = asked.value->>3)
 FROM jsonb_each(?1) AS asked LEFT JOIN opora_conversations AS c ON c.key = asked.value->>0";
 
-/// What opens conversations; it connects when it is first asked.
-pub(super) struct Finder {
+/// The connection that opens conversations. It connects on first use.
+pub(super) struct LookupConnection {
     file: DatabaseFile,
     connection: Option<SqliteConnection>,
 }
 
-impl Finder {
-    pub(super) fn of(file: DatabaseFile) -> Self {
+impl LookupConnection {
+    pub(super) fn new(file: DatabaseFile) -> Self {
         Self { file, connection: None }
     }
 }
 
-impl Finds for Finder {
+impl ConversationLookup for LookupConnection {
     type Row = SqliteRow;
 
-    async fn find(&mut self, asked: Rows) -> Result<Vec<SqliteRow>, GroupFailed> {
+    async fn find(&mut self, requested: Rows) -> Result<Vec<SqliteRow>, GroupError> {
         let mut connection = match self.connection.take() {
             Some(connection) => connection,
-            None => self.file.connect_to_read().await.map_err(GroupFailed::because)?,
+            None => self.file.connect_to_read().await.map_err(GroupError::because)?,
         };
-        let rows = sqlx::query(OPEN).bind(asked.into_json()).fetch_all(&mut connection).await?;
+        let rows = sqlx::query(OPEN).bind(requested.into_json()).fetch_all(&mut connection).await?;
         self.connection = Some(connection);
         Ok(rows)
     }
 
     async fn close(self) {
         if let Some(connection) = self.connection {
-            // It only read: there is nothing to lose.
+            // It only reads, so a failed close loses nothing.
             let _ = connection.close().await;
         }
     }

@@ -1,7 +1,7 @@
-//! The connections that read, and how their rows are read.
+//! The read connections, and the conversion of their rows.
 //!
-//! In write-ahead mode a reader sees everything that was answered before it asked, and neither waits for the writer nor
-//! holds it up.
+//! In WAL mode a reader sees everything that was committed before it asked. Readers and the writer do not wait for each
+//! other.
 
 use std::borrow::Cow;
 
@@ -9,20 +9,19 @@ use sqlx::sqlite::{SqliteArguments, SqlitePool, SqlitePoolOptions, SqliteRow};
 use sqlx::{Row, SqlStr, Sqlite};
 
 use super::file::DatabaseFile;
-use crate::store::sql::columns::{Ask, Columns, Value};
+use crate::store::sql::columns::{Columns, ReadConnections, Value};
 use crate::store::sql::reads::Reads;
 
 type Query = sqlx::query::Query<'static, Sqlite, SqliteArguments>;
 
-/// How many may read at once.
 const READERS: u32 = 3;
 
-pub(super) fn of(file: &DatabaseFile) -> Reads<SqlitePool> {
+pub(super) fn for_file(file: &DatabaseFile) -> Reads<SqlitePool> {
     let options = SqlitePoolOptions::new().max_connections(READERS).test_before_acquire(false);
     Reads(options.connect_lazy_with(file.reading()))
 }
 
-impl Ask for SqlitePool {
+impl ReadConnections for SqlitePool {
     type Row = SqliteRow;
 
     const EACH_PLACE: &'static str = "json_each(places)";
@@ -36,7 +35,6 @@ impl Ask for SqlitePool {
     }
 }
 
-/// A query with its values.
 pub(in crate::store) fn bound(query: Query, values: Vec<Value>) -> Query {
     values.into_iter().fold(query, |query, value| match value {
         Value::Number(number) => query.bind(number),

@@ -1,10 +1,11 @@
-//! Puts a backup in the place of a database.
+//! Replaces a database by a backup.
 //!
-//! What a killed process leaves beside its database belongs to that one alone: SQLite would apply the log to whatever file
-//! lies there. So the log is brought home first, and what was there is kept whole under another name.
+//! A killed process leaves a write-ahead log. SQLite would apply it to whatever file is there. So the log is first
+//! merged into the old database, which is then kept under another name.
 //!
-//! A backup is older than what it replaces, but no number may be given twice: a new message would have that of one which was
-//! sent, and an old button would fit a new question. So epochs and versions go on above those of what was there.
+//! A backup is older than the database, but no number may be given twice: a new message would get the id of one that
+//! was sent, and an old button would fit a new question. So epochs and versions continue above those of the old
+//! database.
 
 use std::ffi::OsString;
 use std::io;
@@ -14,52 +15,52 @@ use std::time::Duration;
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, Connection, SqliteConnection};
 
-use super::file::{create_private, failed};
+use super::file::{create_private, failed, in_words};
 use super::schema;
 use crate::store::StoreResult;
 use crate::store::sent_log::blocking;
 use crate::store::sql::failure::unavailable;
 
-/// How long is waited for whoever is about to let go of the file.
+/// How long to wait for a process that is closing the file.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Where what was there cannot be read, so many epochs more than the backup knew are taken for given.
-const EPOCHS: i64 = 1024;
+/// If the old database cannot be read, this many epochs after the backup's count as given.
+const UNKNOWN_EPOCHS: i64 = 1024;
 
-/// What a restored database has replaced.
+/// The result of a restore.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Restored {
-    /// Where what was there lies now; none if there was nothing.
-    pub kept: Option<PathBuf>,
-    /// Whether it could be read: else versions go back to what the backup knew.
+    /// The new path of the old database; none if there was none.
+    pub old_file: Option<PathBuf>,
+    /// Whether the old database could be read. Otherwise versions continue from those of the backup.
     pub was_readable: bool,
 }
 
 pub(super) async fn restore(backup: &Path, to: &Path) -> StoreResult<Restored> {
     let copy = with_suffix(to, "-restoring");
-    // Remains of an attempt that was cut off.
+    // Left over from an interrupted restore.
     let _ = tokio::fs::remove_file(&copy).await;
     let done = async {
         copy_of(backup, &copy).await?;
-        // A database whose pages are damaged may be found out only when it is read.
-        let was_readable = to.exists() && fold(to).await? && go_on(&copy, Some(to)).await.is_ok();
+        // Damaged pages may be noticed only when they are read.
+        let was_readable = to.exists() && merge_log(to).await? && raise_counters(&copy, Some(to)).await.is_ok();
         if !was_readable {
-            go_on(&copy, None).await?;
+            raise_counters(&copy, None).await?;
         }
         let place = to.to_owned();
         let copy = copy.clone();
-        let kept = blocking(move || put_in_place(&copy, &place)).await?;
-        Ok(Restored { was_readable: was_readable || kept.is_none(), kept })
+        let old_file = blocking(move || put_in_place(&copy, &place)).await?;
+        Ok(Restored { was_readable: was_readable || old_file.is_none(), old_file })
     };
     let done = done.await;
     if done.is_err() {
-        // It is ours, made above.
+        // This call created it.
         let _ = tokio::fs::remove_file(&copy).await;
     }
     done
 }
 
-/// Copies a backup, if it is one; the backup itself is not touched.
+/// Checks that a file is a backup, and copies it. The backup is not changed.
 async fn copy_of(backup: &Path, copy: &Path) -> StoreResult<()> {
     let cannot_read = |error: sqlx::Error| failed("read", backup, in_words(&error));
     let options = options(backup).read_only(true);
@@ -77,17 +78,16 @@ async fn copy_of(backup: &Path, copy: &Path) -> StoreResult<()> {
     connection.close().await.map_err(unavailable)
 }
 
-/// Brings the log of a database home, so that it is one file; false if it cannot be read. Refused while anybody has it
-/// open.
-async fn fold(database: &Path) -> StoreResult<bool> {
-    let folded = async {
+/// Merges the write-ahead log into a database; false if it cannot be read. Refused while another process has it open.
+async fn merge_log(database: &Path) -> StoreResult<bool> {
+    let merged = async {
         let mut connection = options(database).connect().await?;
-        // Only who is alone with a database may end its log.
+        // SQLite allows this only without other connections.
         let mode: String = sqlx::query_scalar("PRAGMA journal_mode = DELETE").fetch_one(&mut connection).await?;
         connection.close().await?;
         Ok(mode == "delete")
     };
-    match folded.await {
+    match merged.await {
         Ok(true) => Ok(true),
         Ok(false) => Err(failed("replace", database, IN_USE.to_owned())),
         Err(error) => match kind_of(&error) {
@@ -98,22 +98,22 @@ async fn fold(database: &Path) -> StoreResult<bool> {
     }
 }
 
-/// Lets the copy go on above all numbers that were given, and lets nobody hold its leases.
-async fn go_on(copy: &Path, former: Option<&Path>) -> StoreResult<()> {
+/// Raises the counters of the copy above all numbers given, and clears its leases.
+async fn raise_counters(copy: &Path, former: Option<&Path>) -> StoreResult<()> {
     let done = async {
         let mut connection = options(copy).connect().await?;
         sqlx::query("UPDATE opora_leases SET holder = NULL").execute(&mut connection).await?;
         let mut epoch: i64 = sqlx::query_scalar(LAST_EPOCH).fetch_one(&mut connection).await?;
         if let Some(former) = former {
             sqlx::query("ATTACH DATABASE ?1 AS former").bind(former.to_str()).execute(&mut connection).await?;
-            // Another database may have lain there, which knows nothing of conversations.
+            // The old file may be another database, without tables of this library.
             if has_tables(&mut connection).await? {
                 epoch = epoch.max(sqlx::query_scalar(FORMER_EPOCH).fetch_one(&mut connection).await?);
                 sqlx::query(RAISE_VERSIONS).execute(&mut connection).await?;
                 sqlx::query(RAISE_FLOOR).execute(&mut connection).await?;
             }
         } else {
-            epoch += EPOCHS;
+            epoch += UNKNOWN_EPOCHS;
         }
         sqlx::query(RAISE_EPOCH).bind(epoch).execute(&mut connection).await?;
         connection.close().await
@@ -138,32 +138,32 @@ UPDATE opora_conversations SET version = was.version
 FROM former.opora_conversations AS was
 WHERE was.key = opora_conversations.key AND was.version > opora_conversations.version";
 
-/// Conversations that the backup does not know begin above every version that there was.
+/// Conversations missing in the backup start above every version of the old database.
 const RAISE_FLOOR: &str = "
 UPDATE opora_version_floor SET floor = max(
     floor, (SELECT max(floor) FROM former.opora_version_floor),
     (SELECT coalesce(max(version), 0) FROM former.opora_conversations))";
 
-/// Moves what was there away, with all that belongs to it, and the copy into its place.
+/// Renames the old database and its companion files, and moves the copy into place.
 fn put_in_place(copy: &Path, to: &Path) -> io::Result<Option<PathBuf>> {
     let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     std::fs::File::open(copy)?.sync_all()?;
-    let kept = free_name(to);
+    let old_file = free_name(to);
     let beside = companions(folder, to)?;
     let was_there = to.exists();
     for (file, suffix) in &beside {
-        std::fs::rename(file, with_suffix(&kept, suffix))?;
+        std::fs::rename(file, with_suffix(&old_file, suffix))?;
     }
-    // A second name first: so there is a whole database in its place at any time. Not every drive has such names.
-    if was_there && std::fs::hard_link(to, &kept).is_err() {
-        std::fs::rename(to, &kept)?;
+    // A hard link first, so that a complete database exists at any time. Not every file system has hard links.
+    if was_there && std::fs::hard_link(to, &old_file).is_err() {
+        std::fs::rename(to, &old_file)?;
     }
     std::fs::rename(copy, to)?;
     std::fs::File::open(folder)?.sync_all()?;
-    Ok((was_there || !beside.is_empty()).then_some(kept))
+    Ok((was_there || !beside.is_empty()).then_some(old_file))
 }
 
-/// The files that belong to a database, and how their names go on behind its own.
+/// The companion files of a database, with their suffixes.
 fn companions(folder: &Path, database: &Path) -> io::Result<Vec<(PathBuf, String)>> {
     let own = database.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let mut found = Vec::new();
@@ -178,7 +178,7 @@ fn companions(folder: &Path, database: &Path) -> io::Result<Vec<(PathBuf, String
     Ok(found)
 }
 
-/// A name that nothing has: `opora.db.before-restore`, `opora.db.before-restore-2`, and so on.
+/// An unused name: `opora.db.before-restore`, `opora.db.before-restore-2`, and so on.
 fn free_name(database: &Path) -> PathBuf {
     let first = with_suffix(database, ".before-restore");
     let others = (2..).map(|number: u32| with_suffix(&first, &format!("-{number}")));
@@ -191,7 +191,7 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-/// As it is, without the settings of a store: nothing of the file is changed by opening it.
+/// Without the settings of a store, so that opening changes nothing.
 fn options(path: &Path) -> SqliteConnectOptions {
     SqliteConnectOptions::new().filename(path).busy_timeout(BUSY_TIMEOUT).disable_statement_logging()
 }
@@ -201,17 +201,9 @@ const LOCKED: i32 = 6;
 const CORRUPT: i32 = 11;
 const NOT_A_DATABASE: i32 = 26;
 
-/// SQLite's own number of an error, without what is more exactly about it.
 fn kind_of(error: &sqlx::Error) -> Option<i32> {
-    let sqlx::Error::Database(said) = error else { return None };
-    said.code()?.parse::<i32>().ok().map(|code| code & 0xff)
+    let sqlx::Error::Database(database_error) = error else { return None };
+    database_error.code()?.parse::<i32>().ok().map(|code| code & 0xff)
 }
 
-fn in_words(error: &sqlx::Error) -> String {
-    match error {
-        sqlx::Error::Database(said) => said.message().to_owned(),
-        other => other.to_string(),
-    }
-}
-
-const IN_USE: &str = "another process has it open: stop the bot and all that stand by for it first";
+const IN_USE: &str = "another process has it open: stop the bot and its standbys first";

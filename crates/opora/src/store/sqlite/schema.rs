@@ -1,15 +1,13 @@
-//! The tables, and the version that a file has of them.
+//! The tables and their schema version.
 //!
-//! Scripts only go forward and in order. A file of a newer library is refused: its rows may mean something else.
+//! Migrations only go forward. A file of a newer library is refused: its rows may mean something else.
 //!
-//! What the tables leave out is on purpose. Waiting rows are read in the order of their numbers, and several bots share
-//! a file only in small set-ups, so inbox and outbox have no index by bot. Failed sends have a table of their own, so
-//! that nobody reads past them to find what is unsent.
+//! Inbox and outbox have no index by bot: their rows are read in order of ids, and few files are shared by several
+//! bots. Failed messages have a table of their own, so that reading unsent messages does not skip over them.
 //!
-//! A turn costs about as much as the pages that it changes, so what changes with every turn is in no index that is as
-//! large as the number of conversations: places are counted by triggers, and ends of life are indexed by the minute,
-//! which an active conversation's turns rarely leave. Transitions of a conversation are found by ranges of numbers: the
-//! turns of a group then write to the same index pages, and not each to a page of its own.
+//! The cost of a turn is about the number of pages it changes. So no large index holds a value that changes with every
+//! turn: states are counted by triggers, and expiries are indexed by the minute, which turns of an active conversation
+//! rarely change. Transitions are indexed by ranges of ids, so that the turns of a group write to the same index pages.
 
 use sqlx::{Row, SqliteConnection};
 
@@ -17,7 +15,7 @@ use crate::store::StoreResult;
 use crate::store::sql::failure::unavailable;
 use crate::store::sql::versions;
 
-/// One script for each version of the schema, the first one first. A later version adds its script behind them.
+/// One migration per schema version, oldest first. New ones are appended.
 const SCRIPTS: [&str; 1] = [TABLES];
 
 const TABLES: &str = "
@@ -183,7 +181,7 @@ CREATE INDEX opora_parked_bot ON opora_parked (bot);
 CREATE INDEX opora_parked_retry ON opora_parked (bot) WHERE retry;
 ";
 
-/// Brings the tables to this library's version, within the transaction that `connection` is in.
+/// Migrates the tables to this library's version, within the transaction of `connection`.
 pub(super) async fn migrate(connection: &mut SqliteConnection) -> StoreResult<()> {
     run(connection, &SCRIPTS).await
 }
@@ -206,12 +204,12 @@ async fn run(connection: &mut SqliteConnection, scripts: &[&'static str]) -> Sto
     Ok(())
 }
 
-/// Refuses tables that are not of this library's version, and changes nothing.
+/// Refuses tables of another version. Changes nothing.
 pub(super) async fn check(connection: &mut SqliteConnection) -> StoreResult<()> {
     versions::exactly(found(connection).await?, SCRIPTS.len())
 }
 
-/// Refuses tables that are of a later version, or none of this library's, and changes nothing.
+/// Refuses tables of a newer version, and a database without tables. Changes nothing.
 pub(super) async fn check_not_newer(connection: &mut SqliteConnection) -> StoreResult<()> {
     match found(connection).await? {
         Some(version) => versions::not_newer(version, SCRIPTS.len()),
@@ -245,7 +243,7 @@ mod tests {
     use crate::store::{SqliteStore, Store, StoreError};
 
     #[test]
-    fn what_groups_write_fits_the_tables() {
+    fn bulk_rows_fit_the_tables() {
         bulk::tests::fits(TABLES);
     }
 

@@ -1,15 +1,16 @@
-//! What is SQLite's own; what every store promises is tested by the conformance suite.
+//! Tests of SQLite only; the conformance suite tests what all stores promise.
 
 use std::path::{Path, PathBuf};
 
 use super::SqliteStore;
 use crate::clock::Millis;
-use crate::key::DialogueKey;
+use crate::key::ConversationKey;
 use crate::store::{
-    Commit, Committed, DomainWrites, Effect, Epoch, Incoming, LeaseAnswer, Mark, Opened, Origin, OutboxId, Outgoing,
-    Place, Receipt, Settled, Settlement, StateChange, Store, StoreResult, Stored, Taken, TimerChange, Transition,
-    Version,
+    Commit, Committed, DomainWrites, Effect, Epoch, Incoming, InputRef, LeaseAnswer, Mark, Opened, Origin, OutboxId,
+    Outgoing, Receipt, Settled, Settlement, StateChange, StateName, Store, StoreResult, StoredState, TimerChange,
+    Transition, Version,
 };
+use crate::testing::conformance::fixture::message;
 use crate::testing::holder;
 
 mod file;
@@ -39,16 +40,16 @@ impl Bench {
         self.folder.path().join(name)
     }
 
-    async fn receive(&self, user: i64, update_id: i64) -> Taken {
+    async fn receive(&self, user: i64, update_id: i64) -> InputRef {
         let mark = mark(update_id);
         let incoming = Incoming {
-            key: DialogueKey::private(BOT, user),
+            key: ConversationKey::private(BOT, user),
             origin: Origin::Update(mark.clone()),
             body: r#"{"text":"hello"}"#.into(),
             at: NOW,
         };
         match self.store.receive(self.epoch, vec![incoming]).await.unwrap()[..] {
-            [Receipt::New(seq)] => Taken::Update { seq, mark },
+            [Receipt::New(seq)] => InputRef::Update { seq, mark },
             ref other => panic!("{other:?}"),
         }
     }
@@ -58,9 +59,9 @@ impl Bench {
     }
 
     async fn version(&self, user: i64) -> Version {
-        match self.store.open(&DialogueKey::private(BOT, user), None).await.unwrap() {
+        match self.store.open(&ConversationKey::private(BOT, user), None).await.unwrap() {
             Opened::At { version, .. } => version,
-            Opened::AlreadyTaken => panic!("asked without a mark"),
+            Opened::AlreadyProcessed => panic!("asked without a mark"),
         }
     }
 
@@ -93,35 +94,38 @@ fn mark(update_id: i64) -> Mark {
     Mark { bot: BOT, update_id, identity: "message:1".into() }
 }
 
-fn stored(value: &str) -> Stored {
-    let place = Place { dialogue: "closing".into(), state: value.into() };
-    Stored { value: format!(r#"{{"at":"{value}"}}"#).into(), places: vec![place], expires_at: Some(Millis(9_000_000)) }
-}
-
-fn say(text: &str) -> Outgoing {
-    Outgoing {
-        chat: Some(1),
-        method: "sendMessage".into(),
-        body: format!(r#"{{"chat_id":1,"text":"{text}"}}"#).into(),
-        uploads: vec![],
-        if_unsure: Default::default(),
-        label: None,
-        edits_label: None,
-        secret: false,
+fn stored(value: &str) -> StoredState {
+    let place = StateName { dialogue: "closing".into(), state: value.into() };
+    StoredState {
+        value: format!(r#"{{"at":"{value}"}}"#).into(),
+        states: vec![place],
+        expires_at: Some(Millis(9_000_000)),
     }
 }
 
-/// A turn that changes everything that a turn can change.
-fn full_turn(user: i64, from: Version, takes: Vec<Taken>) -> Commit {
+fn say(text: &str) -> Outgoing {
+    message(1, text)
+}
+
+/// A turn with every kind of change.
+fn full_turn(user: i64, from: Version, processed: Vec<InputRef>) -> Commit {
     Commit {
-        takes,
+        processed,
         state: StateChange::Set(stored("hours")),
         outgoing: vec![say("how many?"), Outgoing { label: Some("menu".into()), ..say("menu") }],
         timers: vec![TimerChange::Set { name: "remind".into(), due_at: Millis(2_000_000), body: "{}".into() }],
         effects: vec![Effect { kind: "download".into(), body: "{}".into() }],
-        transition: Some(Transition { from: None, to: stored("hours").places.pop(), by: "text".into(), took_us: 12 }),
-        ..Commit::new(DialogueKey::private(BOT, user), from, NOW)
+        transition: Some(Transition { from: None, to: stored("hours").states.pop(), by: "text".into(), took_us: 12 }),
+        ..Commit::new(ConversationKey::private(BOT, user), from, NOW)
     }
+}
+
+/// The sorted names of the files in a folder.
+fn names(folder: &tempfile::TempDir) -> Vec<String> {
+    let mut names: Vec<_> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
 }
 
 fn sent(ids: &[OutboxId]) -> Vec<Settled> {
@@ -137,17 +141,21 @@ fn note(text: &'static str) -> DomainWrites {
     })
 }
 
-async fn with_notes(bench: &Bench) {
-    let create = DomainWrites::new(|db| {
+/// Application writes of one statement.
+fn writes(statement: &'static str) -> DomainWrites {
+    DomainWrites::new(move |db| {
         Box::pin(async move {
-            sqlx::query("CREATE TABLE notes (text TEXT)").execute(db.sqlite()).await?;
+            sqlx::query(statement).execute(db.sqlite()).await?;
             Ok(())
         })
-    });
-    bench.store.write(create).await.unwrap();
+    })
 }
 
-/// Everything that a store shows, as text.
+async fn with_notes(bench: &Bench) {
+    bench.store.write(writes("CREATE TABLE notes (text TEXT)")).await.unwrap();
+}
+
+/// All data of a store, as text.
 async fn everything(store: &SqliteStore) -> String {
     let after = Default::default();
     let all = crate::store::Filter { ended: true, ..Default::default() };

@@ -1,14 +1,13 @@
-//! The one connection that writes.
+//! The single write connection.
 //!
-//! A group is one transaction. If it fails, all of it is undone and every operation is told why.
+//! A group is one transaction. If it fails, it is rolled back and every operation gets the error.
 //!
-//! Nearly always everything is as a group expects: the lease is held, the versions are those that its turns began from,
-//! its updates are new. So a group of turns is first decided on that assumption and written by one statement, which
-//! checks it: a change of threads there and one back, which is what a turn on an idle machine waits for besides the disk. If
-//! anything is different, nothing is written, and the group is decided by what the file says.
+//! Nearly every group finds what it expects: the lease is held, the versions match, the updates are new. So a group is
+//! first decided optimistically and written by one statement that checks the assumptions. This costs one thread switch
+//! each way. If an assumption is wrong, nothing is written, and the group is decided by what the file says.
 //!
-//! The application's writes run in a savepoint each. The library's own rows are written after the last of them, still
-//! within the transaction: the two never touch the same tables, so only the order among each kind can be seen.
+//! Each operation's application writes run in a savepoint. The library's own rows are written after the last of them,
+//! in the same transaction. The two never touch the same tables.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -22,20 +21,19 @@ use super::file::DatabaseFile;
 use super::{bulk, facts};
 use crate::clock::Stopwatch;
 use crate::failpoints;
-use crate::store::sql::alone;
-use crate::store::sql::decide::{RunsWrites, WRITES_OF_A_GROUP, decide_group, decide_plain, judged};
+use crate::store::sql::decide::{GROUP_WRITES_LIMIT, WriteRunner, decide_group, decide_plain, run_guarded};
+use crate::store::sql::exclusive;
 use crate::store::sql::facts::{Facts, Leases};
-use crate::store::sql::failure::GroupFailed;
+use crate::store::sql::failure::GroupError;
 use crate::store::sql::numbers::{BLOCK, Numbers};
 use crate::store::sql::operation::Operation;
-use crate::store::sql::queue::{Carries, Step, wanted_numbers};
-use crate::store::sql::request::{Decided, Group};
+use crate::store::sql::queue::{GroupExecutor, Step, wanted_numbers};
+use crate::store::sql::request::{Group, PendingReply};
 use crate::store::{Database, DomainWrites, Epoch, StoreError, StoreResult};
 
-/// How long the application's writes of one turn may hold up everybody else's.
+/// The time limit for the application's writes of one turn.
 const WRITES_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What writes.
 pub(super) struct Writer {
     file: DatabaseFile,
     connection: Option<SqliteConnection>,
@@ -43,12 +41,10 @@ pub(super) struct Writer {
     checkpoints: Checkpoints,
 }
 
-/// What it knows of the file without asking.
+/// What the writer knows of the file without reading it.
 #[derive(Default)]
 struct Known {
-    /// Those that are reserved.
     numbers: Numbers,
-    /// As they were when they were last asked for.
     leases: Arc<Leases>,
 }
 
@@ -57,40 +53,44 @@ impl Writer {
         Self { file, connection: Some(connection), known: Known::default(), checkpoints }
     }
 
-    /// Carries steps out in one transaction; what is left of them is for the next one.
-    async fn transact(&mut self, steps: &mut VecDeque<Step>, decisions: &mut Vec<Decided>) -> Result<(), GroupFailed> {
+    /// Runs steps in one transaction. Remaining steps are for the next one.
+    async fn transact(
+        &mut self,
+        steps: &mut VecDeque<Step>,
+        pending: &mut Vec<PendingReply>,
+    ) -> Result<(), GroupError> {
         let connection = match &mut self.connection {
             Some(connection) => connection,
-            lost => lost.insert(self.file.open_again().await.map_err(GroupFailed::because)?),
+            lost => lost.insert(self.file.open_again().await.map_err(GroupError::because)?),
         };
-        if let [Step::Together(group)] = steps.make_contiguous() {
+        if let [Step::Group(group)] = steps.make_contiguous() {
             if self.known.may_assume(group.operations())
-                && assumed(connection, &mut self.known, group, decisions).await?
+                && try_optimistic(connection, &mut self.known, group, pending).await?
             {
                 return Ok(());
             }
             if self.known.is_plain(group.operations()) {
-                return at_once(connection, &mut self.known, group, decisions).await;
+                return write_plain_group(connection, &mut self.known, group, pending).await;
             }
         }
         let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
         let began = Stopwatch::start();
         while let Some(step) = steps.front_mut() {
             match step {
-                Step::Together(group) => {
-                    together(&mut transaction, &mut self.known, group, decisions).await?;
+                Step::Group(group) => {
+                    write_group(&mut transaction, &mut self.known, group, pending).await?;
                     if !group.is_empty() {
                         break;
                     }
                     steps.pop_front();
                 }
-                Step::Alone(..) => {
-                    if let Some(Step::Alone(alone, reply)) = steps.pop_front() {
-                        decisions.push(alone::carry_out(*alone, reply, &mut *transaction).await?);
+                Step::Exclusive(..) => {
+                    if let Some(Step::Exclusive(exclusive, reply)) = steps.pop_front() {
+                        pending.push(exclusive::run_and_reply(*exclusive, reply, &mut *transaction).await?);
                     }
                 }
             }
-            if began.elapsed() >= WRITES_OF_A_GROUP {
+            if began.elapsed() >= GROUP_WRITES_LIMIT {
                 break;
             }
         }
@@ -100,23 +100,23 @@ impl Writer {
     }
 }
 
-impl Carries for Writer {
-    async fn carry_out(&mut self, mut steps: VecDeque<Step>) -> VecDeque<Step> {
-        let mut decisions = Vec::new();
-        let done = self.transact(&mut steps, &mut decisions).await;
+impl GroupExecutor for Writer {
+    async fn run_steps(&mut self, mut steps: VecDeque<Step>) -> VecDeque<Step> {
+        let mut pending = Vec::new();
+        let done = self.transact(&mut steps, &mut pending).await;
         self.checkpoints.committed();
         if let Err(failed) = &done {
-            // The connection may be anywhere in a transaction: a new one is not. Nor is it known what was reserved.
+            // The connection may be inside a transaction, so it is dropped. Reservations may have been rolled back.
             self.connection = None;
             self.known.numbers.forget();
             steps.drain(..).for_each(|step| step.refuse(failed));
         }
-        decisions.into_iter().for_each(|decided: Decided| decided.answer(done.as_ref().err()));
-        steps.retain(|step| !matches!(step, Step::Together(group) if group.is_empty()));
+        pending.into_iter().for_each(|reply: PendingReply| reply.answer(done.as_ref().err()));
+        steps.retain(|step| !matches!(step, Step::Group(group) if group.is_empty()));
         steps
     }
 
-    async fn close(self) -> Result<(), GroupFailed> {
+    async fn close(self) -> Result<(), GroupError> {
         if let Some(mut connection) = self.connection {
             sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").execute(&mut connection).await?;
             connection.close().await?;
@@ -126,14 +126,14 @@ impl Carries for Writer {
 }
 
 impl Known {
-    /// Nothing but the library's own rows is written, under numbers that are reserved already.
+    /// Whether only the library's own rows are written, with ids that are reserved already.
     fn is_plain(&self, operations: &[Operation]) -> bool {
         !operations.iter().any(Operation::has_writes)
             && wanted_numbers(operations).into_iter().all(|(epoch, count)| self.numbers.has(epoch, count))
     }
 
-    /// Whether a group may be decided without asking: turns and what became of their sends, under leases that were held
-    /// a moment ago. What only another look at the file can tell is rare.
+    /// Whether a group may be decided optimistically: turns, sends and renewals, under leases that were held when last
+    /// read.
     fn may_assume(&self, operations: &[Operation]) -> bool {
         use Operation::{Commit, Renew, Sending, Settle};
         let is_usual = |operation: &Operation| {
@@ -147,62 +147,62 @@ impl Known {
     }
 }
 
-/// Decides a group by what it expects, and writes it with one change of threads. False: it is not as expected, and
+/// Decides a group optimistically and writes it with one thread switch. Returns false if an assumption is wrong; then
 /// nothing was written.
-async fn assumed(
+async fn try_optimistic(
     connection: &mut SqliteConnection,
     known: &mut Known,
     group: &mut Group,
-    decisions: &mut Vec<Decided>,
-) -> Result<bool, GroupFailed> {
+    pending: &mut Vec<PendingReply>,
+) -> Result<bool, GroupError> {
     let operations = &*group.operations();
     let epochs: BTreeSet<Epoch> = operations.iter().filter_map(Operation::epoch).collect();
-    let (_, questions) = Facts::expected(operations)?;
-    let mut expected = Expected { questions, ..Expected::default() };
+    let (_, lookups) = Facts::expected(operations)?;
+    let mut expected = Expected { lookups, ..Expected::default() };
     epochs.iter().try_for_each(|epoch| expected.epochs.add(epoch))?;
     let facts = Facts::assumed(Arc::clone(&known.leases), operations);
-    let (bulk, verdicts) = decide_plain(facts, &mut known.numbers, operations)?;
+    let (bulk, results) = decide_plain(facts, &mut known.numbers, operations)?;
     if !bulk::write_if(expected, bulk, connection).await? {
         return Ok(false);
     }
-    decisions.extend(group.decided(verdicts));
+    pending.extend(group.take_replies(results));
     Ok(true)
 }
 
-/// Carries out a plain group with two changes of threads: begin and read, write and commit.
-async fn at_once(
+/// Runs a plain group with two thread switches: begin and read, write and commit.
+async fn write_plain_group(
     connection: &mut SqliteConnection,
     known: &mut Known,
     group: &mut Group,
-    decisions: &mut Vec<Decided>,
-) -> Result<(), GroupFailed> {
+    pending: &mut Vec<PendingReply>,
+) -> Result<(), GroupError> {
     let facts = facts::begin(connection, group.operations()).await?;
     known.leases = facts.leases();
-    let (bulk, verdicts) = decide_group(connection, facts, &mut known.numbers, group).await?;
+    let (bulk, results) = decide_group(connection, facts, &mut known.numbers, group).await?;
     bulk::write_and_commit(bulk, connection).await?;
-    decisions.extend(group.decided(verdicts));
+    pending.extend(group.take_replies(results));
     Ok(())
 }
 
-async fn together(
+async fn write_group(
     connection: &mut SqliteConnection,
     known: &mut Known,
     group: &mut Group,
-    decisions: &mut Vec<Decided>,
-) -> Result<(), GroupFailed> {
-    // As many as there are leases in the group: one, but for several bots in one process.
+    pending: &mut Vec<PendingReply>,
+) -> Result<(), GroupError> {
+    // Usually one lease; several if several bots run in one process.
     for (epoch, count) in wanted_numbers(group.operations()) {
         reserve(&mut known.numbers, connection, epoch, count).await?;
     }
     let facts = facts::read(connection, group.operations()).await?;
     known.leases = facts.leases();
-    let (bulk, verdicts) = decide_group(connection, facts, &mut known.numbers, group).await?;
+    let (bulk, results) = decide_group(connection, facts, &mut known.numbers, group).await?;
     bulk::write(bulk, connection).await?;
-    decisions.extend(group.decided(verdicts));
+    pending.extend(group.take_replies(results));
     Ok(())
 }
 
-/// Sees to it that `wanted` numbers can be taken under this epoch.
+/// Reserves ids, so that `wanted` are available under this epoch.
 async fn reserve(
     numbers: &mut Numbers,
     connection: &mut SqliteConnection,
@@ -218,25 +218,25 @@ async fn reserve(
         .bind(size)
         .fetch_optional(connection)
         .await?;
-    // Without a lease the operations are refused, and take no number.
+    // Without a lease the operations are refused and need no ids.
     if let Some(row) = reserved {
         numbers.add(epoch, size, row.try_get(0)?);
     }
     Ok(())
 }
 
-impl RunsWrites for SqliteConnection {
-    async fn run_writes(&mut self, writes: DomainWrites) -> Result<StoreResult<()>, GroupFailed> {
+impl WriteRunner for SqliteConnection {
+    async fn run_writes(&mut self, writes: DomainWrites) -> Result<StoreResult<()>, GroupError> {
         let mut savepoint = self.begin().await?;
-        let Err(refused) = judged(writes, WRITES_TIMEOUT, Database::sqlite_commit(&mut savepoint)).await else {
-            savepoint.commit().await.map_err(GroupFailed::by_writes)?;
+        let Err(refused) = run_guarded(writes, WRITES_TIMEOUT, Database::sqlite_commit(&mut savepoint)).await else {
+            savepoint.commit().await.map_err(GroupError::by_writes)?;
             return Ok(Ok(()));
         };
         match savepoint.rollback().await {
             Ok(()) => Ok(Err(refused)),
-            // A full disk ends a transaction too; then it is nobody's fault.
+            // A full disk ends the transaction too; that is not the fault of the writes.
             Err(error) if matches!(refused, StoreError::Unavailable(_)) => Err(error.into()),
-            Err(error) => Err(GroupFailed::by_writes(error)),
+            Err(error) => Err(GroupError::by_writes(error)),
         }
     }
 }
@@ -246,14 +246,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_failpoint_within_a_commit_takes_a_commit_apart() {
+    fn only_the_commit_failpoint_disables_optimistic_writes() {
         let bot = 7;
         let epoch = Epoch(3);
         let known = Known { leases: Arc::new(Leases::held(bot, epoch)), ..Known::default() };
         let renew = || Operation::Renew { bot, epoch };
-        // Armed for a hit that never comes.
+        // Armed for a hit that never happens.
         failpoints::arm(failpoints::SCHEDULE_BEFORE_FIRE, failpoints::Action::Pause, u64::MAX).unwrap();
-        assert!(known.may_assume(&[renew()]), "whoever is killed elsewhere commits as production does");
+        assert!(known.may_assume(&[renew()]), "another failpoint does not change how a commit is written");
         failpoints::arm(failpoints::STORE_IN_COMMIT, failpoints::Action::Pause, u64::MAX).unwrap();
         assert!(!known.may_assume(&[renew()]));
     }

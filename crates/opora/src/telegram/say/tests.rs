@@ -1,4 +1,4 @@
-//! What builders write, and what they refuse.
+//! What the builders write and refuse.
 
 use frankenstein::methods::SendMessageParams;
 use serde_json::{Value, json};
@@ -9,12 +9,12 @@ use crate::telegram::{Action, AnswerCallback, Delete, Edit, Raw};
 
 const TAG: Tag = Tag::new(Version(46_655));
 
-fn said(what: impl IntoOutgoing) -> Outgoing {
+fn outgoing(what: impl IntoOutgoing) -> Outgoing {
     what.into_outgoing(&Destination::chat(7), &TAG).unwrap()
 }
 
 fn body(what: impl IntoOutgoing) -> Value {
-    serde_json::from_str(&said(what).body).unwrap()
+    serde_json::from_str(&outgoing(what).body).unwrap()
 }
 
 fn refused(what: impl IntoOutgoing) -> SayError {
@@ -22,8 +22,8 @@ fn refused(what: impl IntoOutgoing) -> SayError {
 }
 
 #[test]
-fn a_text_is_a_send_message_that_other_clients_would_write_alike() {
-    let row = said("Hello \"you\"\n");
+fn a_text_becomes_a_send_message_call() {
+    let row = outgoing("Hello \"you\"\n");
     assert_eq!((&*row.method, row.chat), ("sendMessage", Some(7)));
     assert_eq!(&*row.body, r#"{"chat_id":7,"text":"Hello \"you\"\n"}"#);
     let given: SendMessageParams = serde_json::from_str(&row.body).unwrap();
@@ -31,14 +31,14 @@ fn a_text_is_a_send_message_that_other_clients_would_write_alike() {
 }
 
 #[test]
-fn a_text_with_everything_reads_as_telegrams_parameters() {
-    let place = Destination { chat: -5, thread: 9, business: "b".into() };
+fn all_options_of_a_text_become_parameters() {
+    let destination = Destination { chat: -5, thread: 9, business: "b".into() };
     let say = Say::text("<b>x</b>").html().silent().protected().no_preview().reply_to(3).label("menu").drop_if_unsure();
     let say = say.buttons(vec![
         vec![Button::new("A", "a"), Button::new("B", "b").repeatable()],
         vec![Button::raw("C", "lang:en"), Button::url("D", "https://example.org")],
     ]);
-    let row = say.into_outgoing(&place, &TAG).unwrap();
+    let row = say.into_outgoing(&destination, &TAG).unwrap();
     assert_eq!((row.label.as_deref(), row.if_unsure), (Some("menu"), IfUnsure::Drop));
     let expected = json!({
         "chat_id": -5, "message_thread_id": 9, "business_connection_id": "b", "text": "<b>x</b>", "parse_mode": "HTML",
@@ -54,7 +54,7 @@ fn a_text_with_everything_reads_as_telegrams_parameters() {
 }
 
 #[test]
-fn keyboards_ask_for_contact_and_place_and_go_away() {
+fn keyboards_request_contact_and_location() {
     let rows = vec![vec![Button::contact("Phone"), Button::location("Here")], vec![Button::text("No")]];
     let keyboard = Keyboard::new(rows).one_time().placeholder("…");
     let expected = json!({
@@ -67,54 +67,54 @@ fn keyboards_ask_for_contact_and_place_and_go_away() {
 }
 
 #[test]
-fn media_come_by_id_by_link_and_from_disk() {
-    let photo = said(Say::photo(FileRef::id("AgAC")).caption("*x*").markdown());
+fn media_are_sent_by_id_by_url_and_from_disk() {
+    let photo = outgoing(Say::photo(FileRef::id("AgAC")).caption("*x*").markdown());
     assert_eq!(&*photo.method, "sendPhoto");
     assert_eq!(&*photo.body, r#"{"chat_id":7,"photo":"AgAC","caption":"*x*","parse_mode":"MarkdownV2"}"#);
     let items = [AlbumItem::photo(FileRef::path("/a/b.png")).caption("b"), AlbumItem::video(FileRef::url("https://c"))];
-    let album = said(Say::album(items));
+    let album = outgoing(Say::album(items));
     assert_eq!(
         &*album.body,
         r#"{"chat_id":7,"media":[{"type":"photo","media":"attach://file0","caption":"b"},{"type":"video","media":"https://c"}]}"#
     );
     let upload = Upload { name: "file0".into(), file_name: "b.png".into(), path: "/a/b.png".into() };
     assert_eq!(album.uploads, [upload]);
-    let named = said(Say::document(FileRef::path("/a/1.bin").named("report.pdf")));
+    let named = outgoing(Say::document(FileRef::path("/a/1.bin").named("report.pdf")));
     assert_eq!(&*named.uploads[0].file_name, "report.pdf");
-    assert_eq!(&*said(Say::location(1.5, 2.0)).body, r#"{"chat_id":7,"latitude":1.5,"longitude":2.0}"#);
+    assert_eq!(&*outgoing(Say::location(1.5, 2.0)).body, r#"{"chat_id":7,"latitude":1.5,"longitude":2.0}"#);
 }
 
 #[test]
 fn edits_and_deletions_name_a_message_or_a_label() {
-    let edit = said(Edit::text(5, "new"));
+    let edit = outgoing(Edit::text(5, "new"));
     assert_eq!((&*edit.method, &*edit.body), ("editMessageText", r#"{"chat_id":7,"message_id":5,"text":"new"}"#));
-    let edit = said(Edit::markup("menu").buttons([[Button::new("A", "a")]]));
+    let edit = outgoing(Edit::markup("menu").buttons([[Button::new("A", "a")]]));
     assert_eq!((&*edit.method, edit.edits_label.as_deref()), ("editMessageReplyMarkup", Some("menu")));
     assert!(!edit.body.contains("message_id"));
-    let delete = said(Delete::message(5));
+    let delete = outgoing(Delete::message(5));
     assert_eq!((&*delete.method, &*delete.body), ("deleteMessage", r#"{"chat_id":7,"message_id":5}"#));
 }
 
 #[test]
-fn actions_answers_and_raw_calls_are_rows_like_others() {
-    assert_eq!(&*said(Action::typing()).body, r#"{"chat_id":7,"action":"typing"}"#);
-    let answer = said(AnswerCallback::new("q").text("late").alert());
+fn actions_answers_and_raw_calls_become_rows() {
+    assert_eq!(&*outgoing(Action::typing()).body, r#"{"chat_id":7,"action":"typing"}"#);
+    let answer = outgoing(AnswerCallback::new("q").text("late").alert());
     assert_eq!(answer.chat, None);
     assert_eq!(&*answer.body, r#"{"callback_query_id":"q","text":"late","show_alert":true}"#);
-    let raw = said(Raw::new("sendMessage", &SendMessageParams::builder().chat_id(8).text("x").build()).unwrap());
+    let raw = outgoing(Raw::new("sendMessage", &SendMessageParams::builder().chat_id(8).text("x").build()).unwrap());
     assert_eq!((raw.chat, &*raw.body), (Some(8), r#"{"chat_id":8,"text":"x"}"#));
-    assert_eq!(said(Raw::new("getMe", &json!({})).unwrap()).chat, None);
+    assert_eq!(outgoing(Raw::new("getMe", &json!({})).unwrap()).chat, None);
 }
 
 #[test]
-fn what_telegram_would_refuse_is_refused_before_the_commit() {
+fn invalid_messages_are_refused_before_the_commit() {
     assert_eq!(refused(" \n"), SayError::Empty);
-    assert_eq!(refused("a".repeat(4097)), SayError::TooLong { most: 4096 });
-    assert_eq!(refused(Say::photo(FileRef::id("x")).caption("a".repeat(1025))), SayError::TooLong { most: 1024 });
+    assert_eq!(refused("a".repeat(4097)), SayError::TooLong { max: 4096 });
+    assert_eq!(refused(Say::photo(FileRef::id("x")).caption("a".repeat(1025))), SayError::TooLong { max: 1024 });
     let button = |bytes: usize| Say::text("x").buttons([[Button::new("A", "d".repeat(bytes))]]);
-    said(button(59));
+    outgoing(button(59));
     assert_eq!(refused(button(60)), SayError::ButtonData { button: "A".into(), bytes: 65 });
-    said(Say::text("x").buttons([[Button::new(" ", "a")]]));
+    outgoing(Say::text("x").buttons([[Button::new(" ", "a")]]));
     assert_eq!(refused(Say::text("x").buttons([[Button::new("", "a")]])), SayError::EmptyButton);
     assert_eq!(refused(Say::text("x").keyboard(Keyboard::new([[Button::text("")]]))), SayError::EmptyButton);
     assert_eq!(refused(Say::text("x").buttons([[Button::contact("A")]])), SayError::WrongButton("A".into()));
@@ -124,7 +124,7 @@ fn what_telegram_would_refuse_is_refused_before_the_commit() {
 }
 
 #[test]
-fn what_no_turn_says_has_no_tags() {
+fn an_untagged_message_has_no_tags() {
     let say = Say::text("x").buttons([[Button::new("A", "a")]]).untagged();
     assert_eq!(body(say)["reply_markup"]["inline_keyboard"][0][0]["callback_data"], "a");
 }

@@ -1,34 +1,34 @@
-//! A person on a stage: what they do and what they see.
+//! A person on a stage: actions and checks.
 
 use serde_json::{Value, json};
 
 use super::{BOT, Stage};
-use crate::key::DialogueKey;
+use crate::key::ConversationKey;
 
-/// Somebody in a private chat with the bot.
+/// A person in a private chat with the bot.
 #[derive(Clone, Debug)]
-pub struct Someone {
+pub struct ChatUser {
     stage: Stage,
     id: i64,
     name: String,
     language: String,
 }
 
-/// What a person does. Each deed is over when its turn has committed.
-impl Someone {
+/// Actions. Each returns when its turn has committed.
+impl ChatUser {
     /// Sends a text or a command.
     pub async fn sends(&self, text: &str) {
         self.message(text, json!({"text": text})).await;
     }
 
-    /// Sends a photo; answers its file id.
+    /// Sends a photo. Returns its file id.
     pub async fn sends_photo(&self) -> String {
         let (file_id, content) = self.photo();
         self.message("(photo)", content).await;
         file_id
     }
 
-    /// Sends a file of this name and type; answers its file id.
+    /// Sends a file with this name and type. Returns its file id.
     pub async fn sends_document(&self, name: &str, mime_type: &str) -> String {
         let file_id = self.file_id("document");
         let unique = format!("u-{file_id}");
@@ -37,13 +37,13 @@ impl Someone {
         file_id
     }
 
-    /// Shares the own phone number.
+    /// Shares the person's own phone number.
     pub async fn sends_contact(&self, phone: &str) {
         let contact = json!({"phone_number": phone, "first_name": self.name, "user_id": self.id});
         self.message("(own contact)", json!({"contact": contact})).await;
     }
 
-    /// Sends somebody else's contact.
+    /// Sends another person's contact.
     pub async fn sends_contact_of(&self, name: &str, phone: &str) {
         self.message("(contact)", json!({"contact": {"phone_number": phone, "first_name": name}})).await;
     }
@@ -53,7 +53,7 @@ impl Someone {
         self.message("(location)", json!({"location": {"latitude": latitude, "longitude": longitude}})).await;
     }
 
-    /// Sends several photos as one album; answers their file ids.
+    /// Sends several photos as one album. Returns their file ids.
     pub async fn sends_album(&self, group: &str, photos: usize) -> Vec<String> {
         let mut ids = Vec::new();
         let mut updates = Vec::new();
@@ -72,40 +72,40 @@ impl Someone {
         self.message("(message)", content).await;
     }
 
-    /// Presses the button of this caption: the last one that can be seen, also under an old message.
+    /// Presses the latest button with this caption, also under an old message.
     ///
     /// # Panics
     /// If there is no such button.
     pub async fn presses(&self, caption: &str) {
-        self.presses_nth(caption, 0).await;
+        self.presses_older(caption, 0).await;
     }
 
-    /// Presses a button of this caption under an older message: `older` is how many later ones to skip.
+    /// Presses a button with this caption under an older message; `older` is how many later ones to skip.
     ///
     /// # Panics
     /// If there is no such button.
-    pub async fn presses_nth(&self, caption: &str, older: usize) {
-        let found = self.look(|room| {
-            let lines = room.lines.iter().rev();
+    pub async fn presses_older(&self, caption: &str, older: usize) {
+        let found = self.with_view(|view| {
+            let lines = view.lines.iter().rev();
             let mut buttons = lines.flat_map(|line| line.buttons.iter().map(move |button| (line.message_id, button)));
             let found = buttons.by_ref().filter(|(_, (text, _))| text == caption).nth(older);
             found.map(|(message, (_, data))| (message, data.clone()))
         });
-        let (message, data) = found.unwrap_or_else(|| self.disappointed(&format!("no button [{caption}]")));
+        let (message, data) = found.unwrap_or_else(|| self.fail(&format!("no button [{caption}]")));
         self.press(message, &data, caption).await;
     }
 
-    /// Presses a button with this data, as another program's keyboard would send it.
+    /// Presses a button with this data, as if another program had sent the keyboard.
     pub async fn presses_data(&self, data: &str) {
         self.press(1, data, data).await;
     }
 
     async fn press(&self, message: i64, data: &str, caption: &str) {
         let update_id = {
-            let mut rooms = self.stage.0.rooms.lock();
-            rooms.does(self.id, format!("(presses [{caption}])"));
-            rooms.pressing = Some(self.id);
-            rooms.update_id()
+            let mut views = self.stage.0.views.lock();
+            views.person_acts(self.id, format!("(presses [{caption}])"));
+            views.pressing = Some(self.id);
+            views.update_id()
         };
         let message = json!({"message_id": message, "date": 1, "chat": self.chat()});
         let query = json!({"id": format!("q{update_id}"), "from": self.from(), "chat_instance": "1", "data": data, "message": message});
@@ -118,89 +118,89 @@ impl Someone {
     }
 }
 
-/// What a person sees.
-impl Someone {
-    /// The bot has answered the last deed with a message that holds this text.
+/// Checks.
+impl ChatUser {
+    /// Checks that the bot has answered the last action with a message that contains this text.
     ///
     /// # Panics
-    /// If it has not; with the whole chat.
+    /// If not; the message shows the whole chat.
     #[track_caller]
     pub fn sees(&self, text: &str) {
-        if !self.look(|room| room.fresh().any(|line| line.text.contains(text))) {
-            self.disappointed(&format!("no message with {text:?}"))
+        if !self.with_view(|view| view.new_lines().any(|line| line.text.contains(text))) {
+            self.fail(&format!("no message with {text:?}"))
         }
     }
 
-    /// The bot has answered the last deed with a message that has a button or a key of this caption.
+    /// Checks that the bot has answered the last action with a message that has a button or a key with this caption.
     ///
     /// # Panics
-    /// If it has not; with the whole chat.
+    /// If not; the message shows the whole chat.
     #[track_caller]
     pub fn sees_button(&self, caption: &str) {
-        let has = |line: &super::room::Line| {
+        let has = |line: &super::view::Line| {
             line.buttons.iter().map(|(text, _)| text).chain(&line.keys).any(|text| text == caption)
         };
-        if !self.look(|room| room.fresh().any(has)) {
-            self.disappointed(&format!("no button [{caption}]"))
+        if !self.with_view(|view| view.new_lines().any(has)) {
+            self.fail(&format!("no button [{caption}]"))
         }
     }
 
-    /// A text that holds this flashed up when the button was pressed.
+    /// Checks that the button press was answered with a toast that contains this text.
     ///
     /// # Panics
-    /// If none did; with the whole chat.
+    /// If not; the message shows the whole chat.
     #[track_caller]
     pub fn sees_toast(&self, text: &str) {
-        if !self.look(|room| room.toasts.iter().any(|toast| toast.contains(text))) {
-            self.disappointed(&format!("no flash with {text:?}"))
+        if !self.with_view(|view| view.toasts.iter().any(|toast| toast.contains(text))) {
+            self.fail(&format!("no toast with {text:?}"))
         }
     }
 
-    /// The bot has said nothing to the last deed; an answered button may have flashed.
+    /// Checks that the bot has sent no message since the last action. A toast is allowed.
     ///
     /// # Panics
-    /// If it has said something; with the whole chat.
+    /// If it has; the message shows the whole chat.
     #[track_caller]
     pub fn sees_nothing(&self) {
-        if self.look(|room| room.fresh().next().is_some()) {
-            self.disappointed("an answer where none was expected")
+        if self.with_view(|view| view.new_lines().next().is_some()) {
+            self.fail("an answer where none was expected")
         }
     }
 
-    /// The texts that the bot has answered the last deed with.
+    /// The texts of the bot's answers to the last action.
     #[must_use]
     pub fn answers(&self) -> Vec<String> {
-        self.look(|room| room.fresh().map(|line| line.text.clone()).collect())
+        self.with_view(|view| view.new_lines().map(|line| line.text.clone()).collect())
     }
 
-    /// Where the conversation stands, as `dialogue:state`; none if nothing is open.
+    /// The state of the conversation as `dialogue:state`; none if no dialogue is open.
     pub async fn state(&self) -> Option<String> {
         self.stage.state(&self.key()).await
     }
 
-    /// The whole chat in words.
+    /// The whole chat as text.
     #[must_use]
     pub fn transcript(&self) -> String {
-        self.look(|room| room.transcript())
+        self.with_view(|view| view.transcript())
     }
 
-    fn look<T>(&self, look: impl FnOnce(&super::room::Room) -> T) -> T {
-        look(self.stage.0.rooms.lock().room(self.id))
+    fn with_view<T>(&self, with_view: impl FnOnce(&super::view::ChatView) -> T) -> T {
+        with_view(self.stage.0.views.lock().view(self.id))
     }
 
     #[track_caller]
-    fn disappointed(&self, what: &str) -> ! {
+    fn fail(&self, what: &str) -> ! {
         panic!("{} sees {what}. The chat:{}", self.name, self.transcript())
     }
 }
 
-/// Who a person is.
-impl Someone {
+/// Identity.
+impl ChatUser {
     pub(super) fn new(stage: Stage, id: i64, name: &str) -> Self {
         Self { stage, id, name: name.to_owned(), language: "en".to_owned() }
     }
 
-    /// The first person of a stage, for tests that prepare a store before anybody acts.
+    /// The first person of a stage, for tests that prepare a store first.
     #[cfg(test)]
     pub(crate) fn first(stage: &Stage) -> Self {
         Self::new(stage.clone(), 1001, "Anna")
@@ -221,8 +221,8 @@ impl Someone {
 
     /// The key of this person's conversation.
     #[must_use]
-    pub fn key(&self) -> DialogueKey {
-        DialogueKey::private(BOT, self.id)
+    pub fn key(&self) -> ConversationKey {
+        ConversationKey::private(BOT, self.id)
     }
 
     fn from(&self) -> Value {
@@ -234,7 +234,7 @@ impl Someone {
     }
 
     fn file_id(&self, kind: &str) -> String {
-        format!("{kind}-{}", self.stage.0.rooms.lock().message_id())
+        format!("{kind}-{}", self.stage.0.views.lock().message_id())
     }
 
     fn photo(&self) -> (String, Value) {
@@ -245,12 +245,12 @@ impl Someone {
     }
 
     fn message_update(&self, words: &str, content: Value) -> Value {
-        let mut rooms = self.stage.0.rooms.lock();
-        let message_id = rooms.does(self.id, words.to_owned());
+        let mut views = self.stage.0.views.lock();
+        let message_id = views.person_acts(self.id, words.to_owned());
         let mut message = json!({"message_id": message_id, "date": 1, "chat": self.chat(), "from": self.from()});
         if let (Some(message), Value::Object(content)) = (message.as_object_mut(), content) {
             message.extend(content);
         }
-        json!({"update_id": rooms.update_id(), "message": message})
+        json!({"update_id": views.update_id(), "message": message})
     }
 }

@@ -1,4 +1,4 @@
-//! Turns on a stage: as in a bot, but at once.
+//! Runs turns on a stage: as in a bot, but at once.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -7,36 +7,36 @@ use futures_util::FutureExt;
 use serde_json::{Value, json};
 
 use super::{BOT, Stage};
-use crate::key::DialogueKey;
+use crate::key::ConversationKey;
 use crate::store::{
-    Commit, EffectId, EffectRow, Incoming, Opened, Origin, Parked, Receipt, Settled, Settlement, StoreError, Taken,
-    Transition,
+    Commit, EffectId, EffectRow, Incoming, InputRef, Opened, Origin, ParkedTurn, Receipt, Settled, Settlement,
+    StoreError, Transition,
 };
-use crate::turn::{Event, Hearing, Moment, Outcome, TurnError};
+use crate::turn::{Handling, TurnError, TurnInput, TurnResult, TurnStart};
 use crate::update::Update;
 
-/// How often the application's writes may refuse one turn.
-const REFUSALS_MAX: usize = 5;
+/// How often the application's writes may refuse a turn.
+const MAX_REFUSALS: usize = 5;
 const PAGE: usize = 1000;
 
 impl Stage {
-    /// An update arrives.
-    pub(super) async fn update(&self, key: &DialogueKey, body: Value) {
+    /// Handles an update.
+    pub(super) async fn update(&self, key: &ConversationKey, body: Value) {
         self.catch_up().await;
         let raw = body.to_string();
         let update = Update::read(&raw).unwrap_or_else(|error| panic!("{error}: {raw}"));
-        self.turn(key, Event::Update(Arc::new(update)), Vec::new()).await;
+        self.turn(key, TurnInput::Update(Arc::new(update)), Vec::new()).await;
     }
 
-    /// The items of an album arrive.
-    pub(super) async fn album(&self, key: &DialogueKey, bodies: Vec<Value>) {
+    /// Handles an album.
+    pub(super) async fn album(&self, key: &ConversationKey, bodies: Vec<Value>) {
         self.catch_up().await;
         let read =
             |body: &Value| Arc::new(Update::read(&body.to_string()).unwrap_or_else(|error| panic!("{error}: {body}")));
-        self.turn(key, Event::Album(bodies.iter().map(read).collect()), Vec::new()).await;
+        self.turn(key, TurnInput::Album(bodies.iter().map(read).collect()), Vec::new()).await;
     }
 
-    /// Lets timers and ends of life happen that are due by now.
+    /// Runs the timers and expiries that are due.
     pub(super) async fn catch_up(&self) {
         let store = &self.0.store;
         loop {
@@ -47,11 +47,11 @@ impl Stage {
                 return;
             }
             for timer in timers {
-                let event = Event::Timer { name: timer.name, body: timer.body };
-                self.turn(&timer.key, event, vec![Taken::Timer(timer.id)]).await;
+                let input = TurnInput::Timer { name: timer.name, body: timer.body };
+                self.turn(&timer.key, input, vec![InputRef::Timer(timer.id)]).await;
             }
             for key in expired {
-                self.turn(&key, Event::Expired, Vec::new()).await;
+                self.turn(&key, TurnInput::Expired, Vec::new()).await;
             }
         }
     }
@@ -62,58 +62,73 @@ impl Stage {
 
     pub(super) async fn end_effect(&self, kind: &str, result: Result<Value, String>) {
         let found = self.effects().await.into_iter().find(|row| *row.effect.kind == *kind);
-        let row = found.unwrap_or_else(|| panic!("nobody asked for `{kind}`"));
-        let asked = json(&row.effect.body);
-        let body = json!({"kind": kind, "asked": asked, "ok": result.as_ref().ok(), "failed": result.as_ref().err()});
+        let row = found.unwrap_or_else(|| panic!("there is no effect `{kind}`"));
+        let request = json(&row.effect.body);
+        let body = json!({"kind": kind, "asked": request, "ok": result.as_ref().ok(), "failed": result.as_ref().err()});
         let key = row.key.clone();
         let at = self.0.clock.now();
         let incoming = Incoming { key, origin: Origin::Outcome(row.id), body: body.to_string().into(), at };
         let epoch = self.epoch().await;
         let receipt = self.ok(self.0.store.finish_effect(epoch, row.id, incoming).await);
-        let event = Event::outcome(&body.to_string()).unwrap_or_else(|error| panic!("{error}"));
+        let input = TurnInput::outcome(&body.to_string()).unwrap_or_else(|error| panic!("{error}"));
         if let Receipt::New(seq) = receipt {
-            self.turn(&row.key, event, vec![Taken::Outcome(seq)]).await;
+            self.turn(&row.key, input, vec![InputRef::Outcome(seq)]).await;
         }
     }
 
-    /// One turn; one that fails is followed by the turn that helps its person.
-    async fn turn(&self, key: &DialogueKey, event: Event, takes: Vec<Taken>) {
-        match self.attempt(key, event.clone(), takes.clone()).await {
+    /// Runs a turn. After a failure it runs the turn that tells the person.
+    async fn turn(&self, key: &ConversationKey, input: TurnInput, processed: Vec<InputRef>) {
+        match self.attempt(key, input.clone(), processed.clone()).await {
             Ok(()) => {}
             Err(TurnError::Unreadable(_)) => {
-                self.helped(key, event.clone().unreadable(), Vec::new()).await;
-                self.helped(key, event, takes).await;
+                self.handle_failure(key, input.clone().unreadable(), Vec::new()).await;
+                self.handle_failure(key, input, processed).await;
             }
-            Err(TurnError::Failed(reason)) => self.helped(key, event.failed(reason.to_string()), takes).await,
+            Err(TurnError::Failed(reason)) => {
+                self.handle_failure(key, input.failed(reason.to_string()), processed).await
+            }
         }
     }
 
-    async fn helped(&self, key: &DialogueKey, event: Event, takes: Vec<Taken>) {
-        let outcome = self.attempt(key, event, takes).await;
+    async fn handle_failure(&self, key: &ConversationKey, input: TurnInput, processed: Vec<InputRef>) {
+        let outcome = self.attempt(key, input, processed).await;
         outcome.unwrap_or_else(|error| panic!("the turn after a failed turn failed: {error}"));
     }
 
-    async fn attempt(&self, key: &DialogueKey, event: Event, takes: Vec<Taken>) -> Result<(), TurnError> {
+    async fn attempt(
+        &self,
+        key: &ConversationKey,
+        input: TurnInput,
+        processed: Vec<InputRef>,
+    ) -> Result<(), TurnError> {
         let mut refusal = None;
-        for _ in 0..REFUSALS_MAX {
+        for _ in 0..MAX_REFUSALS {
             let Opened::At { version, stored } = self.ok(self.0.store.open(key, None).await) else { return Ok(()) };
             let now = self.0.clock.now();
             let context = Arc::clone(&self.0.context);
-            let moment =
-                Moment { key: key.clone(), version, stored, event: event.clone(), now, refusal, context, place: None };
-            let run = AssertUnwindSafe(self.0.script.run(moment)).catch_unwind();
+            let start = TurnStart {
+                key: key.clone(),
+                version,
+                stored,
+                input: input.clone(),
+                now,
+                refusal,
+                context,
+                destination: None,
+            };
+            let run = AssertUnwindSafe(self.0.script.run(start)).catch_unwind();
             let outcome = run.await.unwrap_or_else(|_| Err(TurnError::failed("the handler panicked")))?;
-            let Outcome { state, outgoing, timers, effects, transition, writes, hearing, lost_result: _ } = outcome;
-            if let Hearing::Unheard(reason) = hearing {
-                self.keep_unheard(key, &event, (takes, reason)).await;
+            let TurnResult { state, outgoing, timers, effects, transition, writes, handling, lost_result: _ } = outcome;
+            if let Handling::Unhandled(reason) = handling {
+                self.park_unhandled(key, &input, (processed, reason)).await;
                 return Ok(());
             }
             let transition = transition.map(|(from, to, by)| Transition { from, to, by: by.into(), took_us: 0 });
-            let said = outgoing.clone();
+            let original = outgoing.clone();
             let commit = Commit {
                 key: key.clone(),
                 from: version,
-                takes: takes.clone(),
+                processed: processed.clone(),
                 state,
                 outgoing,
                 timers,
@@ -124,7 +139,7 @@ impl Stage {
             };
             match self.0.store.commit(self.epoch().await, commit).await {
                 Ok(committed) => {
-                    let labelled = self.0.rooms.lock().show(said);
+                    let labelled = self.0.views.lock().show(original);
                     let settled = committed.outbox.into_iter().zip(labelled);
                     let settled = settled.map(|(id, labelled)| Settled { id, outcome: Settlement::Sent { labelled } });
                     self.ok(self.0.store.settle(self.epoch().await, settled.collect(), now).await);
@@ -134,14 +149,20 @@ impl Stage {
                 Err(error) => panic!("a commit failed: {error}"),
             }
         }
-        Err(TurnError::failed("its writes were refused again and again"))
+        Err(TurnError::failed("its writes were refused too often"))
     }
 
-    /// As a bot does: the input becomes a row for the operator.
-    async fn keep_unheard(&self, key: &DialogueKey, event: &Event, (takes, reason): (Vec<Taken>, String)) {
-        let kind = format!("{}{}", Parked::UNHEARD, event.name());
-        let parked = Parked { at: self.0.clock.now(), ..Parked::new(key.clone(), &kind, String::new(), reason, 1) };
-        self.ok(self.0.store.park(self.epoch().await, takes, parked, Vec::new()).await);
+    /// Parks an unhandled input, as a bot does.
+    async fn park_unhandled(
+        &self,
+        key: &ConversationKey,
+        input: &TurnInput,
+        (processed, reason): (Vec<InputRef>, String),
+    ) {
+        let kind = format!("{}{}", ParkedTurn::UNHANDLED, input.name());
+        let parked =
+            ParkedTurn { at: self.0.clock.now(), ..ParkedTurn::new(key.clone(), &kind, String::new(), reason, 1) };
+        self.ok(self.0.store.park(self.epoch().await, processed, parked, Vec::new()).await);
     }
 }
 

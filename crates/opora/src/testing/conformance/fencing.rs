@@ -1,16 +1,16 @@
-//! An instance whose lease is over writes nothing, by any way there is.
+//! Fencing: an instance that has lost its lease writes nothing.
 
 use super::Subject;
-use super::scene::{BOT, Everything, Scene, at, effect, fenced, message, outcome, parked, person, set, update};
-use super::scene::{END_OF_TIME, mark, one_of_each, transition};
-use crate::store::{Bounds, Commit, IfUnsure, Settled, Settlement};
+use super::fixture::{BOT, Fixture, Snapshot, at, effect, fenced, message, outcome, parked, person, set, update};
+use super::fixture::{END_OF_TIME, mark, one_of_each, transition};
+use crate::store::{CleaningLimits, Commit, IfUnsure, Settled, Settlement};
 
-/// Everything that can be written to is there, and another instance has taken over.
-async fn after_a_takeover(subject: Subject) -> (Scene, Everything) {
-    let scene = Scene::open(subject).await;
+/// A store with rows of every kind, after a takeover by another instance.
+async fn after_a_takeover(subject: Subject) -> (Fixture, Snapshot) {
+    let fixture = Fixture::open(subject).await;
     let anna = person(101);
-    scene
-        .heard(&anna, 1, |commit| {
+    fixture
+        .process_update(&anna, 1, |commit| {
             commit.state = set("a");
             commit.outgoing = vec![message(anna.chat, "said")];
             commit.outgoing[0].if_unsure = IfUnsure::Drop;
@@ -18,92 +18,92 @@ async fn after_a_takeover(subject: Subject) -> (Scene, Everything) {
             commit.transition = Some(transition("asked"));
         })
         .await;
-    scene.waiting_update(&anna, 2).await;
-    scene.take_over().await;
-    let before = scene.everything().await;
-    (scene, before)
+    fixture.waiting_update(&anna, 2).await;
+    fixture.take_over().await;
+    let before = fixture.snapshot().await;
+    (fixture, before)
 }
 
 /// No update enters the inbox.
 pub async fn an_old_instance_cannot_receive(subject: Subject) {
-    let (scene, before) = after_a_takeover(subject).await;
-    fenced(scene.store().receive(scene.epoch, vec![update(&person(101), 3)]).await);
-    assert_eq!(scene.everything().await, before);
+    let (fixture, before) = after_a_takeover(subject).await;
+    fenced(fixture.store().receive(fixture.epoch, vec![update(&person(101), 3)]).await);
+    assert_eq!(fixture.snapshot().await, before);
 }
 
 /// No turn commits, not even one that would be refused for another reason too.
 pub async fn an_old_instance_cannot_commit(subject: Subject) {
-    let (scene, before) = after_a_takeover(subject).await;
+    let (fixture, before) = after_a_takeover(subject).await;
     let anna = person(101);
-    for version in [scene.version(&anna).await, Default::default()] {
+    for version in [fixture.version(&anna).await, Default::default()] {
         let mut commit = Commit::new(anna.clone(), version, at(5));
         one_of_each(&mut commit);
-        fenced(scene.try_commit(commit).await);
+        fenced(fixture.try_commit(commit).await);
     }
-    assert_eq!(scene.everything().await, before);
+    assert_eq!(fixture.snapshot().await, before);
 }
 
-/// Nothing is set aside.
+/// Nothing is parked.
 pub async fn an_old_instance_cannot_park(subject: Subject) {
-    let (scene, before) = after_a_takeover(subject).await;
+    let (fixture, before) = after_a_takeover(subject).await;
     let anna = person(101);
-    let said = vec![message(anna.chat, "sorry")];
-    fenced(scene.store().park(scene.epoch, Vec::new(), parked(&anna, at(5)), said).await);
-    assert_eq!(scene.everything().await, before);
+    let messages = vec![message(anna.chat, "sorry")];
+    fenced(fixture.store().park(fixture.epoch, Vec::new(), parked(&anna, at(5)), messages).await);
+    assert_eq!(fixture.snapshot().await, before);
 }
 
-/// No message becomes one that may have been sent.
+/// No message is marked as being sent.
 pub async fn an_old_instance_cannot_mark_as_sending(subject: Subject) {
-    let (scene, before) = after_a_takeover(subject).await;
-    let id = scene.unsent().await[0].id;
-    fenced(scene.store().sending(scene.epoch, vec![id]).await);
-    assert_eq!(scene.everything().await, before);
+    let (fixture, before) = after_a_takeover(subject).await;
+    let id = fixture.unsent().await[0].id;
+    fenced(fixture.store().sending(fixture.epoch, vec![id]).await);
+    assert_eq!(fixture.snapshot().await, before);
 }
 
-/// No message that may have been sent becomes one that was not.
+/// No message is marked as not sent.
 pub async fn an_old_instance_cannot_mark_as_not_sent(subject: Subject) {
-    let (scene, _) = after_a_takeover(subject).await;
-    let id = scene.unsent().await[0].id;
-    let epoch = scene.lease().await.epoch;
-    scene.store().sending(epoch, vec![id]).await.expect("marked by the new holder");
-    let before = scene.everything().await;
-    fenced(scene.store().not_sent(scene.epoch, vec![id]).await);
-    assert_eq!(scene.everything().await, before);
+    let (fixture, _) = after_a_takeover(subject).await;
+    let id = fixture.unsent().await[0].id;
+    let epoch = fixture.lease().await.epoch;
+    fixture.store().sending(epoch, vec![id]).await.expect("marked by the new holder");
+    let before = fixture.snapshot().await;
+    fenced(fixture.store().not_sent(fixture.epoch, vec![id]).await);
+    assert_eq!(fixture.snapshot().await, before);
 }
 
 /// No message leaves the outbox.
 pub async fn an_old_instance_cannot_settle(subject: Subject) {
-    let (scene, before) = after_a_takeover(subject).await;
-    let id = scene.unsent().await[0].id;
+    let (fixture, before) = after_a_takeover(subject).await;
+    let id = fixture.unsent().await[0].id;
     let outcome = Settlement::Sent { labelled: Some((101, "menu".into(), 5)) };
-    fenced(scene.store().settle(scene.epoch, vec![Settled { id, outcome }], at(5)).await);
-    assert_eq!(scene.everything().await, before);
-    assert_eq!(scene.store().labelled(BOT, 101, "menu").await.expect("answered"), None);
+    fenced(fixture.store().settle(fixture.epoch, vec![Settled { id, outcome }], at(5)).await);
+    assert_eq!(fixture.snapshot().await, before);
+    assert_eq!(fixture.store().labelled(BOT, 101, "menu").await.expect("answered"), None);
 }
 
-/// Nothing is posted, and the name of the post stays free.
+/// Nothing is posted, and the key of the post stays free.
 pub async fn an_old_instance_cannot_post(subject: Subject) {
-    let (scene, before) = after_a_takeover(subject).await;
+    let (fixture, before) = after_a_takeover(subject).await;
     let post = || vec![(person(101), message(101, "news"))];
-    fenced(scene.store().post(scene.epoch, "news", post(), at(5)).await);
-    assert_eq!(scene.everything().await, before);
-    let epoch = scene.lease().await.epoch;
-    assert_eq!(scene.store().post(epoch, "news", post(), at(5)).await.expect("posted").len(), 1);
+    fenced(fixture.store().post(fixture.epoch, "news", post(), at(5)).await);
+    assert_eq!(fixture.snapshot().await, before);
+    let epoch = fixture.lease().await.epoch;
+    assert_eq!(fixture.store().post(epoch, "news", post(), at(5)).await.expect("posted").len(), 1);
 }
 
 /// No effect is replaced by its outcome.
 pub async fn an_old_instance_cannot_finish_an_effect(subject: Subject) {
-    let (scene, before) = after_a_takeover(subject).await;
-    let id = scene.effects().await[0].id;
-    fenced(scene.store().finish_effect(scene.epoch, id, outcome(&person(101), id)).await);
-    assert_eq!(scene.everything().await, before);
+    let (fixture, before) = after_a_takeover(subject).await;
+    let id = fixture.effects().await[0].id;
+    fenced(fixture.store().finish_effect(fixture.epoch, id, outcome(&person(101), id)).await);
+    assert_eq!(fixture.snapshot().await, before);
 }
 
-/// Nothing is forgotten.
+/// Nothing is removed.
 pub async fn an_old_instance_cannot_clean(subject: Subject) {
-    let (scene, before) = after_a_takeover(subject).await;
-    let all = Bounds { marks_before: END_OF_TIME, records_before: END_OF_TIME, parked_most: 0, marks_live: None };
-    fenced(scene.store().clean(scene.epoch, all).await);
-    assert_eq!(scene.everything().await, before);
-    assert!(scene.is_taken(&person(101), &mark(BOT, 1)).await, "the mark is still there");
+    let (fixture, before) = after_a_takeover(subject).await;
+    let all = CleaningLimits { marks_before: END_OF_TIME, records_before: END_OF_TIME, max_parked: 0, mark_ttl: None };
+    fenced(fixture.store().clean(fixture.epoch, all).await);
+    assert_eq!(fixture.snapshot().await, before);
+    assert!(fixture.is_processed(&person(101), &mark(BOT, 1)).await, "the mark is still there");
 }

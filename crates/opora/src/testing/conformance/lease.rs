@@ -1,10 +1,10 @@
-//! One instance works at a time.
+//! Leases: one instance leads at a time.
 
 use super::Subject;
-use super::scene::{BOT, OTHER_BOT, Scene, fenced, granted, held, holder};
+use super::fixture::{BOT, Fixture, OTHER_BOT, fenced, granted, held, holder};
 use crate::store::LeaseAnswer;
 
-/// The holder of a free lease is shown as it introduced itself.
+/// A granted lease shows its holder unchanged.
 pub async fn a_free_lease_is_granted_and_shown(subject: Subject) {
     let store = subject.store();
     assert_eq!(store.lease(BOT).await.expect("answered"), None);
@@ -14,82 +14,82 @@ pub async fn a_free_lease_is_granted_and_shown(subject: Subject) {
     assert_eq!(lease.holder, holder("first"));
 }
 
-/// Who has not watched the lease gets to know its holder, and no lease.
+/// A claim without a watched lease returns the holder.
 pub async fn a_held_lease_is_not_given_away(subject: Subject) {
-    let scene = Scene::open(subject).await;
-    let seen = held(scene.store().claim(BOT, &holder("second"), None).await);
-    assert_eq!(seen, scene.lease().await);
-    assert_eq!(seen.epoch, scene.epoch);
+    let fixture = Fixture::open(subject).await;
+    let seen = held(fixture.store().claim(BOT, &holder("second"), None).await);
+    assert_eq!(seen, fixture.lease().await);
+    assert_eq!(seen.epoch, fixture.epoch);
 }
 
-/// A lease that stood still may be taken over, and the earlier holder is told.
+/// A lease without renewals may be taken over, and its holder is fenced.
 pub async fn a_lease_that_was_not_renewed_is_taken_over(subject: Subject) {
-    let scene = Scene::open(subject).await;
-    let seen = scene.lease().await;
-    let epoch = granted(scene.store().claim(BOT, &holder("second"), Some(&seen)).await);
-    assert_eq!(scene.lease().await.holder.token, "second");
-    assert_eq!(scene.lease().await.epoch, epoch);
-    fenced(scene.store().renew(BOT, scene.epoch).await);
+    let fixture = Fixture::open(subject).await;
+    let seen = fixture.lease().await;
+    let epoch = granted(fixture.store().claim(BOT, &holder("second"), Some(&seen)).await);
+    assert_eq!(fixture.lease().await.holder.token, "second");
+    assert_eq!(fixture.lease().await.epoch, epoch);
+    fenced(fixture.store().renew(BOT, fixture.epoch).await);
 }
 
-/// A renewal since it was seen shows that the holder lives.
+/// A renewal since the lease was seen prevents a takeover.
 pub async fn a_lease_that_was_renewed_is_not_taken_over(subject: Subject) {
-    let scene = Scene::open(subject).await;
-    let seen = scene.lease().await;
-    scene.store().renew(BOT, scene.epoch).await.expect("renewed");
-    let now = held(scene.store().claim(BOT, &holder("second"), Some(&seen)).await);
+    let fixture = Fixture::open(subject).await;
+    let seen = fixture.lease().await;
+    fixture.store().renew(BOT, fixture.epoch).await.expect("renewed");
+    let now = held(fixture.store().claim(BOT, &holder("second"), Some(&seen)).await);
     assert_eq!(now.renewals, seen.renewals + 1);
-    scene.store().renew(BOT, scene.epoch).await.expect("the holder works on");
+    fixture.store().renew(BOT, fixture.epoch).await.expect("the holder works on");
 }
 
-/// A lease seen under an earlier holder says nothing about the one now.
-pub async fn a_lease_of_a_later_holder_is_not_taken_over(subject: Subject) {
-    let scene = Scene::open(subject).await;
-    let seen = scene.lease().await;
-    scene.take_over().await;
-    let now = held(scene.store().claim(BOT, &holder("third"), Some(&seen)).await);
+/// A lease seen under an earlier leader does not allow a takeover of a later one.
+pub async fn a_newer_lease_is_not_taken_over(subject: Subject) {
+    let fixture = Fixture::open(subject).await;
+    let seen = fixture.lease().await;
+    fixture.take_over().await;
+    let now = held(fixture.store().claim(BOT, &holder("third"), Some(&seen)).await);
     assert_eq!(now.holder.token, "second");
 }
 
-/// Nobody waits for a holder that went in order.
+/// A released lease can be claimed at once.
 pub async fn a_released_lease_is_free_at_once(subject: Subject) {
-    let scene = Scene::open(subject).await;
-    scene.store().release(BOT, scene.epoch).await.expect("released");
-    assert_eq!(scene.store().lease(BOT).await.expect("answered"), None);
-    granted(scene.store().claim(BOT, &holder("second"), None).await);
-    fenced(scene.store().renew(BOT, scene.epoch).await);
+    let fixture = Fixture::open(subject).await;
+    fixture.store().release(BOT, fixture.epoch).await.expect("released");
+    assert_eq!(fixture.store().lease(BOT).await.expect("answered"), None);
+    granted(fixture.store().claim(BOT, &holder("second"), None).await);
+    fenced(fixture.store().renew(BOT, fixture.epoch).await);
 }
 
-/// The operator's word ends a lease, and with it what its holder may do.
-pub async fn a_cleared_lease_fences_its_holder(subject: Subject) {
-    let scene = Scene::open(subject).await;
-    scene.operator().clear_lease(BOT).await.expect("cleared");
-    assert_eq!(scene.store().lease(BOT).await.expect("answered"), None);
-    fenced(scene.store().renew(BOT, scene.epoch).await);
-    fenced(scene.store().receive(scene.epoch, Vec::new()).await);
-    granted(scene.store().claim(BOT, &holder("second"), None).await);
+/// An operator can end a lease, and its holder is fenced.
+pub async fn a_cleared_lease_fences_the_leader(subject: Subject) {
+    let fixture = Fixture::open(subject).await;
+    fixture.operator().clear_lease(BOT).await.expect("cleared");
+    assert_eq!(fixture.store().lease(BOT).await.expect("answered"), None);
+    fenced(fixture.store().renew(BOT, fixture.epoch).await);
+    fenced(fixture.store().receive(fixture.epoch, Vec::new()).await);
+    granted(fixture.store().claim(BOT, &holder("second"), None).await);
 }
 
-/// However a lease ended, the next epoch is larger, and numbers go on from there.
-pub async fn epochs_rise_with_every_owner(subject: Subject) {
-    let mut scene = Scene::open(subject).await;
-    let first = scene.epoch;
-    let second = scene.take_over().await;
-    scene.store().release(BOT, second).await.expect("released");
-    let third = granted(scene.store().claim(BOT, &holder("third"), None).await);
-    scene.operator().clear_lease(BOT).await.expect("cleared");
-    let fourth = granted(scene.store().claim(BOT, &holder("fourth"), None).await);
-    scene.restart().await;
-    let epochs = [first, second, third, fourth, scene.epoch];
+/// Every new lease has a higher epoch.
+pub async fn epochs_rise_with_every_leader(subject: Subject) {
+    let mut fixture = Fixture::open(subject).await;
+    let first = fixture.epoch;
+    let second = fixture.take_over().await;
+    fixture.store().release(BOT, second).await.expect("released");
+    let third = granted(fixture.store().claim(BOT, &holder("third"), None).await);
+    fixture.operator().clear_lease(BOT).await.expect("cleared");
+    let fourth = granted(fixture.store().claim(BOT, &holder("fourth"), None).await);
+    fixture.restart().await;
+    let epochs = [first, second, third, fourth, fixture.epoch];
     assert!(epochs.is_sorted_by(|earlier, later| earlier < later), "{epochs:?}");
 }
 
-/// Standbys that saw the same lease at the same time do not both get it.
-pub async fn of_many_takeovers_one_succeeds(subject: Subject) {
-    let scene = Scene::open(subject).await;
-    let seen = scene.lease().await;
+/// Of several standbys that saw the same lease, one takes over.
+pub async fn concurrent_takeovers_have_one_winner(subject: Subject) {
+    let fixture = Fixture::open(subject).await;
+    let seen = fixture.lease().await;
     let claims = (0..16).map(|number| {
-        let store = scene.store().clone();
+        let store = fixture.store().clone();
         let seen = seen.clone();
         tokio::spawn(async move { store.claim(BOT, &holder(&format!("standby {number}")), Some(&seen)).await })
     });
@@ -99,25 +99,25 @@ pub async fn of_many_takeovers_one_succeeds(subject: Subject) {
             owners.push(epoch);
         }
     }
-    assert_eq!(owners, [scene.lease().await.epoch]);
+    assert_eq!(owners, [fixture.lease().await.epoch]);
 }
 
-/// An instance that wakes up too late cannot disturb the one that took over.
-pub async fn an_old_holder_can_neither_renew_nor_release(subject: Subject) {
-    let scene = Scene::open(subject).await;
-    scene.take_over().await;
-    let now = scene.lease().await;
-    fenced(scene.store().renew(BOT, scene.epoch).await);
-    fenced(scene.store().release(BOT, scene.epoch).await);
-    assert_eq!(scene.lease().await, now);
+/// An instance that wakes up after a takeover cannot disturb the leader.
+pub async fn an_old_leader_can_neither_renew_nor_release(subject: Subject) {
+    let fixture = Fixture::open(subject).await;
+    fixture.take_over().await;
+    let now = fixture.lease().await;
+    fenced(fixture.store().renew(BOT, fixture.epoch).await);
+    fenced(fixture.store().release(BOT, fixture.epoch).await);
+    assert_eq!(fixture.lease().await, now);
 }
 
-/// Bots that share a store do not wait for each other.
-pub async fn the_leases_of_two_bots_are_apart(subject: Subject) {
-    let scene = Scene::open(subject).await;
-    let other = granted(scene.store().claim(OTHER_BOT, &holder("other"), None).await);
-    scene.take_over().await;
-    scene.store().renew(OTHER_BOT, other).await.expect("the other bot works on");
-    scene.store().release(OTHER_BOT, other).await.expect("the other bot goes");
-    assert_eq!(scene.lease().await.holder.token, "second");
+/// Leases of bots that share a store are independent.
+pub async fn leases_of_two_bots_are_independent(subject: Subject) {
+    let fixture = Fixture::open(subject).await;
+    let other = granted(fixture.store().claim(OTHER_BOT, &holder("other"), None).await);
+    fixture.take_over().await;
+    fixture.store().renew(OTHER_BOT, other).await.expect("the other bot works on");
+    fixture.store().release(OTHER_BOT, other).await.expect("the other bot goes");
+    assert_eq!(fixture.lease().await.holder.token, "second");
 }

@@ -1,4 +1,4 @@
-//! The store that a case is run on.
+//! The store that a case runs on.
 
 use std::fmt;
 use std::future::Future;
@@ -10,21 +10,21 @@ use crate::store::Store;
 
 type Reopen = Box<dyn Fn() -> BoxFuture<'static, Arc<dyn Store>> + Send + Sync>;
 
-/// An empty store, and how it is opened again if it outlives its process.
+/// An empty store, and how to reopen it if it outlives its process.
 pub struct Subject {
     store: Arc<dyn Store>,
     reopen: Option<Reopen>,
 }
 
 impl Subject {
-    /// A store that a restart of the process would empty: restarts are only played.
+    /// A store that loses its data with the process: restarts are only simulated.
     #[must_use]
     pub fn new(store: Arc<dyn Store>) -> Self {
         Self { store, reopen: None }
     }
 
-    /// A store that persists. `reopen` opens it again on the same data, after the one before was closed; whatever the
-    /// data need to live, such as a temporary folder, `reopen` keeps.
+    /// A store that persists. `reopen` opens it again on the same data after it was closed, and owns what the data
+    /// needs, such as a temporary folder.
     #[must_use]
     pub fn reopening<F, R>(store: Arc<dyn Store>, reopen: F) -> Self
     where
@@ -34,7 +34,7 @@ impl Subject {
         Self { store, reopen: Some(Box::new(move || Box::pin(reopen()))) }
     }
 
-    /// The store as it is open now.
+    /// The open store.
     #[must_use]
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.store

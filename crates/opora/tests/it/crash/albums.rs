@@ -1,4 +1,4 @@
-//! Albums under kills: every item is heard, and none twice.
+//! Albums under kills: every item is handled once.
 
 use std::sync::Arc;
 
@@ -9,13 +9,13 @@ use opora_testkit::pictures::PIXEL_PNG;
 use serde_json::json;
 use sqlx::{Connection, SqliteConnection};
 
-use super::bots::{Part, play};
-use super::people::Story;
+use super::bots::{ChildConfig, run_child};
+use super::people::Scenario;
 use super::process::Process;
-use super::stage::{Stage, until, until_so};
+use super::stage::{Stage, until, until_async};
 use crate::stage::file;
 
-/// An album of Telegram's largest size is whole without a wait, so this wait is never waited out.
+/// An album of Telegram's maximum size is complete without a wait, so the long wait never elapses.
 const LARGEST: usize = 10;
 const LONG_QUIET_MS: u64 = 600_000;
 const SHORT_QUIET_MS: u64 = 300;
@@ -26,12 +26,12 @@ enum Papers {
     Waiting,
 }
 
-/// Notes every album in a table of its own, with the turn that heard it.
+/// Stores every album in a table, in the turn that handled it.
 fn papers() -> Dialogue<Papers> {
     async fn start(turn: &mut Turn, _: Command) -> Step<Papers> {
         turn.transact(|database| {
             Box::pin(async move {
-                let table = "CREATE TABLE heard (id INTEGER PRIMARY KEY, files TEXT, is_late BOOLEAN)";
+                let table = "CREATE TABLE albums (id INTEGER PRIMARY KEY, files TEXT, is_late BOOLEAN)";
                 sqlx::query(table).execute(database.sqlite()).await?;
                 Ok(())
             })
@@ -45,7 +45,7 @@ fn papers() -> Dialogue<Papers> {
         let (files, is_late) = (files.join(" "), album.late);
         turn.transact(move |database| {
             Box::pin(async move {
-                let note = sqlx::query("INSERT INTO heard (files, is_late) VALUES (?, ?)").bind(files).bind(is_late);
+                let note = sqlx::query("INSERT INTO albums (files, is_late) VALUES (?, ?)").bind(files).bind(is_late);
                 note.execute(database.sqlite()).await?;
                 Ok(())
             })
@@ -55,41 +55,41 @@ fn papers() -> Dialogue<Papers> {
     Dialogue::new().start(command("start"), start).on(Papers::WAITING, album(), come)
 }
 
-/// Of every run of the whole binary this is a part too; without a part to play it has nothing to do.
+/// The entry point of child processes. In a normal test run it does nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_child_gathers_albums() {
-    play(|_, bot| bot.dialogue(papers())).await;
+async fn child_gathers_albums() {
+    run_child(|_, bot| bot.dialogue(papers())).await;
 }
 
-/// A person who has sent an album to a bot, and what the bot made of it.
-struct Scene {
+/// A person who sends an album to a bot.
+struct Fixture {
     stage: Arc<Stage>,
     person: i64,
     album_quiet_ms: u64,
-    /// The answer may have been in the act of being sent at the kill: then it may be said once more.
+    /// The answer may have been sent without a record at the kill. Then it may come once more.
     was_sending: bool,
 }
 
-impl Scene {
-    /// A bot that waits for albums, and pauses at this failpoint when the first comes.
+impl Fixture {
+    /// Starts a bot that waits for albums and pauses at this failpoint at the first one.
     async fn begin(album_quiet_ms: u64, failpoint: Option<&str>) -> (Self, Process) {
         let stage = Stage::new().await;
         let person = stage.person("Anna").await;
-        let scene = Self { stage, person, album_quiet_ms, was_sending: false };
-        // The command was the first to pass there.
-        let process = scene.start(failpoint.map_or_else(String::new, |name| format!("{name}=pause@2")));
-        scene.stage.says(person, "/start").await;
-        scene.stage.hears(person, "Send them.").await;
-        (scene, process)
+        let fixture = Self { stage, person, album_quiet_ms, was_sending: false };
+        // The command hits the failpoint first.
+        let process = fixture.start(failpoint.map_or_else(String::new, |name| format!("{name}=pause@2")));
+        fixture.stage.says(person, "/start").await;
+        fixture.stage.receives(person, "Send them.").await;
+        (fixture, process)
     }
 
     fn start(&self, failpoints: String) -> Process {
-        let part = Part::of(&self.stage, Story::Registration);
-        let part = Part { failpoints, album_quiet_ms: self.album_quiet_ms, ..part };
-        Process::playing_by("crash::albums::a_child_gathers_albums", &part)
+        let config = ChildConfig::of(&self.stage, Scenario::Registration);
+        let config = ChildConfig { failpoints, album_quiet_ms: self.album_quiet_ms, ..config };
+        Process::child_test("crash::albums::child_gathers_albums", &config)
     }
 
-    /// Sends an album, of which so many items come when [`Self::rest_comes`]. Gives the ids of its files, sorted.
+    /// Sends an album. `delayed` items come with [`Self::rest_comes`]. Returns the sorted ids of its files.
     async fn sends(&self, items: usize, delayed: usize) -> Vec<String> {
         if delayed > 0 {
             self.stage.fault(json!({"updates": "delay", "delay_ms": 60_000, "times": delayed})).await;
@@ -107,16 +107,16 @@ impl Scene {
         self.stage.post("/clock", json!({"advance_seconds": 60})).await;
     }
 
-    /// Lets a bot without failpoints finish; gives the files of each input, and whether it came late.
+    /// Lets a bot without failpoints finish. Returns the files of each input, and whether it came late.
     async fn ends(self, items: usize) -> Vec<(Vec<String>, bool)> {
         let process = self.start(String::new());
-        until_so("all items are answered", async || self.answered().await.iter().sum::<usize>() >= items).await;
+        until_async("all items are answered", async || self.answered().await.iter().sum::<usize>() >= items).await;
         process.stop(&self.stage).await;
         let mut database = SqliteConnection::connect(&self.stage.address()).await.unwrap();
-        let heard: Vec<(String, bool)> =
-            sqlx::query_as("SELECT files, is_late FROM heard ORDER BY id").fetch_all(&mut database).await.unwrap();
+        let received: Vec<(String, bool)> =
+            sqlx::query_as("SELECT files, is_late FROM albums ORDER BY id").fetch_all(&mut database).await.unwrap();
         database.close().await.unwrap();
-        let counts: Vec<_> = heard.iter().map(|(files, _)| files.split(' ').count()).collect();
+        let counts: Vec<_> = received.iter().map(|(files, _)| files.split(' ').count()).collect();
         let mut answered = self.answered().await;
         if self.was_sending && answered.len() == counts.len() + 1 {
             answered.dedup();
@@ -127,64 +127,64 @@ impl Scene {
             files.sort();
             files
         };
-        heard.into_iter().map(|(files, is_late)| (sorted(files), is_late)).collect()
+        received.into_iter().map(|(files, is_late)| (sorted(files), is_late)).collect()
     }
 
-    /// The numbers of items that the bot has spoken of.
+    /// The numbers of items in the bot's answers.
     async fn answered(&self) -> Vec<usize> {
         let said = self.stage.transcript(self.person).await;
         said.iter().filter_map(|text| text.strip_suffix(" items")?.parse().ok()).collect()
     }
 }
 
-async fn is_one_input_after_a_kill_at(failpoint: &str) {
-    let (mut scene, process) = Scene::begin(LONG_QUIET_MS, Some(failpoint)).await;
-    // Only the intake pauses there, behind what is durable: turns and sends go on.
-    scene.was_sending = failpoint == failpoints::INTAKE_AFTER_RECEIVE;
-    let files = scene.sends(LARGEST, 0).await;
-    process.tells(&format!("failpoint {failpoint}")).await;
+async fn album_after_a_kill_at(failpoint: &str) {
+    let (mut fixture, process) = Fixture::begin(LONG_QUIET_MS, Some(failpoint)).await;
+    // Only the intake pauses there, after the update is durable. Turns and sends continue.
+    fixture.was_sending = failpoint == failpoints::INTAKE_AFTER_RECEIVE;
+    let files = fixture.sends(LARGEST, 0).await;
+    process.wait_for_log(&format!("failpoint {failpoint}")).await;
     process.kill().await;
-    assert_eq!(scene.ends(LARGEST).await, [(files, false)], "{failpoint}");
+    assert_eq!(fixture.ends(LARGEST).await, [(files, false)], "{failpoint}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_album_is_one_input_whenever_the_bot_was_killed_on_its_way() {
+async fn an_album_is_one_input_after_a_kill_at_any_failpoint() {
     tokio::join!(
-        is_one_input_after_a_kill_at(failpoints::INTAKE_BEFORE_RECEIVE),
-        is_one_input_after_a_kill_at(failpoints::INTAKE_AFTER_RECEIVE),
-        is_one_input_after_a_kill_at(failpoints::TURN_BEFORE_HANDLER),
-        is_one_input_after_a_kill_at(failpoints::TURN_AFTER_HANDLER),
-        is_one_input_after_a_kill_at(failpoints::TURN_BEFORE_COMMIT),
-        is_one_input_after_a_kill_at(failpoints::TURN_AFTER_COMMIT),
+        album_after_a_kill_at(failpoints::INTAKE_BEFORE_RECEIVE),
+        album_after_a_kill_at(failpoints::INTAKE_AFTER_RECEIVE),
+        album_after_a_kill_at(failpoints::TURN_BEFORE_HANDLER),
+        album_after_a_kill_at(failpoints::TURN_AFTER_HANDLER),
+        album_after_a_kill_at(failpoints::TURN_BEFORE_COMMIT),
+        album_after_a_kill_at(failpoints::TURN_AFTER_COMMIT),
     );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_album_is_one_input_when_the_bot_was_killed_between_its_items() {
-    // Stored and not acknowledged; and acknowledged, gathered and waiting for the rest.
+async fn an_album_is_one_input_after_a_kill_between_its_items() {
+    // First stored and not acknowledged; then acknowledged and waiting for the rest.
     for failpoint in [Some(failpoints::INTAKE_AFTER_RECEIVE), None] {
-        let (scene, process) = Scene::begin(LONG_QUIET_MS, failpoint).await;
-        let files = scene.sends(LARGEST, 4).await;
+        let (fixture, process) = Fixture::begin(LONG_QUIET_MS, failpoint).await;
+        let files = fixture.sends(LARGEST, 4).await;
         match failpoint {
-            Some(failpoint) => process.tells(&format!("failpoint {failpoint}")).await,
-            None => until("six items are acknowledged", || scene.stage.unacknowledged() == 4).await,
+            Some(failpoint) => process.wait_for_log(&format!("failpoint {failpoint}")).await,
+            None => until("six items are acknowledged", || fixture.stage.unacknowledged() == 4).await,
         }
         process.kill().await;
-        assert_eq!(waiting(&scene.stage).await, 6);
-        scene.rest_comes().await;
-        assert_eq!(scene.ends(LARGEST).await, [(files, false)], "{failpoint:?}");
+        assert_eq!(waiting(&fixture.stage).await, 6);
+        fixture.rest_comes().await;
+        assert_eq!(fixture.ends(LARGEST).await, [(files, false)], "{failpoint:?}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn items_that_come_after_a_kill_are_late_if_their_album_was_heard() {
-    let (scene, process) = Scene::begin(SHORT_QUIET_MS, Some(failpoints::TURN_AFTER_COMMIT)).await;
-    let files = scene.sends(3, 1).await;
-    process.tells("failpoint turn.after_commit").await;
+async fn items_after_a_kill_are_late_if_their_album_was_handled() {
+    let (fixture, process) = Fixture::begin(SHORT_QUIET_MS, Some(failpoints::TURN_AFTER_COMMIT)).await;
+    let files = fixture.sends(3, 1).await;
+    process.wait_for_log("failpoint turn.after_commit").await;
     process.kill().await;
-    scene.rest_comes().await;
-    let heard = scene.ends(3).await;
-    let [(first, false), (second, true)] = &heard[..] else { panic!("{heard:?}") };
+    fixture.rest_comes().await;
+    let received = fixture.ends(3).await;
+    let [(first, false), (second, true)] = &received[..] else { panic!("{received:?}") };
     assert_eq!((first.len(), second.len()), (2, 1));
     let mut all = [&first[..], &second[..]].concat();
     all.sort();
@@ -192,21 +192,21 @@ async fn items_that_come_after_a_kill_are_late_if_their_album_was_heard() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_item_is_lost_or_heard_twice_if_the_turn_of_its_album_was_killed() {
-    let (scene, process) = Scene::begin(SHORT_QUIET_MS, Some(failpoints::TURN_BEFORE_COMMIT)).await;
-    let files = scene.sends(3, 1).await;
-    process.tells("failpoint turn.before_commit").await;
+async fn no_item_is_lost_or_repeated_if_its_turn_was_killed() {
+    let (fixture, process) = Fixture::begin(SHORT_QUIET_MS, Some(failpoints::TURN_BEFORE_COMMIT)).await;
+    let files = fixture.sends(3, 1).await;
+    process.wait_for_log("failpoint turn.before_commit").await;
     process.kill().await;
-    scene.rest_comes().await;
-    // The last item is there in time for the next try, or late: that is up to the machine.
-    let heard = scene.ends(3).await;
-    assert!(heard.iter().enumerate().all(|(index, (_, is_late))| *is_late == (index > 0)), "{heard:?}");
-    let mut all: Vec<String> = heard.into_iter().flat_map(|(files, _)| files).collect();
+    fixture.rest_comes().await;
+    // The last item comes before the next attempt, or late. That depends on the machine's speed.
+    let received = fixture.ends(3).await;
+    assert!(received.iter().enumerate().all(|(index, (_, is_late))| *is_late == (index > 0)), "{received:?}");
+    let mut all: Vec<String> = received.into_iter().flat_map(|(files, _)| files).collect();
     all.sort();
     assert_eq!(all, files);
 }
 
-/// How many inputs wait in a file that nobody holds.
+/// How many inputs wait in a file that no process has open.
 async fn waiting(stage: &Stage) -> i64 {
     let store: Arc<dyn Store> = stage.store().await;
     let inbox = store.statistics(None).await.unwrap().inbox;

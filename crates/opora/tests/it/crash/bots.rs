@@ -1,12 +1,12 @@
 //! Bots that the example cannot be: with timers and effects, with a short lease, with a bug.
 //!
-//! They run in a process of their own, which is this test binary with one test to run and a part to play.
+//! Each runs in a child process: this test binary, with one test to run and a [`ChildConfig`].
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use opora::aiogram::{AiogramStore, Mapping, Unfit};
+use opora::aiogram::{AiogramStore, DataError, Mapping};
 use opora::bot::WebhookSettings;
 use opora::outbox::SendLimits;
 use opora::prelude::*;
@@ -15,42 +15,41 @@ use opora::telegram::Telegram;
 use opora_testkit::environment;
 use serde_json::value::RawValue;
 
-use super::bugs::{Bug, Spoilt, forget_notes};
-use super::people::Story;
+use super::bugs::{Bug, BuggyStore, remove_sent_logs};
+use super::people::Scenario;
 use super::stage::{Stage, TOKEN};
-use crate::decided::apart::Apart;
+use crate::decisions::separate_stores::SeparateStores;
 
-/// What Telegram says to a webhook.
+/// The secret that Telegram sends with webhook calls.
 pub const WEBHOOK_SECRET: &str = "a-secret_of-a-crash_1";
 
-/// What a child is to do.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Part {
+pub struct ChildConfig {
     pub api_url: String,
     pub state_url: String,
     pub database_url: Option<String>,
     pub files: String,
     pub failpoints: String,
-    pub story: Story,
+    pub scenario: Scenario,
     pub lease_ms: u64,
     pub stop_ms: u64,
     pub album_quiet_ms: u64,
     pub at_once: bool,
-    /// Where it listens, and which address Telegram calls; it polls if there is none.
+    /// The listening address, and the address that Telegram calls. None: the bot polls.
     pub webhook: Option<(SocketAddr, String)>,
     pub bug: Option<Bug>,
 }
 
-impl Part {
-    /// A bot for this story, without a bug.
-    pub fn of(stage: &Stage, story: Story) -> Self {
+impl ChildConfig {
+    /// A bot with this dialogue, without a bug.
+    pub fn of(stage: &Stage, scenario: Scenario) -> Self {
         Self {
             api_url: stage.base.clone(),
             state_url: stage.address(),
-            database_url: stage.keeper.database(),
+            database_url: stage.backend.database(),
             files: stage.files().display().to_string(),
             failpoints: String::new(),
-            story,
+            scenario,
             lease_ms: 1500,
             stop_ms: 10_000,
             album_quiet_ms: 500,
@@ -61,51 +60,51 @@ impl Part {
     }
 }
 
-/// Of every run of the whole binary this is a part too; without a part to play it has nothing to do.
+/// The entry point of child processes. In a normal test run it does nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_child_plays_its_part() {
-    play(|part, bot| match part.story {
-        Story::Registration => bot.dialogue(registration()),
-        Story::Errand => bot.dialogue(errand()),
-        Story::Shopping => bot.dialogue(shopping()),
+async fn child_runs_a_bot() {
+    run_child(|config, bot| match config.scenario {
+        Scenario::Registration => bot.dialogue(registration()),
+        Scenario::Errand => bot.dialogue(errand()),
+        Scenario::Shopping => bot.dialogue(shopping()),
     })
     .await;
 }
 
-/// Runs a bot with these dialogues, if this process was given a part.
-pub async fn play(dialogues: impl FnOnce(&Part, Bot) -> Bot) {
-    play_over(|store| store, dialogues).await;
+/// Runs a bot with these dialogues if this is a child process.
+pub async fn run_child(dialogues: impl FnOnce(&ChildConfig, Bot) -> Bot) {
+    run_child_on(|store| store, dialogues).await;
 }
 
-/// The same, with something before its store.
-pub async fn play_over(
+/// Like [`run_child`], with a layer in front of its store.
+pub async fn run_child_on(
     before: impl FnOnce(Arc<dyn Store>) -> Arc<dyn Store>,
-    dialogues: impl FnOnce(&Part, Bot) -> Bot,
+    dialogues: impl FnOnce(&ChildConfig, Bot) -> Bot,
 ) {
-    let Some(part) = environment::child() else { return };
+    let Some(config) = environment::child() else { return };
     tracing_subscriber::fmt().with_env_filter("opora=info").with_ansi(false).with_writer(std::io::stderr).init();
-    let part: Part = serde_json::from_str(&part).unwrap();
-    opora::failpoints::arm_from(&part.failpoints).unwrap();
-    let store: Arc<dyn Store> = if part.state_url.contains("layout=aiogram") {
-        Arc::new(AiogramStore::open(&part.state_url, as_in_aiogram()).await.unwrap())
+    let config: ChildConfig = serde_json::from_str(&config).unwrap();
+    opora::failpoints::arm_from(&config.failpoints).unwrap();
+    let store: Arc<dyn Store> = if config.state_url.contains("layout=aiogram") {
+        Arc::new(AiogramStore::open(&config.state_url, as_in_aiogram()).await.unwrap())
     } else {
-        store(&part).await
+        store(&config).await
     };
     let store = before(store);
-    let mut bot = bot(&part, Arc::clone(&store));
-    if part.state_url.starts_with("redis:") && part.database_url.is_none() {
+    let mut bot = bot(&config, Arc::clone(&store));
+    if config.state_url.starts_with("redis:") && config.database_url.is_none() {
         bot = bot.context(Unsigned);
     } else {
-        prepare(&store).await;
+        create_table(&store).await;
     }
-    let bot = dialogues(&part, bot);
-    match part.webhook {
+    let bot = dialogues(&config, bot);
+    match config.webhook {
         Some((listen, url)) => run_by_webhook(bot, listen, url).await,
         None => bot.run().await.unwrap(),
     }
 }
 
-/// Runs a bot that Telegram calls. Calls that are under way in the end are not answered: they come again elsewhere.
+/// Runs a bot by webhook. Calls that are unanswered at its end come again to another instance.
 async fn run_by_webhook(bot: Bot, listen: SocketAddr, url: String) {
     let (bot, webhook) = bot.webhook(WebhookSettings::new(url, WEBHOOK_SECRET));
     let listener = tokio::net::TcpListener::bind(listen).await.unwrap();
@@ -114,55 +113,54 @@ async fn run_by_webhook(bot: Bot, listen: SocketAddr, url: String) {
     server.abort();
 }
 
-async fn store(part: &Part) -> Arc<dyn Store> {
-    if part.bug == Some(Bug::ForgetsNotes) {
-        forget_notes(&part.state_url);
+async fn store(config: &ChildConfig) -> Arc<dyn Store> {
+    if config.bug == Some(Bug::ForgetsSentLog) {
+        remove_sent_logs(&config.state_url);
     }
-    match (&part.database_url, part.bug) {
-        (Some(database), Some(Bug::WritesApart)) => Arc::new(Apart {
-            redis: RedisStore::open(&part.state_url).await.unwrap(),
+    match (&config.database_url, config.bug) {
+        (Some(database), Some(Bug::WritesSeparately)) => Arc::new(SeparateStores {
+            redis: RedisStore::open(&config.state_url).await.unwrap(),
             database: opora::store::open(database).await.unwrap(),
         }),
-        (database, _) => opora::store::open_with_database(&part.state_url, database.as_deref()).await.unwrap(),
+        (database, _) => opora::store::open_with_database(&config.state_url, database.as_deref()).await.unwrap(),
     }
 }
 
-fn bot(part: &Part, store: Arc<dyn Store>) -> Bot {
-    let store = match part.bug {
-        Some(bug) => Arc::new(Spoilt { inner: store, bug }),
+fn bot(config: &ChildConfig, store: Arc<dyn Store>) -> Bot {
+    let store = match config.bug {
+        Some(bug) => Arc::new(BuggyStore { inner: store, bug }),
         None => store,
     };
-    let bot = Bot::new(TOKEN).api_url(&part.api_url).store(store).files(&part.files).send_limits(SendLimits::Off);
+    let bot = Bot::new(TOKEN).api_url(&config.api_url).store(store).files(&config.files).send_limits(SendLimits::Off);
     let bot = bot.settings(|settings| {
-        settings.lease.ttl = Duration::from_millis(part.lease_ms);
-        settings.lease.look_every = Duration::from_millis(100);
-        settings.stop.deadline = Duration::from_millis(part.stop_ms);
-        settings.mailboxes.album_quiet = Duration::from_millis(part.album_quiet_ms);
-        settings.mailboxes.at_once = part.at_once;
+        settings.lease.ttl = Duration::from_millis(config.lease_ms);
+        settings.lease.poll_interval = Duration::from_millis(100);
+        settings.stop.deadline = Duration::from_millis(config.stop_ms);
+        settings.mailboxes.album_quiet = Duration::from_millis(config.album_quiet_ms);
+        settings.mailboxes.direct_updates = config.at_once;
         settings.effects.backoff = Duration::from_millis(20);
     });
-    match part.bug.and_then(|bug| bug.client(Telegram::new(TOKEN, &part.api_url).unwrap())) {
+    match config.bug.and_then(|bug| bug.client(Telegram::new(TOKEN, &config.api_url).unwrap())) {
         Some(client) => bot.api(client),
         None => bot,
     }
 }
 
-/// Turns are not signed: the store has no tables of the application's.
+/// Turns write no signatures, because the application has no tables.
 pub struct Unsigned;
 
-/// Who wrote, in the order of writing: the application's own table, which knows nothing of leases.
+/// The processes that wrote, in order, from the application's own table.
 pub async fn writers(stage: &Stage) -> Vec<u32> {
-    let processes = stage.keeper.numbers("SELECT process FROM writer ORDER BY id").await;
+    let processes = stage.backend.query_numbers("SELECT process FROM writer ORDER BY id").await;
     processes.into_iter().map(|process| u32::try_from(process).unwrap()).collect()
 }
 
-/// Whose turns wrote, once for each write.
-pub async fn written_by(stage: &Stage) -> Vec<i64> {
-    stage.keeper.numbers("SELECT person FROM writer").await
+/// The people whose turns wrote, once for each write.
+pub async fn writing_people(stage: &Stage) -> Vec<i64> {
+    stage.backend.query_numbers("SELECT person FROM writer").await
 }
 
-/// Makes the application's own table.
-pub async fn prepare(store: &Arc<dyn Store>) {
+pub async fn create_table(store: &Arc<dyn Store>) {
     let table = DomainWrites::new(move |database| {
         Box::pin(async move {
             if database.is_postgres() {
@@ -180,7 +178,7 @@ pub async fn prepare(store: &Arc<dyn Store>) {
     store.write(table).await.unwrap();
 }
 
-/// Writes the number of this process, and the person's.
+/// Writes a row with the ids of this process and the person.
 pub fn signature(person: i64) -> DomainWrites {
     DomainWrites::new(move |database| Box::pin(write_signature(database, person)))
 }
@@ -232,10 +230,10 @@ pub struct Selfie {
     passport: String,
 }
 
-/// The same dialogue as a bot of aiogram's would keep it.
+/// The same dialogue in the layout of an aiogram bot.
 fn as_in_aiogram() -> Mapping<Registration> {
     Mapping::new().write(|state, data| {
-        let whole = serde_json::to_value(state).map_err(|error| Unfit::Other(error.into()))?;
+        let whole = serde_json::to_value(state).map_err(|error| DataError::Other(error.into()))?;
         for (name, value) in whole.as_object().into_iter().flatten() {
             data.set(name, value)?;
         }
@@ -249,7 +247,7 @@ fn as_in_aiogram() -> Mapping<Registration> {
     })
 }
 
-/// The example's dialogue; every turn of it is signed.
+/// The example's dialogue. Every turn writes a signature.
 pub fn registration() -> Dialogue<Registration> {
     async fn start(turn: &mut Turn, _: Command) -> Step<Registration> {
         sign(turn);
@@ -298,7 +296,7 @@ pub fn registration() -> Dialogue<Registration> {
         .on(Registration::PHONE, text(), phone)
         .on(Registration::PASSPORT, photo(), passport)
         .on(Registration::SELFIE, photo(), selfie)
-        .otherwise(something_else)
+        .fallback(something_else)
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
@@ -310,7 +308,7 @@ enum Errand {
     Waiting { walk: String },
 }
 
-/// Fetches a photo, and reminds some time later.
+/// Downloads a photo and sends a reminder a moment later.
 fn errand() -> Dialogue<Errand> {
     async fn start(turn: &mut Turn, command: Command) -> Step<Errand> {
         turn.say("Send a photo");
@@ -348,7 +346,7 @@ enum Shopping {
     Third,
 }
 
-/// Notes three things in the order in which they are said.
+/// Confirms three things in the order in which they were sent.
 fn shopping() -> Dialogue<Shopping> {
     async fn start(turn: &mut Turn, _: Command) -> Step<Shopping> {
         turn.say("Three things, please");

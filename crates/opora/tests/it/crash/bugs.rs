@@ -1,4 +1,4 @@
-//! Bugs on purpose, to see that the checks find them.
+//! Seeded bugs, to test that the audit finds them.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use opora::clock::Millis;
-use opora::key::DialogueKey;
+use opora::key::ConversationKey;
 use opora::store::{
-    Answer, Commit, Committed, EffectId, EffectRow, Epoch, InboxRow, Incoming, Opened, Origin, OutboxId, OutboxRow,
-    Outgoing, Parked, Receipt, Seq, SetAside, Settled, StateChange, Store, StoreError, StoreResult, Stored, Taken,
-    Transition, Upload, Version,
+    Answer, Commit, Committed, EffectId, EffectRow, Epoch, InboxRow, Incoming, InputRef, Opened, Origin, OutboxId,
+    OutboxRow, Outgoing, ParkResult, ParkedTurn, Receipt, Seq, Settled, StateChange, Store, StoreError, StoreResult,
+    StoredState, Transition, Upload, Version,
 };
 use opora::telegram::{Api, ApiAnswer, ApiError, Download, Telegram};
 use parking_lot::Mutex;
@@ -22,46 +22,41 @@ use serde_json::{Value, json};
 use super::bots::signature;
 use super::stage::BOT;
 
-/// What is wrong with a bot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Bug {
     /// Updates are acknowledged before they are stored.
     ConfirmsBeforeStoring,
-    /// An update that comes again is taken for a new one.
+    /// An update that is delivered again counts as new.
     ForgetsMarks,
-    /// What waits in the inbox is read last things first.
+    /// The inbox is read in reverse order.
     ReversesTheInbox,
-    /// A turn keeps what somebody else in the same state has said.
+    /// A turn stores the state of another person in the same state.
     MixesKeys,
-    /// Writes of an instance whose lease is over are taken.
+    /// Writes are accepted after the end of the lease.
     IgnoresTheLease,
-    /// The same, and a turn that another one has overtaken commits all the same.
+    /// Like `IgnoresTheLease`, and an overtaken turn commits too.
     IgnoresTheVersion,
-    /// The application's writes are done before their turn, and nothing binds the two.
-    WritesApart,
-    /// What waits to be sent is not looked for after a start.
-    ForgetsWhatToSend,
-    /// What was sent is sent again.
+    /// The application's writes are committed before their turn, separately.
+    WritesSeparately,
+    ForgetsOutbox,
     SendsTwice,
-    /// What was noted as sent before a start is not known after it.
-    ForgetsNotes,
-    /// Work that is taken up again has another key.
-    NamesWorkAnew,
+    ForgetsSentLog,
+    /// An effect that runs again has another key.
+    ChangesEffectKeys,
 }
 
 impl Bug {
-    /// Who talks to Telegram where the bug is in that.
+    /// The client with this bug, if the bug is in a client.
     pub fn client(self, telegram: Telegram) -> Option<Arc<dyn Api>> {
         match self {
-            Self::ConfirmsBeforeStoring => Some(Arc::new(Eager(telegram))),
-            Self::SendsTwice => Some(Arc::new(Insistent(telegram))),
+            Self::ConfirmsBeforeStoring => Some(Arc::new(EarlyConfirmingClient(telegram))),
+            Self::SendsTwice => Some(Arc::new(DoubleSendingClient(telegram))),
             _ => None,
         }
     }
 }
 
-/// Removes the notes beside a database file.
-pub fn forget_notes(state_url: &str) {
+pub fn remove_sent_logs(state_url: &str) {
     let database = Path::new(state_url.trim_start_matches("sqlite:"));
     for file in std::fs::read_dir(database.parent().unwrap()).unwrap().map(|file| file.unwrap().path()) {
         if file.file_name().is_some_and(|name| name.to_string_lossy().contains("-sent-")) {
@@ -70,21 +65,20 @@ pub fn forget_notes(state_url: &str) {
     }
 }
 
-/// A client that confirms a batch the moment it has it.
+/// A client that acknowledges a batch as soon as it has it.
 #[derive(Debug)]
-struct Eager(Telegram);
+struct EarlyConfirmingClient(Telegram);
 
-/// A client that does not believe that a message was sent.
 #[derive(Debug)]
-struct Insistent(Telegram);
+struct DoubleSendingClient(Telegram);
 
-impl std::fmt::Debug for Spoilt {
+impl std::fmt::Debug for BuggyStore {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Spoilt").field("bug", &self.bug).finish_non_exhaustive()
+        f.debug_struct("BuggyStore").field("bug", &self.bug).finish_non_exhaustive()
     }
 }
 
-impl Api for Eager {
+impl Api for EarlyConfirmingClient {
     fn call<'a>(&'a self, method: &'a str, body: &'a str, uploads: &'a [Upload]) -> ApiAnswer<'a> {
         self.0.call(method, body, uploads)
     }
@@ -106,7 +100,7 @@ impl Api for Eager {
     }
 }
 
-impl Api for Insistent {
+impl Api for DoubleSendingClient {
     fn call<'a>(&'a self, method: &'a str, body: &'a str, uploads: &'a [Upload]) -> ApiAnswer<'a> {
         Box::pin(async move {
             if method == "sendMessage" {
@@ -125,18 +119,17 @@ impl Api for Insistent {
     }
 }
 
-/// A store with a bug before it.
-pub struct Spoilt {
+pub struct BuggyStore {
     pub inner: Arc<dyn Store>,
     pub bug: Bug,
 }
 
-impl Spoilt {
+impl BuggyStore {
     fn ignores_the_lease(&self) -> bool {
         matches!(self.bug, Bug::IgnoresTheLease | Bug::IgnoresTheVersion)
     }
 
-    /// Asks, and once more as whoever has the lease now.
+    /// Calls the store, and again with the current epoch if the first call is fenced.
     async fn ask<'a, T>(&'a self, epoch: Epoch, ask: impl Fn(Epoch) -> Answer<'a, T>) -> StoreResult<T> {
         match ask(epoch).await {
             Err(StoreError::Fenced { .. }) if self.ignores_the_lease() => ask(self.epoch(epoch).await?).await,
@@ -144,13 +137,13 @@ impl Spoilt {
         }
     }
 
-    /// The state of a turn as somebody else has left it, if anybody was there.
-    fn mixed(&self, key: &DialogueKey, state: StateChange) -> StateChange {
-        /// Who was the last in each state, and what was stored for them.
-        type Last = HashMap<Box<str>, (DialogueKey, Stored)>;
+    /// The state of another person in the same state, if there is one.
+    fn mixed(&self, key: &ConversationKey, state: StateChange) -> StateChange {
+        /// The last conversation in each state, with its stored state.
+        type Last = HashMap<Box<str>, (ConversationKey, StoredState)>;
         static LAST: Mutex<Option<Last>> = Mutex::new(None);
         let StateChange::Set(own) = &state else { return state };
-        let Some(place) = own.places.first() else { return state };
+        let Some(place) = own.states.first() else { return state };
         let mut last = LAST.lock();
         let last = last.get_or_insert_default();
         match last.get(&place.state) {
@@ -166,7 +159,7 @@ impl Spoilt {
         Ok(self.inner.lease(BOT).await?.map_or(epoch, |lease| lease.epoch))
     }
 
-    /// Commits once more, by whatever lease and, if need be, from whatever version there is.
+    /// Commits again with the current epoch and, if the bug wants it, from the current version.
     async fn insist(&self, epoch: Epoch, parts: Parts) -> StoreResult<Committed> {
         loop {
             let again = parts.clone();
@@ -175,7 +168,7 @@ impl Spoilt {
                 _ => parts.from,
             };
             let commit = Commit {
-                takes: again.takes,
+                processed: again.processed,
                 state: again.state,
                 outgoing: again.outgoing,
                 transition: again.transition,
@@ -191,12 +184,12 @@ impl Spoilt {
     }
 }
 
-/// What a registration commits.
+/// The parts of a registration's commit.
 #[derive(Clone)]
 struct Parts {
-    key: DialogueKey,
+    key: ConversationKey,
     from: Version,
-    takes: Vec<Taken>,
+    processed: Vec<InputRef>,
     state: StateChange,
     outgoing: Vec<Outgoing>,
     transition: Option<Transition>,
@@ -208,7 +201,7 @@ impl From<&Commit> for Parts {
         Self {
             key: commit.key.clone(),
             from: commit.from,
-            takes: commit.takes.clone(),
+            processed: commit.processed.clone(),
             state: commit.state.clone(),
             outgoing: commit.outgoing.clone(),
             transition: commit.transition.clone(),
@@ -217,8 +210,8 @@ impl From<&Commit> for Parts {
     }
 }
 
-// Named by its path, for its methods have the names of `Store`'s.
-impl opora::store::StoreLayer for Spoilt {
+// By its path, because its methods are named like those of `Store`.
+impl opora::store::StoreLayer for BuggyStore {
     fn inner(&self) -> &dyn Store {
         &*self.inner
     }
@@ -268,12 +261,18 @@ impl opora::store::StoreLayer for Spoilt {
         })
     }
 
-    fn park(&self, epoch: Epoch, taken: Vec<Taken>, parked: Parked, outgoing: Vec<Outgoing>) -> Answer<'_, SetAside> {
+    fn park(
+        &self,
+        epoch: Epoch,
+        taken: Vec<InputRef>,
+        parked: ParkedTurn,
+        outgoing: Vec<Outgoing>,
+    ) -> Answer<'_, ParkResult> {
         Box::pin(self.ask(epoch, move |epoch| self.inner.park(epoch, taken.clone(), parked.clone(), outgoing.clone())))
     }
 
     fn unsent(&self, bot: i64, after: OutboxId, limit: usize) -> Answer<'_, Vec<OutboxRow>> {
-        if self.bug == Bug::ForgetsWhatToSend {
+        if self.bug == Bug::ForgetsOutbox {
             return Box::pin(async { Ok(Vec::new()) });
         }
         self.inner.unsent(bot, after, limit)
@@ -282,7 +281,7 @@ impl opora::store::StoreLayer for Spoilt {
     fn effects(&self, bot: i64, after: EffectId, limit: usize) -> Answer<'_, Vec<EffectRow>> {
         Box::pin(async move {
             let mut rows = self.inner.effects(bot, after, limit).await?;
-            if self.bug == Bug::NamesWorkAnew {
+            if self.bug == Bug::ChangesEffectKeys {
                 for row in &mut rows {
                     let mut body: Value = serde_json::from_str(&row.effect.body).unwrap();
                     body["key"] = format!("{}-{}", std::process::id(), row.id.0).into();
@@ -302,10 +301,10 @@ impl opora::store::StoreLayer for Spoilt {
     }
 }
 
-/// Turns round what each conversation's rows say. Their numbers stay: of those that wait together a bot takes the lowest
-/// first, whatever order a store gives them in.
+/// Reverses the contents of each conversation's rows. Their numbers stay, because a bot processes the lowest number
+/// first, in whatever order a store returns them.
 fn reverse(rows: &mut [InboxRow]) {
-    let mut places: HashMap<DialogueKey, Vec<usize>> = HashMap::new();
+    let mut places: HashMap<ConversationKey, Vec<usize>> = HashMap::new();
     for (place, row) in rows.iter().enumerate() {
         places.entry(row.incoming.key.clone()).or_default().push(place);
     }

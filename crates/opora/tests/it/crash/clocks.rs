@@ -1,4 +1,4 @@
-//! A wall clock that jumps by an hour between two starts, either way; and time that has passed while a bot was down.
+//! A wall clock that jumps by an hour between two starts, and time that passes while a bot is down.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,21 +10,21 @@ use opora::store::{Answer, Holder, Lease, LeaseAnswer, Store};
 use parking_lot::Mutex;
 use serde_json::json;
 
-use super::inside::{Inside, bot};
-use super::keeper::Kind;
-use super::stage::{BOT, Stage, until, until_so};
+use super::backend::StoreKind;
+use super::in_process::{InProcessBot, bot};
+use super::stage::{BOT, Stage, until, until_async};
 
 on_every_store! {
-    a_clock_that_jumps_ends_nothing_early_and_makes_no_second_leader,
-    what_was_left_unsent_goes_before_what_time_has_to_say,
+    a_clock_jump_ends_nothing_early_and_makes_no_second_leader,
+    an_unsent_message_goes_before_a_due_timer,
 }
 
 const NOON: Millis = Millis(1_800_000_000_000);
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// Long enough to be renewed in time on a machine with a lot to do.
+/// Long enough to be renewed on a busy machine.
 const LEASE: Duration = Duration::from_secs(2);
-/// It is renewed twice in its time: who has seen so many has asked for longer than that.
+/// A lease is renewed twice within its time, so a standby that has seen so many has watched for longer than that.
 const RENEWALS_SEEN: usize = 4;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
@@ -53,18 +53,18 @@ fn tea() -> Dialogue<Tea> {
         .start(command("start"), start)
         .on(Tea::BREWING, text(), ask)
         .on(Tea::BREWING, timer("ready"), ready)
-        .life(life)
+        .expires_after(life)
 }
 
-/// A store that remembers the leases for which whoever asked for them was told to stand by.
+/// A layer that records the leases that a standby was shown.
 #[derive(Debug)]
-struct Watched {
+struct LeaseRecorder {
     inner: Arc<dyn Store>,
     held: Arc<Mutex<Vec<Lease>>>,
 }
 
-// Named by its path, for its methods have the names of `Store`'s.
-impl opora::store::StoreLayer for Watched {
+// By its path, because its methods are named like those of `Store`.
+impl opora::store::StoreLayer for LeaseRecorder {
     fn inner(&self) -> &dyn Store {
         &*self.inner
     }
@@ -80,77 +80,77 @@ impl opora::store::StoreLayer for Watched {
     }
 }
 
-async fn at(stage: &Stage, clock: &Clock) -> Inside {
+async fn at(stage: &Stage, clock: &Clock) -> InProcessBot {
     over(stage.store().await, stage, clock)
 }
 
-fn over(store: Arc<dyn Store>, stage: &Stage, clock: &Clock) -> Inside {
+fn over(store: Arc<dyn Store>, stage: &Stage, clock: &Clock) -> InProcessBot {
     let bot = bot(stage, store).dialogue(tea()).clock(clock.clone());
     // After a jump nothing is sent before the next renewal, which comes in real time.
-    Inside::run(bot.settings(|settings| {
+    InProcessBot::run(bot.settings(|settings| {
         settings.lease.ttl = LEASE;
-        settings.lease.look_every = Duration::from_millis(50);
+        settings.lease.poll_interval = Duration::from_millis(50);
     }))
 }
 
-async fn a_clock_that_jumps_ends_nothing_early_and_makes_no_second_leader(kind: Kind) {
+async fn a_clock_jump_ends_nothing_early_and_makes_no_second_leader(kind: StoreKind) {
     let stage = Stage::on(kind).await;
     let person = stage.person("Anna").await;
-    let running = at(&stage, &Clock::set_by_hand(NOON)).await;
+    let running = at(&stage, &Clock::manual(NOON)).await;
     stage.says(person, "/start").await;
-    stage.hears(person, "brewing").await;
-    running.end_when_quiet(&stage).await;
+    stage.receives(person, "brewing").await;
+    running.stop_when_acknowledged(&stage).await;
 
-    // An hour back: neither the timer nor the dialogue's life has come to its end.
-    let clock = Clock::set_by_hand(NOON.minus(HOUR));
+    // An hour back: neither the timer nor the expiry is due.
+    let clock = Clock::manual(NOON.minus(HOUR));
     let running = at(&stage, &clock).await;
     stage.says(person, "is it ready?").await;
-    stage.hears(person, "still brewing").await;
-    // A second instance, whose clock is an hour ahead, does not take the lease from one that lives.
+    stage.receives(person, "still brewing").await;
+    // A second instance, with a clock an hour ahead, does not take the lease from a live leader.
     let store = stage.store().await;
     let lease = store.lease(BOT).await.unwrap().unwrap();
-    // It goes on, so that it would see a lease run out that nobody renews.
+    // Its clock runs, so it would see a lease run out that is not renewed.
     let ahead = Clock::machine_ahead(NOON.since(Clock::machine().now()));
     let held = Arc::<Mutex<Vec<Lease>>>::default();
-    let second = over(Arc::new(Watched { inner: stage.store().await, held: Arc::clone(&held) }), &stage, &ahead);
+    let second = over(Arc::new(LeaseRecorder { inner: stage.store().await, held: Arc::clone(&held) }), &stage, &ahead);
     let renewals = || held.lock().iter().map(|lease| lease.renewals).collect::<BTreeSet<_>>();
     until("the second has asked for longer than a lease's time", || renewals().len() >= RENEWALS_SEEN).await;
     stage.says(person, "and now?").await;
-    until_so("the answer", async || stage.transcript(person).await.len() == 3).await;
+    until_async("the answer", async || stage.transcript(person).await.len() == 3).await;
     assert!(held.lock().iter().all(|held| held.epoch == lease.epoch), "{held:?}");
     assert_eq!(store.lease(BOT).await.unwrap().unwrap().epoch, lease.epoch);
-    second.end().await;
+    second.stop().await;
 
-    // The rest of the time, and an hour more: it is ready, once, and the life that was left was long enough.
+    // Two hours later the timer has fired once, and the expiry has not come.
     clock.advance(HOUR + HOUR);
-    stage.hears(person, "your tea").await;
-    running.end_when_quiet(&stage).await;
+    stage.receives(person, "your tea").await;
+    running.stop_when_acknowledged(&stage).await;
     assert_eq!(stage.transcript(person).await, ["brewing", "still brewing", "still brewing", "your tea"]);
     store.close().await.unwrap();
 }
 
-async fn what_was_left_unsent_goes_before_what_time_has_to_say(kind: Kind) {
+async fn an_unsent_message_goes_before_a_due_timer(kind: StoreKind) {
     let stage = Stage::on(kind).await;
     let person = stage.person("Anna").await;
-    let running = at(&stage, &Clock::set_by_hand(NOON)).await;
+    let running = at(&stage, &Clock::manual(NOON)).await;
     stage.says(person, "/start").await;
-    stage.hears(person, "brewing").await;
+    stage.receives(person, "brewing").await;
     stage.fault(json!({"method": "sendMessage", "times": 1000, "status": 500})).await;
     stage.says(person, "is it ready?").await;
     let store = stage.store().await;
-    until_so("the answer is said and not sent", async || {
+    until_async("the answer is said and not sent", async || {
         let numbers = store.statistics(Some(BOT)).await.unwrap();
         (numbers.outbox, numbers.inbox) == (1, 0)
     })
     .await;
-    running.end_when_quiet(&stage).await;
+    running.stop_when_acknowledged(&stage).await;
 
-    // The timer is due long before Telegram has answered for the first time.
+    // The timer is due long before Telegram's first answer.
     stage.clear_faults().await;
     stage.fault(json!({"method": "getMe", "delay_ms": 500})).await;
-    let running = at(&stage, &Clock::set_by_hand(NOON.plus(HOUR))).await;
-    stage.hears(person, "your tea").await;
-    running.end_when_quiet(&stage).await;
+    let running = at(&stage, &Clock::manual(NOON.plus(HOUR))).await;
+    stage.receives(person, "your tea").await;
+    running.stop_when_acknowledged(&stage).await;
     assert_eq!(stage.transcript(person).await, ["brewing", "still brewing", "your tea"]);
     store.close().await.unwrap();
 }

@@ -1,4 +1,4 @@
-//! Thousands of people in dialogue at once, and what a handler that hangs does to the others: nothing.
+//! Thousands of people in dialogue at once. A handler that hangs does not delay other people.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::Instant;
 
-use super::inside::Inside;
-use super::stage::{BOT, Stage, TOKEN, until, until_so};
+use super::in_process::InProcessBot;
+use super::stage::{BOT, Stage, TOKEN, until, until_async};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
 #[states(dialogue = "greeting")]
@@ -31,7 +31,6 @@ struct Age {
     name: String,
 }
 
-/// Lets go on what hangs.
 #[derive(Clone, Default)]
 struct Release(Arc<Notify>);
 
@@ -54,22 +53,21 @@ fn greeting() -> Dialogue<Greeting> {
     Dialogue::new().start(command("start"), start).on(Greeting::NAME, text(), name).on(Greeting::AGE, text(), age)
 }
 
-/// A Telegram without a network: people say something and wait for the answer.
+/// A Telegram without a network. People send a text and wait for the answer.
 #[derive(Debug, Default)]
-struct Room {
+struct FakeTelegram {
     said: Mutex<Vec<Box<str>>>,
     some: Notify,
     waiting: Mutex<HashMap<i64, oneshot::Sender<String>>>,
     next_id: Mutex<i64>,
 }
 
-impl Room {
-    /// Says something and gives the answer.
+impl FakeTelegram {
     async fn asks(&self, person: i64, text: &str) -> String {
         let (sender, answer) = oneshot::channel();
         self.waiting.lock().insert(person, sender);
         self.says(person, text);
-        tokio::time::timeout(super::stage::PATIENCE, answer).await.expect("an answer in time").unwrap()
+        tokio::time::timeout(super::stage::TIMEOUT, answer).await.expect("an answer in time").unwrap()
     }
 
     fn says(&self, person: i64, text: &str) {
@@ -109,14 +107,14 @@ impl Room {
     fn answered(&self, body: &str) -> String {
         let call: Value = serde_json::from_str(body).unwrap();
         if let Some(waiting) = self.waiting.lock().remove(&call["chat_id"].as_i64().unwrap()) {
-            // Whoever gave up waiting has failed the test already.
+            // If the receiver is gone, the test has failed already.
             let _ = waiting.send(call["text"].as_str().unwrap().to_owned());
         }
         json!({"message_id": 1, "date": 1, "chat": {"id": call["chat_id"], "type": "private"}}).to_string()
     }
 }
 
-impl Api for Room {
+impl Api for FakeTelegram {
     fn call<'a>(&'a self, method: &'a str, body: &'a str, _: &'a [Upload]) -> ApiAnswer<'a> {
         let answer = match method {
             "getMe" => json!({"id": BOT, "is_bot": true, "first_name": "Bot", "username": "a_bot"}).to_string(),
@@ -135,25 +133,25 @@ impl Api for Room {
     }
 }
 
-async fn running(stage: &Stage, release: &Release) -> (Inside, Arc<Room>) {
-    let room = Arc::new(Room::default());
-    let bot = Bot::new(TOKEN).api(room.clone()).store(stage.store().await).send_limits(SendLimits::Off);
-    (Inside::run(bot.dialogue(greeting()).context(release.clone())), room)
+async fn running(stage: &Stage, release: &Release) -> (InProcessBot, Arc<FakeTelegram>) {
+    let telegram = Arc::new(FakeTelegram::default());
+    let bot = Bot::new(TOKEN).api(telegram.clone()).store(stage.store().await).send_limits(SendLimits::Off);
+    (InProcessBot::run(bot.dialogue(greeting()).context(release.clone())), telegram)
 }
 
-/// Everybody says something at once; gives the answers' times.
-async fn everybody(
-    room: &Arc<Room>,
+/// All people send a text at once. Returns the latencies of the answers.
+async fn all_say(
+    telegram: &Arc<FakeTelegram>,
     people: std::ops::Range<i64>,
     says: &'static str,
-    hears: &'static str,
+    answer: &'static str,
 ) -> Vec<Duration> {
     let (sender, mut times) = mpsc::unbounded_channel();
     for person in people {
-        let (room, sender) = (Arc::clone(room), sender.clone());
+        let (telegram, sender) = (Arc::clone(telegram), sender.clone());
         tokio::spawn(async move {
             let said = Instant::now();
-            assert_eq!(room.asks(person, says).await, hears);
+            assert_eq!(telegram.asks(person, says).await, answer);
             sender.send(said.elapsed()).unwrap();
         });
     }
@@ -165,79 +163,79 @@ async fn everybody(
     all
 }
 
-/// More than the engine keeps in its cache.
+/// More conversations than the engine's cache holds.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn five_thousand_people_are_in_dialogue_at_once() {
-    are_in_dialogue_at_once(5_000).await;
+async fn five_thousand_people_talk_at_once() {
+    talk_at_once(5_000).await;
 }
 
 mod all_of_ten_thousand {
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn people_are_in_dialogue_at_once() {
-        super::are_in_dialogue_at_once(10_000).await;
+    async fn people_talk_at_once() {
+        super::talk_at_once(10_000).await;
     }
 }
 
-async fn are_in_dialogue_at_once(people: i64) {
+async fn talk_at_once(people: i64) {
     let all = usize::try_from(people).unwrap();
     let stage = Stage::new().await;
-    let (running, room) = running(&stage, &Release::default()).await;
+    let (running, telegram) = running(&stage, &Release::default()).await;
     let store = stage.store().await;
-    assert_eq!(everybody(&room, 1..people + 1, "/start", "What is your name?").await.len(), all);
+    assert_eq!(all_say(&telegram, 1..people + 1, "/start", "What is your name?").await.len(), all);
     assert_eq!(store.statistics(Some(BOT)).await.unwrap().active, people);
-    assert_eq!(everybody(&room, 1..people + 1, "Anna", "How old are you?").await.len(), all);
-    assert_eq!(everybody(&room, 1..people + 1, "30", "Anna is 30.").await.len(), all);
-    until_so("everything is settled", async || {
+    assert_eq!(all_say(&telegram, 1..people + 1, "Anna", "How old are you?").await.len(), all);
+    assert_eq!(all_say(&telegram, 1..people + 1, "30", "Anna is 30.").await.len(), all);
+    until_async("everything is settled", async || {
         let numbers = store.statistics(Some(BOT)).await.unwrap();
         (numbers.active, numbers.inbox, numbers.outbox, numbers.parked) == (0, 0, 0, 0)
     })
     .await;
-    running.end().await;
+    running.stop().await;
     store.close().await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn handlers_that_hang_delay_nobody_else() {
+async fn handlers_that_hang_delay_no_other_person() {
     let (stage, release) = (Stage::new().await, Release::default());
-    let (running, room) = running(&stage, &release).await;
-    everybody(&room, 1..1000, "/start", "What is your name?").await;
-    // In turns, so that whatever else the machine does hits both alike.
+    let (running, telegram) = running(&stage, &release).await;
+    all_say(&telegram, 1..1000, "/start", "What is your name?").await;
+    // Alternating, so that other load on the machine affects both alike.
     let (mut without, mut with) = (Vec::new(), Vec::new());
     for _ in 0..3 {
-        without.push(p99(&room).await);
+        without.push(p99(&telegram).await);
         let hanging = tokio::spawn({
-            let room = Arc::clone(&room);
-            async move { everybody(&room, 900..920, "hang", "How old are you?").await.len() }
+            let telegram = Arc::clone(&telegram);
+            async move { all_say(&telegram, 900..920, "hang", "How old are you?").await.len() }
         });
-        with.push(p99(&room).await);
+        with.push(p99(&telegram).await);
         assert!(!hanging.is_finished());
-        until("nobody hangs any more", || {
+        until("no handler hangs", || {
             release.0.notify_waiters();
             hanging.is_finished()
         })
         .await;
-        everybody(&room, 900..920, "/start", "What is your name?").await;
+        all_say(&telegram, 900..920, "/start", "What is your name?").await;
     }
     without.sort();
     with.sort();
     let (without, with) = (without[1], with[1]);
     println!("p99 of an answer: {without:?} without handlers that hang, {with:?} with them");
-    // A handler that holds up others holds them up until it is let go on, which is after the measurement.
+    // A handler that delayed others would delay them until its release, which is after the measurement.
     let slack = Duration::from_secs(1);
     assert!(
         with < without * 2 + slack,
         "p99 of the others: {without:?} without handlers that hang, {with:?} with them"
     );
-    running.end().await;
+    running.stop().await;
 }
 
-/// The time in which 99 of 100 answers come, 50 people talking at once.
-async fn p99(room: &Arc<Room>) -> Duration {
+/// The 99th percentile of answer latencies with 50 people at once.
+async fn p99(telegram: &Arc<FakeTelegram>) -> Duration {
     let mut times = Vec::new();
     for group in 0..7 {
         let people = 1 + group * 50..51 + group * 50;
-        for (says, hears) in [("Anna", "How old are you?"), ("30", "Anna is 30."), ("/start", "What is your name?")] {
-            times.extend(everybody(room, people.clone(), says, hears).await);
+        for (says, answer) in [("Anna", "How old are you?"), ("30", "Anna is 30."), ("/start", "What is your name?")] {
+            times.extend(all_say(telegram, people.clone(), says, answer).await);
         }
     }
     times.sort();

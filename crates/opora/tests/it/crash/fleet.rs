@@ -1,6 +1,6 @@
-//! Instances behind a balancer: all take updates, one works. They are killed and replaced in turn while people talk.
+//! Instances behind a balancer: all take updates, one runs turns. They are killed and replaced while people talk.
 //!
-//! Some only talk, as the example does; some fetch files, some write to the application's tables, and these are counted.
+//! The example only talks. Other bots download files or write to the application's tables, and the audit counts both.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -11,42 +11,43 @@ use opora_testkit::server_process::free_port;
 use rustix::process::Signal;
 
 use self::balancer::Balancer;
-use super::bots::Part;
-use super::keeper::Kind;
+use super::backend::StoreKind;
+use super::bots::ChildConfig;
 use super::kills::Bot;
-use super::people::{Crowd, Manner};
+use super::people::{Behaviour, Crowd};
 use super::process::Process;
-use super::stage::{BOT, PATIENCE, Stage, until, until_so};
+use super::stage::{BOT, Stage, TIMEOUT, until, until_async};
 use super::takeover::pause_between_writes;
 
 mod balancer;
 
-/// The example's; it outlasts everything that is not to end it.
+/// The example's lease. It does not run out during a test.
 const LONG_LEASE_MS: u64 = 30_000;
-/// Short enough to wait for its end, and time enough to renew it on a machine with a lot to do.
+/// Short enough to wait for its end, long enough to be renewed on a busy machine.
 const SHORT_LEASE_MS: u64 = 4000;
 
-/// How an instance goes.
 #[derive(Clone, Copy, Debug)]
-enum End {
-    /// By what cannot be caught.
+enum Ending {
+    /// By SIGKILL.
     Killed,
-    /// As in a deployment.
-    Told,
+    /// By SIGTERM, as in a deployment.
+    Stopped,
 }
 
-/// Which instance goes.
 #[derive(Clone, Copy, Debug)]
-enum Who {
+enum Role {
     Leader,
     Standby,
 }
 
-/// Everybody once in each way.
-const ROUNDS: [(Who, End); 4] =
-    [(Who::Leader, End::Killed), (Who::Standby, End::Told), (Who::Leader, End::Told), (Who::Standby, End::Killed)];
+/// Every combination once.
+const ROUNDS: [(Role, Ending); 4] = [
+    (Role::Leader, Ending::Killed),
+    (Role::Standby, Ending::Stopped),
+    (Role::Leader, Ending::Stopped),
+    (Role::Standby, Ending::Killed),
+];
 
-/// Instances and the balancer before them.
 struct Fleet {
     stage: Arc<Stage>,
     balancer: Balancer,
@@ -56,51 +57,50 @@ struct Fleet {
 }
 
 impl Fleet {
-    /// Starts instances; one leads when this answers.
-    async fn start(kind: Kind, bot: Bot, count: usize) -> Self {
+    async fn start(kind: StoreKind, bot: Bot, count: usize) -> Self {
         Self::with_lease(LONG_LEASE_MS, kind, bot, count).await
     }
 
-    /// The same with a lease of another length; the example has no choice there.
-    async fn with_lease(lease_ms: u64, kind: Kind, bot: Bot, count: usize) -> Self {
+    /// Like [`Self::start`], with a lease of another length, which the example does not support.
+    async fn with_lease(lease_ms: u64, kind: StoreKind, bot: Bot, count: usize) -> Self {
         assert!(bot != Bot::Example || lease_ms == LONG_LEASE_MS);
         let (stage, balancer) = (Stage::on(kind).await, Balancer::start().await);
         let mut fleet = Self { stage, balancer, bot, lease_ms, instances: Vec::new() };
         for _ in 0..count {
             fleet.join("").await;
         }
-        until("somebody leads", || fleet.instances.iter().any(|(process, _)| process.led_after().is_some())).await;
+        until("an instance leads", || fleet.instances.iter().any(|(process, _)| process.time_to_lead().is_some()))
+            .await;
         fleet
     }
 
-    /// Adds an instance; it takes updates when this answers.
+    /// Adds an instance and waits until it takes updates.
     async fn join(&mut self, failpoints: &str) {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, free_port()));
         let process = match self.bot {
             Bot::Example => Process::by_webhook(&self.stage, address, &self.balancer.url, failpoints),
-            bot => Process::playing(&Part {
+            bot => Process::child(&ChildConfig {
                 lease_ms: self.lease_ms,
                 webhook: Some((address, self.balancer.url.to_string())),
-                ..bot.part(&self.stage, failpoints)
+                ..bot.config(&self.stage, failpoints)
             }),
         };
-        process.tells("takes updates, whoever leads").await;
+        process.wait_for_log("accepting updates on this instance").await;
         self.instances.push((process, format!("http://{address}/telegram")));
-        self.tell_balancer();
+        self.update_balancer();
     }
 
-    /// Lets people in.
     async fn crowd(&self, people: usize) -> Crowd {
-        self.bot.is_troubled(&self.stage, people).await;
-        let manner = Manner { story: self.bot.story(), patience: PATIENCE, thought: Duration::ZERO };
-        Crowd::begin(&self.stage, people, manner).await
+        self.bot.add_faults(&self.stage, people).await;
+        let behaviour = Behaviour { scenario: self.bot.scenario(), timeout: TIMEOUT, think_time: Duration::ZERO };
+        Crowd::begin(&self.stage, people, behaviour).await
     }
 
-    fn tell_balancer(&self) {
-        self.balancer.lead_to(self.instances.iter().map(|(_, url)| url.clone()).collect());
+    fn update_balancer(&self) {
+        self.balancer.set_targets(self.instances.iter().map(|(_, url)| url.clone()).collect());
     }
 
-    /// The one that leads now: of those that ever did the last to begin.
+    /// The index of the present leader.
     async fn leader(&self) -> usize {
         let lease = async || {
             let store = self.stage.store().await;
@@ -109,45 +109,45 @@ impl Fleet {
             let pid = lease.map(|lease| lease.holder.pid);
             self.instances.iter().position(|(process, _)| Some(process.pid()) == pid)
         };
-        until_so("somebody leads", async || lease().await.is_some()).await;
+        until_async("an instance leads", async || lease().await.is_some()).await;
         lease().await.unwrap()
     }
 
-    /// Lets an instance go; gives how many messages were in the act of being sent then. The balancer knows of it only by
-    /// what it meets, until a new one takes its place.
-    async fn replace(&mut self, who: Who, end: End) -> usize {
+    /// Ends an instance and starts a new one. Returns the number of unrecorded sends. Until the new one has started,
+    /// the balancer only sees failing calls.
+    async fn replace(&mut self, role: Role, end: Ending) -> usize {
         let leader = self.leader().await;
-        let place = match who {
-            Who::Leader => leader,
-            Who::Standby => (leader + 1) % self.instances.len(),
+        let place = match role {
+            Role::Leader => leader,
+            Role::Standby => (leader + 1) % self.instances.len(),
         };
         let (mut process, _) = self.instances.remove(place);
-        let in_the_act = match (who, end) {
-            (Who::Leader, End::Killed) => {
+        let unrecorded = match (role, end) {
+            (Role::Leader, Ending::Killed) => {
                 let others: Vec<_> = self.instances.iter().map(|(process, _)| process).collect();
-                process.kill_beside(&others, &self.stage).await
+                process.kill_with_others_paused(&others, &self.stage).await
             }
-            // It sends nothing.
-            (Who::Standby, End::Killed) => {
+            // A standby sends nothing.
+            (Role::Standby, Ending::Killed) => {
                 process.kill().await;
                 0
             }
-            (_, End::Told) => {
+            (_, Ending::Stopped) => {
                 process.signal(Signal::TERM);
-                let status = process.ended().await;
-                assert!(status.success(), "{status}:\n{}", process.told().join("\n"));
+                let status = process.wait_for_exit().await;
+                assert!(status.success(), "{status}:\n{}", process.log_lines().join("\n"));
                 0
             }
         };
         self.join("").await;
-        in_the_act
+        unrecorded
     }
 
-    /// Lets people finish, stops everything once nothing waits any more, and looks at what came of it.
-    async fn end(self, crowd: Crowd, in_the_act: usize) {
+    /// Lets people finish, stops everything when nothing waits, and audits the result.
+    async fn end(self, crowd: Crowd, unrecorded: usize) {
         let diaries = crowd.finish().await;
         let store = self.stage.store().await;
-        until_so("nothing waits", async || {
+        until_async("nothing waits", async || {
             let numbers = store.statistics(Some(BOT)).await.unwrap();
             self.stage.unacknowledged() == 0 && (numbers.inbox, numbers.outbox) == (0, 0)
         })
@@ -156,168 +156,158 @@ impl Fleet {
         for (process, _) in self.instances {
             process.stop(&self.stage).await;
         }
-        let account = self.bot.account(&self.stage, &diaries, in_the_act).await;
+        let audit = self.bot.audit(&self.stage, &diaries, unrecorded).await;
         println!(
-            "{:?}: {} dialogues, {} messages repeated of {in_the_act} in the act, {} calls to another instance",
+            "{:?}: {} dialogues, {} messages repeated of {unrecorded} unrecorded, {} calls to another instance",
             self.bot,
-            account.walks,
-            account.repeats,
+            audit.walks,
+            audit.repeats,
             self.balancer.retried()
         );
-        account.is_clean();
+        audit.assert_clean();
     }
 }
 
-/// Two instances or more, replaced in turn.
-async fn goes_on_while_instances_come_and_go(kind: Kind, bot: Bot, count: usize) {
-    let people = environment::people().unwrap_or(12);
-    let rounds = environment::kills().unwrap_or(ROUNDS.len());
+async fn replace_instances(kind: StoreKind, bot: Bot, count: usize) {
+    let people = environment::soak_people().unwrap_or(12);
+    let rounds = environment::soak_kills().unwrap_or(ROUNDS.len());
     let mut fleet = Fleet::start(kind, bot, count).await;
     let crowd = fleet.crowd(people).await;
-    let mut in_the_act = 0;
-    for (who, end) in ROUNDS.into_iter().cycle().take(rounds) {
-        assert!(fleet.stage.goes_on(i64::try_from(people).unwrap(), PATIENCE).await, "before {who:?} is {end:?}");
-        in_the_act += fleet.replace(who, end).await;
+    let mut unrecorded = 0;
+    for (role, end) in ROUNDS.into_iter().cycle().take(rounds) {
+        assert!(fleet.stage.sees_messages(i64::try_from(people).unwrap(), TIMEOUT).await, "before {role:?} is {end:?}");
+        unrecorded += fleet.replace(role, end).await;
     }
-    fleet.end(crowd, in_the_act).await;
+    fleet.end(crowd, unrecorded).await;
 }
 
-macro_rules! come_and_go {
+macro_rules! replaced {
     ($($name:ident: $count:literal $bot:ident on $kind:ident,)*) => {
         $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
         async fn $name() {
-            goes_on_while_instances_come_and_go(Kind::$kind, Bot::$bot, $count).await;
+            replace_instances(StoreKind::$kind, Bot::$bot, $count).await;
         })*
     };
 }
 
-come_and_go! {
-    three_instances_on_redis_serve_people_while_they_are_killed_and_replaced: 3 Example on Redis,
-    three_instances_on_postgres_serve_people_while_they_are_killed_and_replaced: 3 Example on Postgres,
-    two_instances_on_redis_fetch_every_file_once_while_they_are_killed_and_replaced: 2 Errand on Redis,
-    two_instances_on_redis_and_postgres_write_once_while_they_are_killed_and_replaced: 2 Registration on RedisAndPostgres,
-    three_instances_on_postgres_write_once_while_they_are_killed_and_replaced: 3 Registration on Postgres,
+replaced! {
+    three_instances_on_redis_are_replaced_under_load: 3 Example on Redis,
+    three_instances_on_postgres_are_replaced_under_load: 3 Example on Postgres,
+    replaced_instances_on_redis_download_every_file_once: 2 Errand on Redis,
+    replaced_instances_on_redis_and_postgres_write_once: 2 Registration on RedisAndPostgres,
+    replaced_instances_on_postgres_write_once: 3 Registration on Postgres,
+}
+
+on_every_store! {
+    in redis on Redis:
+    a_paused_instance_delays_people_only_briefly,
+    an_update_stored_before_a_kill_is_found,
+}
+on_every_store! {
+    in postgres on Postgres:
+    a_paused_instance_delays_people_only_briefly,
+    an_update_stored_before_a_kill_is_found,
 }
 
 mod all_of_five_instances {
     use super::*;
 
-    come_and_go! {
-        five_instances_on_redis_serve_people_while_they_are_killed_and_replaced: 5 Example on Redis,
+    replaced! {
+        five_instances_on_redis_are_replaced_under_load: 5 Example on Redis,
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn in_the_long_form_so_do_others() {
-    if environment::kills().is_none() {
-        println!("skipped: this is for the long form");
+async fn soak_other_fleets_are_replaced_under_load() {
+    if environment::soak_kills().is_none() {
+        println!("skipped: only in a soak run");
         return;
     }
     for (kind, bot, count) in [
-        (Kind::Redis, Bot::Example, 2),
-        (Kind::Postgres, Bot::Example, 2),
-        (Kind::Redis, Bot::Errand, 3),
-        (Kind::Postgres, Bot::Errand, 2),
-        (Kind::RedisAndPostgres, Bot::Errand, 2),
-        (Kind::RedisAndPostgres, Bot::Registration, 3),
-        (Kind::Postgres, Bot::Registration, 2),
+        (StoreKind::Redis, Bot::Example, 2),
+        (StoreKind::Postgres, Bot::Example, 2),
+        (StoreKind::Redis, Bot::Errand, 3),
+        (StoreKind::Postgres, Bot::Errand, 2),
+        (StoreKind::RedisAndPostgres, Bot::Errand, 2),
+        (StoreKind::RedisAndPostgres, Bot::Registration, 3),
+        (StoreKind::Postgres, Bot::Registration, 2),
     ] {
-        goes_on_while_instances_come_and_go(kind, bot, count).await;
+        replace_instances(kind, bot, count).await;
     }
 }
 
-/// An instance stands still in the middle of everything; what it may have stored comes again to another one.
-async fn goes_on_while_an_instance_stands_still(kind: Kind) {
-    let people = environment::people().unwrap_or(12);
+/// An instance is paused in the middle of its work. What it may have stored comes again to another one.
+async fn a_paused_instance_delays_people_only_briefly(kind: StoreKind) {
+    let people = environment::soak_people().unwrap_or(12);
     let fleet = Fleet::start(kind, Bot::Example, 2).await;
     let crowd = fleet.crowd(people).await;
     let more = i64::try_from(people).unwrap();
-    assert!(fleet.stage.goes_on(2 * more, PATIENCE).await);
+    assert!(fleet.stage.sees_messages(2 * more, TIMEOUT).await);
     let (standby, _) = &fleet.instances[(fleet.leader().await + 1) % 2];
     standby.signal(Signal::STOP);
-    until("it stands still", || standby.stands_still()).await;
+    until("it is paused", || standby.is_paused()).await;
     until("another one is asked", || fleet.balancer.retried() > 0).await;
-    assert!(fleet.stage.goes_on(2 * more, PATIENCE).await);
+    assert!(fleet.stage.sees_messages(2 * more, TIMEOUT).await);
     standby.signal(Signal::CONT);
-    assert!(fleet.stage.goes_on(2 * more, PATIENCE).await);
+    assert!(fleet.stage.sees_messages(2 * more, TIMEOUT).await);
     fleet.end(crowd, 0).await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_instance_on_redis_that_stands_still_holds_nobody_up_for_long() {
-    goes_on_while_an_instance_stands_still(Kind::Redis).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_instance_on_postgres_that_stands_still_holds_nobody_up_for_long() {
-    goes_on_while_an_instance_stands_still(Kind::Postgres).await;
-}
-
-/// The leader stands still for longer than its lease; others take updates all the while, and one of them takes over.
-async fn writes_nothing_more_after_its_lease(lease_ms: u64, kind: Kind, bot: Bot) {
-    let people = environment::people().unwrap_or(12);
+/// The leader is paused for longer than its lease. Other instances take updates meanwhile, and one takes over.
+async fn pause_the_leader_past_its_lease(lease_ms: u64, kind: StoreKind, bot: Bot) {
+    let people = environment::soak_people().unwrap_or(12);
     let more = i64::try_from(people).unwrap();
     let fleet = Fleet::with_lease(lease_ms, kind, bot, 2).await;
     let crowd = fleet.crowd(people).await;
-    assert!(fleet.stage.goes_on(2 * more, PATIENCE).await);
+    assert!(fleet.stage.sees_messages(2 * more, TIMEOUT).await);
     let place = fleet.leader().await;
     let ((leader, _), (standby, _)) = (&fleet.instances[place], &fleet.instances[1 - place]);
     let store = fleet.stage.store().await;
-    pause_between_writes(leader, async || fleet.stage.keeper.is_free().await).await;
-    // What it was about to send, it may send when it goes on.
-    let in_the_act = fleet.stage.unsettled(&store).await.len();
+    pause_between_writes(leader, async || fleet.stage.backend.is_idle().await).await;
+    // What it was about to send, it may send after the pause.
+    let unrecorded = fleet.stage.unsettled(&store).await.len();
     store.close().await.unwrap();
-    standby.tells("took over the lease").await;
-    assert!(fleet.stage.goes_on(2 * more, PATIENCE).await);
+    standby.wait_for_log("took over the lease").await;
+    assert!(fleet.stage.sees_messages(2 * more, TIMEOUT).await);
     leader.signal(Signal::CONT);
-    leader.tells("does not lead any more").await;
-    assert!(fleet.stage.goes_on(2 * more, PATIENCE).await);
-    fleet.end(crowd, in_the_act).await;
+    leader.wait_for_log("no longer the leader").await;
+    assert!(fleet.stage.sees_messages(2 * more, TIMEOUT).await);
+    fleet.end(crowd, unrecorded).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_leader_on_redis_that_stands_still_past_its_lease_spoils_no_file() {
-    writes_nothing_more_after_its_lease(SHORT_LEASE_MS, Kind::Redis, Bot::Errand).await;
+async fn a_leader_paused_past_its_lease_damages_no_file() {
+    pause_the_leader_past_its_lease(SHORT_LEASE_MS, StoreKind::Redis, Bot::Errand).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_leader_on_redis_and_postgres_that_stands_still_past_its_lease_writes_nothing_more() {
-    writes_nothing_more_after_its_lease(SHORT_LEASE_MS, Kind::RedisAndOwnPostgres, Bot::Registration).await;
+async fn a_leader_paused_past_its_lease_writes_nothing_more() {
+    pause_the_leader_past_its_lease(SHORT_LEASE_MS, StoreKind::RedisAndOwnPostgres, Bot::Registration).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn in_the_long_form_nor_does_any_other() {
-    if environment::kills().is_none() {
-        println!("skipped: this is for the long form");
+async fn soak_other_paused_leaders_write_nothing_more() {
+    if environment::soak_kills().is_none() {
+        println!("skipped: only in a soak run");
         return;
     }
-    writes_nothing_more_after_its_lease(LONG_LEASE_MS, Kind::Redis, Bot::Example).await;
-    writes_nothing_more_after_its_lease(LONG_LEASE_MS, Kind::OwnPostgres, Bot::Example).await;
-    writes_nothing_more_after_its_lease(SHORT_LEASE_MS, Kind::OwnPostgres, Bot::Registration).await;
-    writes_nothing_more_after_its_lease(SHORT_LEASE_MS, Kind::OwnPostgres, Bot::Errand).await;
+    pause_the_leader_past_its_lease(LONG_LEASE_MS, StoreKind::Redis, Bot::Example).await;
+    pause_the_leader_past_its_lease(LONG_LEASE_MS, StoreKind::OwnPostgres, Bot::Example).await;
+    pause_the_leader_past_its_lease(SHORT_LEASE_MS, StoreKind::OwnPostgres, Bot::Registration).await;
+    pause_the_leader_past_its_lease(SHORT_LEASE_MS, StoreKind::OwnPostgres, Bot::Errand).await;
 }
 
-/// Killed after an update was stored, before anybody was answered or told of it.
-async fn finds_what_nobody_told_of(kind: Kind) {
-    let people = environment::people().unwrap_or(12);
+/// An instance is killed after it stored an update, before it answered or announced it.
+async fn an_update_stored_before_a_kill_is_found(kind: StoreKind) {
+    let people = environment::soak_people().unwrap_or(12);
     let mut fleet = Fleet::start(kind, Bot::Example, 1).await;
     let crowd = fleet.crowd(people).await;
-    for kill in 0..environment::kills().unwrap_or(2) {
+    for kill in 0..environment::soak_kills().unwrap_or(2) {
         fleet.join(&format!("intake.after_receive=pause@{}", 5 + kill % 7)).await;
         let (standby, _) = fleet.instances.pop().unwrap();
-        standby.tells("failpoint intake.after_receive").await;
+        standby.wait_for_log("failpoint intake.after_receive").await;
         standby.kill().await;
-        fleet.tell_balancer();
+        fleet.update_balancer();
     }
     fleet.end(crowd, 0).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_an_instance_on_redis_stored_before_it_was_killed_is_found() {
-    finds_what_nobody_told_of(Kind::Redis).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_an_instance_on_postgres_stored_before_it_was_killed_is_found() {
-    finds_what_nobody_told_of(Kind::Postgres).await;
 }

@@ -1,11 +1,11 @@
-//! Handlers that panic, hang or say too much: their own turn is parked, their person is told, nobody else notices.
+//! Handlers that panic, hang or send too much: their turn is parked, its person is told, and no other person notices.
 
 use std::time::Duration;
 
 use opora::prelude::*;
 
-use super::inside::{Inside, bot};
-use super::stage::{BOT, Stage, until_so};
+use super::in_process::{InProcessBot, bot};
+use super::stage::{BOT, Stage, until_async};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
 #[states(dialogue = "trial")]
@@ -19,23 +19,23 @@ fn trial() -> Dialogue<Trial> {
         turn.say("ready");
         Ok(Next::Go(Trial::Ready))
     }
-    async fn hear(turn: &mut Turn, text: String) -> Step<Trial> {
+    async fn handle_text(turn: &mut Turn, text: String) -> Step<Trial> {
         match text.as_str() {
-            "panic" => panic!("as it was told"),
+            "panic" => panic!("on purpose"),
             "hang" => std::future::pending::<()>().await,
             "flood" => (0..200).for_each(|number| turn.say(format!("flood {number}"))),
-            "fail" => return Err("as it was told".into()),
-            _ => turn.say(format!("heard {text}")),
+            "fail" => return Err("on purpose".into()),
+            _ => turn.say(format!("received {text}")),
         }
         Ok(Next::Stay)
     }
-    Dialogue::new().start(command("start"), start).on(Trial::READY, text(), hear).on_error(OnError::Stay)
+    Dialogue::new().start(command("start"), start).on(Trial::READY, text(), handle_text).on_error(OnError::Stay)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_handler_that_fails_hurts_its_own_turn_alone() {
+async fn a_failing_handler_affects_only_its_own_turn() {
     let stage = Stage::new().await;
-    let running = Inside::run(bot(&stage, stage.store().await).dialogue(trial()).settings(|settings| {
+    let running = InProcessBot::run(bot(&stage, stage.store().await).dialogue(trial()).settings(|settings| {
         settings.turns.deadline = Duration::from_millis(500);
         settings.turns.attempts = 2;
         settings.turns.backoff = Duration::from_millis(10);
@@ -48,16 +48,16 @@ async fn a_handler_that_fails_hurts_its_own_turn_alone() {
         people.push((person, word));
     }
     for (person, word) in &people[4..] {
-        stage.hears(*person, &format!("heard {word}")).await;
+        stage.receives(*person, &format!("received {word}")).await;
     }
     for (person, word) in &people[..4] {
-        stage.hears(*person, "Something went wrong").await;
-        // Nothing of the turn remains, and the dialogue goes on.
+        stage.receives(*person, "Something went wrong").await;
+        // Nothing of the failed turn remains, and the dialogue continues.
         stage.says(*person, "still there").await;
-        stage.hears(*person, "heard still there").await;
+        stage.receives(*person, "received still there").await;
         assert!(!stage.transcript(*person).await.iter().any(|text| text.contains("flood")), "{word}");
     }
-    running.end_when_quiet(&stage).await;
+    running.stop_when_acknowledged(&stage).await;
     let store = stage.store().await;
     let parked = store.parked(Some(BOT), 100).await.unwrap();
     let of = |person: i64| {
@@ -74,22 +74,22 @@ async fn a_handler_that_fails_hurts_its_own_turn_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_parked_turn_is_run_again_when_the_operator_says_so() {
+async fn an_operator_retries_a_parked_turn() {
     let stage = Stage::new().await;
     let store = stage.store().await;
-    let running = Inside::run(bot(&stage, store.clone()).dialogue(trial()).settings(|settings| {
+    let running = InProcessBot::run(bot(&stage, store.clone()).dialogue(trial()).settings(|settings| {
         settings.turns.attempts = 1;
     }));
     let person = stage.person("Anna").await;
     stage.says(person, "/start").await;
     stage.says(person, "fail").await;
-    stage.hears(person, "Something went wrong").await;
+    stage.receives(person, "Something went wrong").await;
     let parked = store.parked(Some(BOT), 100).await.unwrap();
     assert!(store.operator().retry_parked(parked[0].id).await.unwrap());
-    until_so("it was tried and parked again", async || {
+    until_async("it was tried and parked again", async || {
         let again = store.parked(Some(BOT), 100).await.unwrap();
         again.len() == 1 && again[0].id != parked[0].id
     })
     .await;
-    running.end_when_quiet(&stage).await;
+    running.stop_when_acknowledged(&stage).await;
 }

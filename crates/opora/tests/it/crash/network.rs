@@ -1,4 +1,4 @@
-//! A way to the server that is slow, or on which nothing comes through any more although nobody has ended it.
+//! A network to the server that is slow, or with half-open connections.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,122 +6,108 @@ use std::time::Duration;
 use opora_testkit::proxy::Proxy;
 use tokio::time::Instant;
 
-use super::account::Account;
+use super::audit::Audit;
+use super::backend::StoreKind;
 use super::bots::Unsigned;
-use super::inside::{Inside, registration_over};
-use super::keeper::Kind;
-use super::people::{Crowd, Manner, Story};
-use super::stage::{PATIENCE, Stage, until};
+use super::in_process::{InProcessBot, registration_over};
+use super::people::{Behaviour, Crowd, Scenario};
+use super::stage::{Stage, TIMEOUT, until};
 
-const MANNER: Manner = Manner { story: Story::Registration, patience: PATIENCE, thought: Duration::ZERO };
+const BEHAVIOUR: Behaviour =
+    Behaviour { scenario: Scenario::Registration, timeout: TIMEOUT, think_time: Duration::ZERO };
 
-/// So soon after the way is free again everybody is answered.
+/// How soon after the network's return everyone must be answered.
 const RECOVERS_WITHIN: Duration = Duration::from_secs(20);
 
-mod redis {
-    use super::*;
-
-    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn on_a_slow_way_nobody_waits_for_another_and_nothing_is_lost() {
-        nobody_waits_for_another_on_a_slow_way(Kind::Redis).await;
-    }
-
-    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn connections_that_are_half_dead_are_found_out_and_nothing_is_lost() {
-        half_dead_connections_are_found_out(Kind::Redis).await;
-    }
+on_every_store! {
+    in redis on Redis:
+    on_a_slow_network_people_do_not_wait_for_each_other,
+    half_open_connections_are_noticed,
+}
+on_every_store! {
+    in postgres on OwnPostgres:
+    on_a_slow_network_people_do_not_wait_for_each_other,
+    half_open_connections_are_noticed,
 }
 
-mod postgres {
-    use super::*;
-
-    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn on_a_slow_way_nobody_waits_for_another_and_nothing_is_lost() {
-        nobody_waits_for_another_on_a_slow_way(Kind::OwnPostgres).await;
-    }
-
-    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn connections_that_are_half_dead_are_found_out_and_nothing_is_lost() {
-        half_dead_connections_are_found_out(Kind::OwnPostgres).await;
-    }
-}
-
-/// What turns write besides their state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Writes {
-    /// What the application has tables for.
+    /// Rows in the application's tables.
     Signatures,
     None,
 }
 
-/// A bot whose store is behind a proxy.
-struct Behind {
+struct ProxiedBot {
     stage: Arc<Stage>,
     proxy: Proxy,
-    bot: Inside,
+    bot: InProcessBot,
 }
 
-impl Behind {
-    async fn start(kind: Kind, writes: Writes) -> Self {
+impl ProxiedBot {
+    async fn start(kind: StoreKind, writes: Writes) -> Self {
         let stage = Stage::on(kind).await;
-        let port = stage.keeper.port();
-        let proxy = Proxy::before(port).await;
+        let port = stage.backend.port();
+        let proxy = Proxy::in_front_of(port).await;
         let address = stage.address().replace(&format!(":{port}"), &format!(":{}", proxy.port));
         let store = opora::store::open(&address).await.unwrap();
         let bot = registration_over(&stage, store).await;
-        let bot = Inside::run(if writes == Writes::None { bot.context(Unsigned) } else { bot });
+        let bot = InProcessBot::run(if writes == Writes::None { bot.context(Unsigned) } else { bot });
         until("the bot polls", || stage.polls() > 0).await;
         Self { stage, proxy, bot }
     }
 
-    /// Nothing was lost and nothing doubled.
+    /// Lets people finish and checks that nothing was lost or repeated.
     async fn ends_well(self, crowd: Crowd) {
         let diaries = crowd.finish().await;
-        self.bot.end_when_quiet(&self.stage).await;
-        Account::of(&self.stage, Story::Registration, &diaries, 0).await.is_clean();
+        self.bot.stop_when_acknowledged(&self.stage).await;
+        Audit::of(&self.stage, Scenario::Registration, &diaries, 0).await.assert_clean();
     }
 }
 
-async fn nobody_waits_for_another_on_a_slow_way(kind: Kind) {
+async fn on_a_slow_network_people_do_not_wait_for_each_other(kind: StoreKind) {
     let people = 30;
-    // The application's own statements go one after another, in one transaction.
-    let behind = Behind::start(kind, Writes::None).await;
+    // Without the application's own statements, which run one after another in a transaction.
+    let proxied = ProxiedBot::start(kind, Writes::None).await;
     let late = Duration::from_millis(50);
-    behind.proxy.delay(late);
+    proxied.proxy.delay(late);
     let began = Instant::now();
-    let crowd = Crowd::begin(&behind.stage, people, MANNER).await;
-    // A walk is six turns and more; each takes a way there and back at least.
+    let crowd = Crowd::begin(&proxied.stage, people, BEHAVIOUR).await;
+    // A walk has at least six turns, and each needs at least one round trip.
     let turns = 6 * people;
     let one_after_another = 2 * late * u32::try_from(turns).unwrap();
-    assert!(behind.stage.goes_on(i64::try_from(2 * turns).unwrap(), PATIENCE).await);
+    assert!(proxied.stage.sees_messages(i64::try_from(2 * turns).unwrap(), TIMEOUT).await);
     let took = began.elapsed();
     println!("{kind:?}: {turns} turns took {took:?}, one after another {one_after_another:?}");
     assert!(took < one_after_another / 2, "{took:?}: people wait for each other");
-    behind.proxy.let_pass();
-    behind.ends_well(crowd).await;
+    proxied.proxy.resume();
+    proxied.ends_well(crowd).await;
 }
 
-async fn half_dead_connections_are_found_out(kind: Kind) {
+async fn half_open_connections_are_noticed(kind: StoreKind) {
     let people = 12;
-    let behind = Behind::start(kind, Writes::Signatures).await;
-    let crowd = Crowd::begin(&behind.stage, people, MANNER).await;
-    let everybody = i64::try_from(2 * people).unwrap();
-    // For a moment, and for longer than anybody waits for an answer.
+    let proxied = ProxiedBot::start(kind, Writes::Signatures).await;
+    let crowd = Crowd::begin(&proxied.stage, people, BEHAVIOUR).await;
+    let two_each = i64::try_from(2 * people).unwrap();
+    // Once for a moment, and once for longer than any request waits for an answer.
     for outage in [Duration::from_millis(100), Duration::from_secs(5)] {
-        assert!(behind.stage.goes_on(everybody, PATIENCE).await);
-        behind.proxy.swallow();
-        let silence = async { while behind.stage.goes_on(1, Duration::from_millis(500)).await {} };
-        tokio::time::timeout(PATIENCE, silence).await.expect("nothing comes through");
+        assert!(proxied.stage.sees_messages(two_each, TIMEOUT).await);
+        proxied.proxy.blackhole();
+        let silence = async { while proxied.stage.sees_messages(1, Duration::from_millis(500)).await {} };
+        tokio::time::timeout(TIMEOUT, silence).await.expect("nothing comes through");
         tokio::time::sleep(outage).await;
-        behind.proxy.let_pass();
-        let (free, before) = (Instant::now(), behind.stage.last_said());
-        until("everybody is answered", || {
-            behind.stage.last_said().iter().all(|(chat, last)| before.get(chat).is_none_or(|before| last > before))
+        proxied.proxy.resume();
+        let (free, before) = (Instant::now(), proxied.stage.last_message_ids());
+        until("everyone is answered", || {
+            proxied
+                .stage
+                .last_message_ids()
+                .iter()
+                .all(|(chat, last)| before.get(chat).is_none_or(|before| last > before))
         })
         .await;
         let recovery = free.elapsed();
-        println!("{kind:?}: after {outage:?} everybody is answered within {recovery:?}");
+        println!("{kind:?}: after {outage:?} everyone is answered within {recovery:?}");
         assert!(recovery < RECOVERS_WITHIN, "{recovery:?}");
     }
-    behind.ends_well(crowd).await;
+    proxied.ends_well(crowd).await;
 }

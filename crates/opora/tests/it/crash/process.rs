@@ -1,4 +1,4 @@
-//! A bot in a process of its own, to be stopped, continued and killed.
+//! A bot as a process, which tests stop, pause and kill.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -14,36 +14,36 @@ use tokio::process::{Child, Command};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use super::bots::{Part, WEBHOOK_SECRET};
-use super::stage::{PATIENCE, Stage, TOKEN, until};
+use super::bots::{ChildConfig, WEBHOOK_SECRET};
+use super::stage::{Stage, TIMEOUT, TOKEN, until};
 
 type Lines = Arc<Mutex<Vec<(Duration, String)>>>;
 
-/// A running bot. Dropping it kills it.
+/// A running bot. Dropping it kills the process.
 pub struct Process {
     child: Child,
-    /// What it told, each line with the time since the start.
+    /// Its output; each line with the time since the start.
     lines: Lines,
     readers: [JoinHandle<()>; 2],
 }
 
 impl Process {
-    /// The example `registration`, as a user would run it.
+    /// Starts the example `registration`, as a user would.
     pub fn registration(stage: &Stage, failpoints: &str) -> Self {
         let mut command = Command::new(example());
         command.env("FAILPOINTS", failpoints);
         Self::start(with_settings(command, stage))
     }
 
-    /// The same with an address without a folder, which a variable names.
+    /// Starts the example with an address without a folder. The variable names the folder.
     pub fn registration_with_folder(stage: &Stage, variable: &str) -> Self {
-        let (address, folder) = stage.keeper.apart();
+        let (address, folder) = stage.backend.address_and_folder();
         let mut command = with_settings(Command::new(example()), stage);
         command.env_remove("DATA_DIR").env_remove("RUN_DIR").env("STATE_URL", address).env(variable, folder);
         Self::start(command)
     }
 
-    /// The same, by webhook: it listens at an address, and Telegram calls `url`.
+    /// Starts the example by webhook. It listens at an address, and Telegram calls `url`.
     pub fn by_webhook(stage: &Stage, listen: SocketAddr, url: &str, failpoints: &str) -> Self {
         let mut command = Command::new(example());
         command
@@ -54,47 +54,47 @@ impl Process {
         Self::start(with_settings(command, stage))
     }
 
-    /// The same, started by another program that is given its path.
-    pub fn registration_by(stage: &Stage, starter: &[&str]) -> Self {
+    /// Starts the example through another program, which gets its path.
+    pub fn registration_started_by(stage: &Stage, starter: &[&str]) -> Self {
         let mut command = Command::new(starter[0]);
         command.args(&starter[1..]).arg(example());
         Self::start(with_settings(command, stage))
     }
 
-    /// This test binary once more, with a part to play.
-    pub fn playing(part: &Part) -> Self {
-        Self::playing_by("crash::bots::a_child_plays_its_part", part)
+    /// Starts this test binary as a child that runs a bot.
+    pub fn child(config: &ChildConfig) -> Self {
+        Self::child_test("crash::bots::child_runs_a_bot", config)
     }
 
-    /// The same, by another test.
-    pub fn playing_by(test: &str, part: &Part) -> Self {
+    /// Starts this test binary as a child that runs this test.
+    pub fn child_test(test: &str, config: &ChildConfig) -> Self {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["--exact", test, "--nocapture"]).env(environment::CHILD, serde_json::to_string(part).unwrap());
+        command.args(["--exact", test, "--nocapture"]).env(environment::CHILD, serde_json::to_string(config).unwrap());
         Self::start(command)
     }
 
-    /// The same as [`Self::playing`], and writes beyond a limit of its files fail as on a full disk: the signal that comes
-    /// with them is ignored.
-    pub fn playing_within_limits(part: &Part) -> Self {
+    /// Like [`Self::child`], with a file size limit: the signal is ignored, so writes beyond the limit fail as on a
+    /// full disk.
+    pub fn child_with_file_limit(config: &ChildConfig) -> Self {
         let mut command = Command::new("sh");
         command.args(["-c", "trap '' XFSZ; exec \"$0\" \"$@\""]).arg(std::env::current_exe().unwrap());
-        command.args(["--exact", "crash::bots::a_child_plays_its_part", "--nocapture"]);
-        command.env(environment::CHILD, serde_json::to_string(part).unwrap());
+        command.args(["--exact", "crash::bots::child_runs_a_bot", "--nocapture"]);
+        command.env(environment::CHILD, serde_json::to_string(config).unwrap());
         Self::start(command)
     }
 
-    /// Lets no file of it grow beyond so many bytes; none is no limit.
+    /// Sets the largest size of the process's files. None removes the limit.
     pub fn limit_files(&self, bytes: Option<u64>) {
         let pid = Pid::from_raw(self.pid().try_into().unwrap());
         prlimit(pid, Resource::Fsize, Rlimit { current: bytes, maximum: None }).unwrap();
     }
 
-    /// Any program that runs a bot.
     pub fn start(mut command: Command) -> Self {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn().unwrap();
         let lines = Arc::default();
-        let readers = [note(child.stdout.take().unwrap(), &lines), note(child.stderr.take().unwrap(), &lines)];
+        let readers =
+            [collect_lines(child.stdout.take().unwrap(), &lines), collect_lines(child.stderr.take().unwrap(), &lines)];
         Self { child, lines, readers }
     }
 
@@ -106,41 +106,38 @@ impl Process {
         kill_process(Pid::from_raw(self.pid().try_into().unwrap()).unwrap(), signal).unwrap();
     }
 
-    /// Everything it has printed and logged so far.
-    pub fn told(&self) -> Vec<String> {
+    pub fn log_lines(&self) -> Vec<String> {
         self.lines.lock().iter().map(|(_, line)| line.clone()).collect()
     }
 
-    pub fn has_told(&self, words: &str) -> bool {
+    pub fn has_logged(&self, words: &str) -> bool {
         self.lines.lock().iter().any(|(_, line)| line.contains(words))
     }
 
-    /// How many lines with these words it has told.
     pub fn count(&self, words: &str) -> usize {
         self.lines.lock().iter().filter(|(_, line)| line.contains(words)).count()
     }
 
-    /// Whether every thread of it is stopped; a signal takes its time.
-    pub fn stands_still(&self) -> bool {
+    /// Whether every thread is stopped. A signal takes a moment.
+    pub fn is_paused(&self) -> bool {
         let threads = std::fs::read_dir(format!("/proc/{}/task", self.pid())).unwrap();
         let mut states = threads.filter_map(|thread| std::fs::read_to_string(thread.ok()?.path().join("stat")).ok());
         states.all(|state| state.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T')))
     }
 
-    /// Waits for a line with these words.
-    pub async fn tells(&self, words: &str) {
-        self.until(words, || self.has_told(words).then_some(())).await;
+    pub async fn wait_for_log(&self, words: &str) {
+        self.until(words, || self.has_logged(words).then_some(())).await;
     }
 
-    /// When it began to work as the leader, counted from its start.
-    pub fn led_after(&self) -> Option<Duration> {
+    /// The time from the start until it became leader. None if it does not lead yet.
+    pub fn time_to_lead(&self) -> Option<Duration> {
         let led = |line: &str| line.contains("took over the lease") || line.contains(": holds the lease");
         self.lines.lock().iter().find(|(_, line)| led(line)).map(|(after, _)| *after)
     }
 
-    /// Waits until it works as the leader; gives the time since its start.
-    pub async fn leads(&self) -> Duration {
-        self.until("that it leads", || self.led_after()).await
+    /// Waits until it leads. Returns the time since the start.
+    pub async fn wait_until_leading(&self) -> Duration {
+        self.until("that it leads", || self.time_to_lead()).await
     }
 
     async fn until<T>(&self, what: &str, look: impl Fn() -> Option<T>) -> T {
@@ -152,37 +149,36 @@ impl Process {
                 }
             }
         };
-        match tokio::time::timeout(PATIENCE, looking).await {
+        match tokio::time::timeout(TIMEOUT, looking).await {
             Ok(found) => found,
-            Err(_) => panic!("it never told `{what}`, but:\n{}", self.told().join("\n")),
+            Err(_) => panic!("no log line `{what}`, but:\n{}", self.log_lines().join("\n")),
         }
     }
 
-    /// Kills it with what cannot be caught.
     pub async fn kill(mut self) {
         self.child.kill().await.unwrap();
     }
 
-    /// Kills it while those who would follow it stand still; gives how many messages were in the act. Only these may come
-    /// twice: whoever follows on the same machine reads what it has noted.
-    pub async fn kill_beside(self, others: &[&Self], stage: &Stage) -> usize {
-        // Who stands still may be in the midst of a write, behind which nobody could open it.
+    /// Kills it while the other instances are paused. Returns the number of unrecorded sends. Only those may come
+    /// twice: the next leader on this machine reads the sent log.
+    pub async fn kill_with_others_paused(self, others: &[&Self], stage: &Stage) -> usize {
+        // Opened before the pause: a process paused in the middle of a write may block an open.
         let store = stage.store().await;
         for other in others {
             other.signal(Signal::STOP);
-            until("it stands still", || other.stands_still()).await;
+            until("it is paused", || other.is_paused()).await;
         }
         self.kill().await;
-        let in_the_act = stage.in_the_act_of(&store).await;
+        let unrecorded = stage.unrecorded_sends_in(&store).await;
         for other in others {
             other.signal(Signal::CONT);
         }
         store.close().await.unwrap();
-        in_the_act
+        unrecorded
     }
 
-    /// Waits for its end, and for the last of what it tells.
-    pub async fn ended(&mut self) -> ExitStatus {
+    /// Waits for its end and for the last of its output.
+    pub async fn wait_for_exit(&mut self) -> ExitStatus {
         let ended = async {
             let status = self.child.wait().await.unwrap();
             for reader in &mut self.readers {
@@ -190,20 +186,20 @@ impl Process {
             }
             status
         };
-        match tokio::time::timeout(PATIENCE, ended).await {
+        match tokio::time::timeout(TIMEOUT, ended).await {
             Ok(status) => status,
-            Err(_) => panic!("it does not end, but tells:\n{}", self.told().join("\n")),
+            Err(_) => panic!("it does not end, but logs:\n{}", self.log_lines().join("\n")),
         }
     }
 
-    /// Stops it kindly, and waits until nothing is left to acknowledge before.
+    /// Waits until every update is acknowledged, then stops it with SIGTERM. Returns its output.
     pub async fn stop(mut self, stage: &Stage) -> Vec<String> {
         until("every update is acknowledged", || stage.unacknowledged() == 0).await;
         self.signal(Signal::TERM);
-        let status = self.ended().await;
-        let told = self.told();
-        assert!(status.success(), "{status}:\n{}", told.join("\n"));
-        told
+        let status = self.wait_for_exit().await;
+        let log = self.log_lines();
+        assert!(status.success(), "{status}:\n{}", log.join("\n"));
+        log
     }
 }
 
@@ -218,7 +214,7 @@ fn with_settings(mut command: Command, stage: &Stage) -> Command {
     command
 }
 
-fn note(output: impl AsyncRead + Unpin + Send + 'static, lines: &Lines) -> JoinHandle<()> {
+fn collect_lines(output: impl AsyncRead + Unpin + Send + 'static, lines: &Lines) -> JoinHandle<()> {
     let (lines, mut output, started) = (Arc::clone(lines), BufReader::new(output).lines(), Instant::now());
     tokio::spawn(async move {
         while let Ok(Some(line)) = output.next_line().await {
@@ -227,7 +223,7 @@ fn note(output: impl AsyncRead + Unpin + Send + 'static, lines: &Lines) -> JoinH
     })
 }
 
-/// `target/<profile>/deps/it-…` stands beside `target/<profile>/examples/registration`.
+/// The example's path: `target/<profile>/examples/registration`, beside `target/<profile>/deps/it-…`.
 fn example() -> PathBuf {
     let here = std::env::current_exe().unwrap();
     let path = here.parent().unwrap().with_file_name("examples").join("registration");

@@ -1,4 +1,4 @@
-//! A stage, and a place for what a bot keeps.
+//! An emulator, and the backend of a bot's store.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Deref;
@@ -7,24 +7,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use opora::store::{OutboxId, OutboxRow, Outgoing, Store};
-use opora_emulator::world::event::Entry;
+use opora_emulator::world::event::InspectorEntry;
 use opora_testkit::{stage, waiting};
 use serde_json::{Value, json};
 
-use super::keeper::{Keeper, Kind};
+use super::backend::{Backend, StoreKind};
 
 pub use opora_testkit::stage::{BOT, TOKEN};
 
-/// Long enough for a machine with a lot to do, short enough to notice that nothing comes.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+/// Deadline of every wait: long enough for a busy machine.
+pub const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Begins what people are told who have to wait for a store that is away, beside their dialogue.
+/// Start of the message to people who have to wait for a store that is away. It is not part of their dialogue.
 const ONE_MOMENT: &str = "One moment";
 
-/// A world to test a bot in.
 pub struct Stage {
     emulator: stage::Stage,
-    pub keeper: Keeper,
+    pub backend: Backend,
     folder: tempfile::TempDir,
 }
 
@@ -38,45 +37,42 @@ impl Deref for Stage {
 
 impl Stage {
     pub async fn new() -> Arc<Self> {
-        Self::on(Kind::Sqlite).await
+        Self::on(StoreKind::Sqlite).await
     }
 
-    /// One whose bot keeps its state in a store of this kind.
-    pub async fn on(kind: Kind) -> Arc<Self> {
+    /// A stage whose bot uses a store of this kind.
+    pub async fn on(kind: StoreKind) -> Arc<Self> {
         Self::with(&std::env::temp_dir(), kind).await
     }
 
-    /// One whose bot keeps its state in this folder.
+    /// A stage whose bot uses SQLite in this folder.
     pub async fn within(parent: &Path) -> Arc<Self> {
-        Self::with(parent, Kind::Sqlite).await
+        Self::with(parent, StoreKind::Sqlite).await
     }
 
-    async fn with(parent: &Path, kind: Kind) -> Arc<Self> {
+    async fn with(parent: &Path, kind: StoreKind) -> Arc<Self> {
         let emulator = stage::Stage::new().await;
         let folder = tempfile::tempdir_in(parent).unwrap();
-        let keeper = Keeper::start(kind, &folder.path().join("state.db")).await;
-        Arc::new(Self { emulator, keeper, folder })
+        let backend = Backend::start(kind, &folder.path().join("state.db")).await;
+        Arc::new(Self { emulator, backend, folder })
     }
 
-    /// The address of the bot's store.
     pub fn address(&self) -> String {
-        self.keeper.address()
+        self.backend.address()
     }
 
-    /// Where the bot keeps files.
     pub fn files(&self) -> PathBuf {
         self.folder.path().join("files")
     }
 
-    /// The bot's store; whoever opens it closes it.
     pub async fn store(&self) -> Arc<dyn Store> {
         opora::store::open(&self.address()).await.unwrap()
     }
 
-    /// Waits until everything was taken, answered and noted as sent.
-    pub async fn is_settled(&self) {
+    /// Waits until every update is acknowledged, every input processed and every message settled.
+    pub async fn wait_until_settled(&self) {
         let store = self.store().await;
-        until_so("everything is settled", async || {
+        until_async("everything is settled", async || {
             let numbers = store.statistics(Some(BOT)).await.unwrap();
             self.unacknowledged() == 0 && (numbers.inbox, numbers.outbox) == (0, 0)
         })
@@ -84,52 +80,52 @@ impl Stage {
         store.close().await.unwrap();
     }
 
-    /// How many messages were sent and are not known as sent: so many may come twice after the end of a process. Only for a
-    /// store that nobody holds.
-    pub async fn in_the_act(&self) -> usize {
+    /// How many messages were sent without a record of it. So many may come twice after the end of a process. Only for
+    /// a store that no process has open.
+    pub async fn unrecorded_sends(&self) -> usize {
         let store = self.store().await;
-        let in_the_act = self.in_the_act_of(&store).await;
+        let unrecorded = self.unrecorded_sends_in(&store).await;
         store.close().await.unwrap();
-        in_the_act
+        unrecorded
     }
 
-    /// The same, by a store that was opened before. Others may wait for the lease as long as they stand still.
-    pub async fn in_the_act_of(&self, store: &Arc<dyn Store>) -> usize {
-        self.is_hung_up().await;
-        let rows = rows(store).await;
-        let noted = self.keeper.noted();
-        self.sent_and_not_noted(rows, &noted).await
+    /// Like [`Self::unrecorded_sends`], with an open store. Other instances must be paused.
+    pub async fn unrecorded_sends_in(&self, store: &Arc<dyn Store>) -> usize {
+        self.wait_for_emulator().await;
+        let rows = unsent_rows(store).await;
+        let recorded = self.backend.sent_log_ids();
+        self.count_unrecorded(rows, &recorded).await
     }
 
-    /// How many of these messages were heard and are not known as sent.
-    pub async fn sent_and_not_noted(&self, rows: Vec<OutboxRow>, noted: &BTreeSet<i64>) -> usize {
+    /// How many of these messages were received by their chat and are not recorded as sent.
+    pub async fn count_unrecorded(&self, rows: Vec<OutboxRow>, recorded: &BTreeSet<i64>) -> usize {
         let mut by_chat: BTreeMap<i64, Vec<OutboxRow>> = BTreeMap::new();
         for row in rows {
-            // Nobody sees it if anything else comes twice.
+            // It does not matter if anything else comes twice.
             if let (Some(chat), "sendMessage") = (row.outgoing.chat, &*row.outgoing.method)
                 && !row.outgoing.body.contains(ONE_MOMENT)
             {
                 by_chat.entry(chat).or_default().push(row);
             }
         }
-        let mut in_the_act = 0;
+        let mut unrecorded = 0;
         for (chat, rows) in by_chat {
-            let mut heard = self.transcript(chat).await;
-            heard.retain(|text| !text.starts_with(ONE_MOMENT));
-            in_the_act += unnoted(&rows, noted, &heard);
+            let mut received = self.transcript(chat).await;
+            received.retain(|text| !text.starts_with(ONE_MOMENT));
+            unrecorded += unrecorded_in_chat(&rows, recorded, &received);
         }
-        in_the_act
+        unrecorded
     }
 
-    /// The messages that are said and not known as sent, whether anybody has begun to send them or not.
+    /// The messages in the outbox that are not recorded as sent, whether sent or not.
     pub async fn unsettled(&self, store: &Arc<dyn Store>) -> Vec<OutboxRow> {
-        let noted = self.keeper.noted();
-        rows(store).await.into_iter().filter(|row| !noted.contains(&row.id.0)).collect()
+        let recorded = self.backend.sent_log_ids();
+        unsent_rows(store).await.into_iter().filter(|row| !recorded.contains(&row.id.0)).collect()
     }
 
-    /// Waits until the emulator has read everything that a process which is gone or stands still has sent it: until then
-    /// its side of a connection waits to be closed, or has bytes that it has not read.
-    pub async fn is_hung_up(&self) {
+    /// Waits until the emulator has read everything that a killed or paused process has sent. Until then, the
+    /// emulator's end of a connection waits to be closed or has unread bytes.
+    pub async fn wait_for_emulator(&self) {
         const CLOSE_WAIT: &str = "08";
         const NOTHING_TO_READ: &str = ":00000000";
         let port = self.base.rsplit_once(':').unwrap().1.parse::<u16>().unwrap();
@@ -147,52 +143,50 @@ impl Stage {
         .await;
     }
 
-    /// What the bot has said in a chat so far, in order.
+    /// The bot's messages in a chat so far, in order.
     pub async fn transcript(&self, chat: i64) -> Vec<String> {
         let messages = self.get(&format!("/chats/{chat}/messages?after=0&limit=1000000")).await;
         let said = messages.as_array().unwrap().iter().filter(|message| message["from"]["is_bot"] == true);
         said.map(|message| message["text"].as_str().unwrap_or_default().to_owned()).collect()
     }
 
-    /// Waits until the bot has said something that contains these words.
-    pub async fn hears(&self, chat: i64, words: &str) {
-        until_so(&format!("`{words}` in {chat}"), async || {
+    /// Waits for a message of the bot that contains these words.
+    pub async fn receives(&self, chat: i64, words: &str) {
+        until_async(&format!("`{words}` in {chat}"), async || {
             self.transcript(chat).await.iter().any(|text| text.contains(words))
         })
         .await;
     }
 
-    /// How much has been said by everybody, in all chats.
-    pub fn said(&self) -> i64 {
+    /// The number of messages in all chats, of the bot and of people.
+    pub fn message_count(&self) -> i64 {
         self.world(|world| world.chats().map(|chat| i64::from(chat.last_message_id)).sum())
     }
 
-    /// The last message of every chat.
-    pub fn last_said(&self) -> HashMap<i64, i64> {
+    /// The id of the last message of every chat.
+    pub fn last_message_ids(&self) -> HashMap<i64, i64> {
         self.world(|world| world.chats().map(|chat| (chat.id, i64::from(chat.last_message_id))).collect())
     }
 
-    /// Waits until so much more has been said; false if that does not happen in time.
-    pub async fn goes_on(&self, more: i64, patience: Duration) -> bool {
-        let wanted = self.said() + more;
+    /// Waits for so many more messages in all chats. False if they do not come in time.
+    pub async fn sees_messages(&self, more: i64, timeout: Duration) -> bool {
+        let wanted = self.message_count() + more;
         let waiting = async {
-            while self.said() < wanted {
+            while self.message_count() < wanted {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
-        tokio::time::timeout(patience, waiting).await.is_ok()
+        tokio::time::timeout(timeout, waiting).await.is_ok()
     }
 
-    /// How many ordered faults have not struck.
     pub fn faults_left(&self) -> usize {
         self.world(|world| world.faults.active().len())
     }
 
-    /// The latest calls that sent a message: number, time, chat, and whether it was told to wait.
     pub fn sends(&self) -> Vec<SendCall> {
         let entries = self.world(|world| world.log.newest(usize::MAX));
-        let send = |entry: &Arc<Entry>| match &**entry {
-            Entry::Call(call) if &*call.method == "sendMessage" => Some(SendCall {
+        let send = |entry: &Arc<InspectorEntry>| match &**entry {
+            InspectorEntry::Call(call) if &*call.method == "sendMessage" => Some(SendCall {
                 id: call.id,
                 at_ms: call.at_ms,
                 chat: call.parameters.get("chat_id")?.parse().ok()?,
@@ -204,7 +198,7 @@ impl Stage {
     }
 }
 
-/// A call that sends a message, as the emulator has noted it.
+/// A `sendMessage` call in the emulator's log.
 #[derive(Clone, Copy, Debug)]
 pub struct SendCall {
     pub id: u64,
@@ -213,8 +207,7 @@ pub struct SendCall {
     pub is_told_to_wait: bool,
 }
 
-/// The messages that a store has to send.
-pub async fn rows(store: &Arc<dyn Store>) -> Vec<OutboxRow> {
+pub async fn unsent_rows(store: &Arc<dyn Store>) -> Vec<OutboxRow> {
     let mut rows: Vec<OutboxRow> = Vec::new();
     loop {
         let page = store.unsent(BOT, rows.last().map(|row| row.id).unwrap_or_default(), 1000).await.unwrap();
@@ -225,48 +218,48 @@ pub async fn rows(store: &Arc<dyn Store>) -> Vec<OutboxRow> {
     }
 }
 
-/// How many rows of a chat were heard and are not known as sent. One that is known may still be in its store, and others
-/// that are in no store any more were sent after it: so the rest is also looked at alone, and the more counts.
-fn unnoted(rows: &[OutboxRow], noted: &BTreeSet<i64>, heard: &[String]) -> usize {
-    let unknown: Vec<_> = rows.iter().filter(|row| !noted.contains(&row.id.0)).cloned().collect();
-    let among_all = &rows[..sent(rows, heard)];
-    let among_all = among_all.iter().filter(|row| !noted.contains(&row.id.0)).count();
-    among_all.max(sent(&unknown, heard))
+/// How many rows of a chat were received and are not recorded as sent. A recorded row may still be in its store while
+/// later rows are already gone. So the unrecorded rows are also compared alone, and the higher count is returned.
+fn unrecorded_in_chat(rows: &[OutboxRow], recorded: &BTreeSet<i64>, received: &[String]) -> usize {
+    let unknown: Vec<_> = rows.iter().filter(|row| !recorded.contains(&row.id.0)).cloned().collect();
+    let among_all = &rows[..sent(rows, received)];
+    let among_all = among_all.iter().filter(|row| !recorded.contains(&row.id.0)).count();
+    among_all.max(sent(&unknown, received))
 }
 
 #[test]
-fn what_was_sent_behind_something_known_is_counted() {
+fn a_send_after_a_recorded_one_is_counted() {
     let row = |id: i64| {
         let body = json!({"chat_id": 5, "text": format!("message {id}")}).to_string();
         let outgoing = Outgoing { body: body.into(), ..crate::postgres_store::message(5, "") };
-        let key = opora::key::DialogueKey::private(BOT, 5);
+        let key = opora::key::ConversationKey::private(BOT, 5);
         OutboxRow { id: OutboxId(id), key, outgoing, was_sending: false, at: opora::clock::Millis(0) }
     };
-    let heard: Vec<_> = (1..=3).map(|id| format!("message {id}")).collect();
-    // The first is known and still in its store, the second was settled, the third was in the act.
-    assert_eq!(unnoted(&[row(1), row(3)], &[1].into(), &heard), 1);
-    assert_eq!(unnoted(&[row(2), row(3)], &[2].into(), &heard), 1);
-    assert_eq!(unnoted(&[row(3), row(4)], &[3].into(), &heard), 0);
-    assert_eq!(unnoted(&[row(2), row(3), row(4)], &[].into(), &heard), 2);
+    let received: Vec<_> = (1..=3).map(|id| format!("message {id}")).collect();
+    // The first is recorded and still in its store, the second was settled, the third was sent without a record.
+    assert_eq!(unrecorded_in_chat(&[row(1), row(3)], &[1].into(), &received), 1);
+    assert_eq!(unrecorded_in_chat(&[row(2), row(3)], &[2].into(), &received), 1);
+    assert_eq!(unrecorded_in_chat(&[row(3), row(4)], &[3].into(), &received), 0);
+    assert_eq!(unrecorded_in_chat(&[row(2), row(3), row(4)], &[].into(), &received), 2);
 }
 
-/// How many rows of a chat, which are sent in their order, are the last that it heard.
-fn sent(rows: &[OutboxRow], heard: &[String]) -> usize {
+/// How many of a chat's rows, which are sent in order, are the last messages that it received.
+fn sent(rows: &[OutboxRow], received: &[String]) -> usize {
     let text = |row: &OutboxRow| serde_json::from_str::<Value>(&row.outgoing.body).unwrap()["text"].take();
     let texts: Vec<_> = rows.iter().map(text).collect();
-    let is_heard = |count: &usize| {
-        let last = &heard[heard.len() - count..];
-        last.iter().zip(&texts).all(|(heard, said)| said.as_str() == Some(heard))
+    let is_received = |count: &usize| {
+        let last = &received[received.len() - count..];
+        last.iter().zip(&texts).all(|(received, said)| said.as_str() == Some(received))
     };
-    (1..=texts.len().min(heard.len())).rev().find(is_heard).unwrap_or_default()
+    (1..=texts.len().min(received.len())).rev().find(is_received).unwrap_or_default()
 }
 
-/// Waits until something is so; there is no event for it.
+/// Polls until a condition holds.
 pub async fn until(what: &str, is_so: impl Fn() -> bool) {
-    until_so(what, async || is_so()).await;
+    until_async(what, async || is_so()).await;
 }
 
-/// Waits until something is so that has to be asked for.
-pub async fn until_so(what: &str, is_so: impl AsyncFn() -> bool) {
-    waiting::until_some(what, PATIENCE, async || is_so().await.then_some(())).await;
+/// Polls until an async condition holds.
+pub async fn until_async(what: &str, is_so: impl AsyncFn() -> bool) {
+    waiting::until_some(what, TIMEOUT, async || is_so().await.then_some(())).await;
 }

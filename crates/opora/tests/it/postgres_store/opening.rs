@@ -1,39 +1,39 @@
-//! Addresses, passwords, versions, and several who start at once.
+//! Addresses, passwords, versions, and concurrent starts.
 
 use std::time::Duration;
 
 use futures_util::future::join_all;
 use opora::store::{self, PostgresStore, Store, StoreError};
-use opora_testkit::postgres_server::{PostgresServer, PostgresSpace, query};
+use opora_testkit::postgres_server::{PostgresSchema, PostgresServer, query};
 use opora_testkit::proxy::Proxy;
 use sqlx::{Connection, PgConnection};
 
-use super::Bench;
+use super::Fixture;
 
 #[tokio::test]
-async fn a_wrong_password_is_told_without_repeating_it() {
+async fn an_error_about_a_password_does_not_contain_it() {
     let server = PostgresServer::start(&[]);
     query(&server.url(), "CREATE ROLE guest LOGIN PASSWORD 'r1ghtone'; GRANT ALL ON SCHEMA public TO guest").await;
-    server.admit(&["host all postgres 127.0.0.1/32 trust", "host all all 127.0.0.1/32 scram-sha-256"]).await;
+    server.set_access_rules(&["host all postgres 127.0.0.1/32 trust", "host all all 127.0.0.1/32 scram-sha-256"]).await;
     let at = format!("127.0.0.1:{}/postgres", server.port());
-    for address in [format!("postgres://guest:wr0ngone@{at}"), format!("postgresql://nobody:wr0ngone@{at}")] {
+    for address in [format!("postgres://guest:wr0ngone@{at}"), format!("postgresql://stranger:wr0ngone@{at}")] {
         let error = store::open(&address).await.map(drop).unwrap_err();
-        let told = format!("{error} {error:?}");
-        assert!(told.contains("password authentication failed") && told.contains("127.0.0.1"), "{told}");
-        assert!(!told.contains("wr0ng"), "{told}");
+        let message = format!("{error} {error:?}");
+        assert!(message.contains("password authentication failed") && message.contains("127.0.0.1"), "{message}");
+        assert!(!message.contains("wr0ng"), "{message}");
     }
     let store = store::open(&format!("postgres://guest:r1ghtone@{at}")).await.unwrap();
-    let told = format!("{} {store:?}", store.describe());
-    assert!(told.contains("127.0.0.1") && !told.contains("r1ght"), "{told}");
+    let message = format!("{} {store:?}", store.describe());
+    assert!(message.contains("127.0.0.1") && !message.contains("r1ght"), "{message}");
     store.close().await.unwrap();
 }
 
 #[tokio::test]
-async fn an_address_that_is_none_and_a_server_that_is_not_there_are_told() {
+async fn bad_addresses_and_missing_servers_are_reported() {
     for address in ["postgres://bot:s3cret@127.0.0.1:1/opora", "postgres://bot:s3cret@127.0.0.1:port/opora"] {
         let error = store::open(address).await.map(drop).unwrap_err();
-        let told = format!("{error} {error:?}");
-        assert!(!told.contains("s3cret") && told.contains("PostgreSQL"), "{told}");
+        let message = format!("{error} {error:?}");
+        assert!(!message.contains("s3cret") && message.contains("PostgreSQL"), "{message}");
     }
     // This server has no certificate.
     let server = PostgresServer::start(&[]);
@@ -42,7 +42,7 @@ async fn an_address_that_is_none_and_a_server_that_is_not_there_are_told() {
 }
 
 #[tokio::test]
-async fn what_a_restart_loses_is_said() {
+async fn the_description_says_what_a_restart_loses() {
     for (settings, said) in [
         (&["fsync=on"][..], "a restart loses nothing"),
         (&["fsync=on", "synchronous_commit=off"][..], "the last moments"),
@@ -55,8 +55,8 @@ async fn what_a_restart_loses_is_said() {
 }
 
 #[tokio::test]
-async fn of_many_that_start_at_once_one_makes_the_tables() {
-    let space = PostgresSpace::new().await;
+async fn concurrent_starts_create_the_tables_once() {
+    let space = PostgresSchema::new().await;
     let stores = join_all((0..8).map(|_| PostgresStore::open(&space.url))).await;
     assert!(stores.iter().all(Result::is_ok), "{stores:?}");
     let mut connection = PgConnection::connect(&space.url).await.unwrap();
@@ -66,19 +66,19 @@ async fn of_many_that_start_at_once_one_makes_the_tables() {
 }
 
 #[tokio::test]
-async fn a_connection_that_falls_silent_while_it_is_opened_is_given_up() {
+async fn opening_gives_up_on_a_silent_connection() {
     let server = PostgresServer::start(&[]);
     PostgresStore::open(&server.url()).await.unwrap();
     let silent_from = async |said: &'static [u8]| {
-        let (proxy, folder) = (Proxy::before(server.port()).await, tempfile::tempdir().unwrap());
+        let (proxy, folder) = (Proxy::in_front_of(server.port()).await, tempfile::tempdir().unwrap());
         let address = format!("postgres://postgres@127.0.0.1:{}/postgres?data={}", proxy.port, folder.path().display());
-        // What was seen before is compared, too.
+        // The last-seen record is compared, too.
         PostgresStore::open(&address).await.unwrap();
-        proxy.swallow_from(said);
+        proxy.blackhole_from(said);
         let opened = tokio::time::timeout(Duration::from_secs(10), PostgresStore::open(&address)).await;
         let error = opened.expect("it waits on").unwrap_err();
         assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
-        proxy.let_pass();
+        proxy.resume();
         PostgresStore::open(&address).await.unwrap();
     };
     tokio::join!(
@@ -92,8 +92,8 @@ async fn a_connection_that_falls_silent_while_it_is_opened_is_given_up() {
 }
 
 #[tokio::test]
-async fn a_tool_makes_nothing_and_other_versions_are_refused() {
-    let space = PostgresSpace::new().await;
+async fn a_tool_creates_nothing_and_other_versions_are_refused() {
+    let space = PostgresSchema::new().await;
     let refused = async |said: &str| {
         let error = PostgresStore::open_existing(&space.url).await.unwrap_err();
         assert!(matches!(error, StoreError::Unsupported(why) if why.contains(said)), "{error}");
@@ -109,8 +109,8 @@ async fn a_tool_makes_nothing_and_other_versions_are_refused() {
 }
 
 #[tokio::test]
-async fn a_backup_is_left_to_the_tools_of_the_server() {
-    let bench = Bench::new().await;
-    let error = bench.store.operator().backup(std::path::Path::new("copy")).await.unwrap_err();
+async fn a_backup_is_left_to_the_servers_tools() {
+    let fixture = Fixture::new().await;
+    let error = fixture.store.operator().backup(std::path::Path::new("copy")).await.unwrap_err();
     assert!(matches!(error, StoreError::Unsupported(why) if why.contains("pg_dump")), "{error}");
 }

@@ -2,23 +2,23 @@
 
 use futures_util::future::join_all;
 use opora::store::{Commit, Database, DomainWrites, Refusal, Store, StoreError, Version, WriteError};
-use opora_testkit::postgres_server::{PostgresSpace, query};
+use opora_testkit::postgres_server::{PostgresSchema, query};
 use sqlx::{Connection, PgConnection};
 
-use super::{Bench, person, talk, version};
+use super::{Fixture, person, talk, version};
 
 const TABLES: &str = "
 CREATE TABLE slots (number BIGINT PRIMARY KEY);
 CREATE TABLE notes (text TEXT, slot BIGINT REFERENCES slots DEFERRABLE INITIALLY DEFERRED)";
 
-async fn bench() -> Bench<PostgresSpace> {
-    let bench = Bench::new().await;
-    query(&bench.server.url, TABLES).await;
-    bench
+async fn fixture() -> Fixture<PostgresSchema> {
+    let fixture = Fixture::new().await;
+    query(&fixture.server.url, TABLES).await;
+    fixture
 }
 
-async fn count(bench: &Bench<PostgresSpace>) -> i64 {
-    let mut connection = PgConnection::connect(&bench.server.url).await.unwrap();
+async fn count(fixture: &Fixture<PostgresSchema>) -> i64 {
+    let mut connection = PgConnection::connect(&fixture.server.url).await.unwrap();
     sqlx::query_scalar("SELECT count(*) FROM notes").fetch_one(&mut connection).await.unwrap()
 }
 
@@ -37,8 +37,8 @@ fn with(user: i64, writes: DomainWrites) -> Commit {
 }
 
 #[tokio::test]
-async fn a_refused_write_is_undone_while_its_neighbours_commit() {
-    let bench = bench().await;
+async fn a_refused_write_is_undone_and_others_commit() {
+    let fixture = fixture().await;
     let refuse = DomainWrites::new(|db| {
         Box::pin(async move {
             insert(db, "gone", None).await?;
@@ -52,7 +52,7 @@ async fn a_refused_write_is_undone_while_its_neighbours_commit() {
             Ok(())
         })
     });
-    // What waits for the commit would otherwise fail all of them there.
+    // A deferred constraint would otherwise fail all of them at the commit.
     let dangle = DomainWrites::new(|db| Box::pin(insert(db, "gone", Some(5))));
     let panic = DomainWrites::new(|db| {
         Box::pin(async move {
@@ -70,19 +70,19 @@ async fn a_refused_write_is_undone_while_its_neighbours_commit() {
         with(6, note("too")),
     ];
     // They fall into few groups.
-    let answers = join_all(turns.into_iter().map(|turn| bench.store.commit(bench.epoch, turn))).await;
+    let answers = join_all(turns.into_iter().map(|turn| fixture.store.commit(fixture.epoch, turn))).await;
     assert!(answers[0].is_ok() && answers[5].is_ok(), "{answers:?}");
     assert!(matches!(&answers[1], Err(StoreError::Refused(Refusal(why))) if why == "the slot is full"));
     for failed in &answers[2..5] {
         assert!(matches!(failed, Err(StoreError::WritesFailed(_))), "{failed:?}");
     }
-    assert_eq!(count(&bench).await, 2);
-    assert_eq!(bench.store.statistics(None).await.unwrap().active, 2);
+    assert_eq!(count(&fixture).await, 2);
+    assert_eq!(fixture.store.statistics(None).await.unwrap().active, 2);
 }
 
 #[tokio::test]
-async fn a_constraint_that_waits_for_the_commit_may_be_met_before_it() {
-    let bench = bench().await;
+async fn a_deferred_constraint_is_checked_at_the_commit() {
+    let fixture = fixture().await;
     let writes = || {
         DomainWrites::new(|db| {
             Box::pin(async move {
@@ -92,14 +92,15 @@ async fn a_constraint_that_waits_for_the_commit_may_be_met_before_it() {
             })
         })
     };
-    let done = join_all([with(1, writes()), with(1001, writes())].map(|turn| bench.store.commit(bench.epoch, turn)));
+    let done =
+        join_all([with(1, writes()), with(1001, writes())].map(|turn| fixture.store.commit(fixture.epoch, turn)));
     assert!(done.await.iter().all(Result::is_ok));
-    assert_eq!(count(&bench).await, 2);
+    assert_eq!(count(&fixture).await, 2);
 }
 
 #[tokio::test]
-async fn a_transaction_begun_within_the_writes_is_part_of_the_turn() {
-    let bench = bench().await;
+async fn a_transaction_within_the_writes_is_part_of_the_turn() {
+    let fixture = fixture().await;
     let writes = DomainWrites::new(|db| {
         Box::pin(async move {
             insert(db, "kept", None).await?;
@@ -109,34 +110,34 @@ async fn a_transaction_begun_within_the_writes_is_part_of_the_turn() {
             Err(Refusal::because("and then not"))
         })
     });
-    assert!(matches!(bench.store.commit(bench.epoch, with(1, writes)).await, Err(StoreError::Refused(_))));
-    assert_eq!(count(&bench).await, 0);
-    assert_eq!(version(&bench.store, &person(1)).await.unwrap(), Version(0));
+    assert!(matches!(fixture.store.commit(fixture.epoch, with(1, writes)).await, Err(StoreError::Refused(_))));
+    assert_eq!(count(&fixture).await, 0);
+    assert_eq!(version(&fixture.store, &person(1)).await.unwrap(), Version(0));
 }
 
 #[tokio::test]
-async fn writes_that_end_the_transaction_fail_for_good_and_the_store_goes_on() {
-    let bench = bench().await;
-    for spoil in ["ROLLBACK", "COMMIT"] {
+async fn writes_that_end_the_transaction_fail_for_good() {
+    let fixture = fixture().await;
+    for damage in ["ROLLBACK", "COMMIT"] {
         let writes = DomainWrites::new(move |db| {
             Box::pin(async move {
-                sqlx::raw_sql(spoil).execute(db.postgres()).await?;
+                sqlx::raw_sql(damage).execute(db.postgres()).await?;
                 Ok(())
             })
         });
-        let spoilt = bench.store.commit(bench.epoch, with(1, writes)).await;
+        let spoilt = fixture.store.commit(fixture.epoch, with(1, writes)).await;
         assert!(matches!(spoilt, Err(StoreError::WritesFailed(_))), "{spoilt:?}");
-        assert_eq!(version(&bench.store, &person(1)).await.unwrap(), Version(0));
+        assert_eq!(version(&fixture.store, &person(1)).await.unwrap(), Version(0));
     }
-    bench.store.commit(bench.epoch, with(1, note("kept"))).await.unwrap();
-    bench.store.write(note("outside of a turn")).await.unwrap();
-    assert_eq!(count(&bench).await, 2);
+    fixture.store.commit(fixture.epoch, with(1, note("kept"))).await.unwrap();
+    fixture.store.write(note("outside of a turn")).await.unwrap();
+    assert_eq!(count(&fixture).await, 2);
 }
 
 #[tokio::test]
-async fn writes_of_a_turn_that_does_not_stand_are_not_run() {
-    let bench = bench().await;
+async fn writes_of_an_overtaken_turn_are_not_run() {
+    let fixture = fixture().await;
     let late = Commit { writes: Some(note("gone")), ..talk(person(1), Version(4)) };
-    assert!(matches!(bench.store.commit(bench.epoch, late).await, Err(StoreError::Overtaken(_))));
-    assert_eq!(count(&bench).await, 0);
+    assert!(matches!(fixture.store.commit(fixture.epoch, late).await, Err(StoreError::Overtaken(_))));
+    assert_eq!(count(&fixture).await, 0);
 }

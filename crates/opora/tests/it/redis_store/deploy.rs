@@ -1,4 +1,4 @@
-//! The configuration that is given to users, in a real server.
+//! The example configuration of `deploy/`, in a real server.
 
 use opora::store::{RedisStore, Store};
 use opora_testkit::redis_server::RedisServer;
@@ -6,7 +6,7 @@ use opora_testkit::redis_server::RedisServer;
 const CONFIGURATION: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/redis.conf");
 
 #[tokio::test]
-async fn a_redis_with_the_example_configuration_keeps_everything() {
+async fn the_example_configuration_loses_nothing() {
     let server = RedisServer::start(&["--include", CONFIGURATION]);
     let locked_out = RedisStore::open(&server.url()).await.unwrap_err();
     assert!(locked_out.to_string().contains("password"), "{locked_out}");

@@ -1,31 +1,32 @@
-//! Addresses, passwords, permissions, and what is found at an opening.
+//! Addresses, passwords, permissions, and checks when a store is opened.
 
 use opora::bot::BotError;
 use opora::store::{self, RedisCode, RedisStore, Store, StoreError};
 use opora_testkit::redis_server::RedisServer;
 
-use super::{Bench, at_state};
+use super::{Fixture, at_state};
 use crate::runtime::form::form;
 use crate::stage::{BOT, Running, Stage};
 
 #[tokio::test]
-async fn a_wrong_password_is_told_without_repeating_it() {
+async fn an_error_about_a_password_does_not_contain_it() {
     let server = RedisServer::start(&["--requirepass", "r1ghtone"]);
     let at = server.url().replace("redis://", "");
-    for address in [format!("redis://:wr0ngone@{at}"), format!("redis://{at}"), format!("redis://nobody:wr0ngone@{at}")]
+    for address in
+        [format!("redis://:wr0ngone@{at}"), format!("redis://{at}"), format!("redis://stranger:wr0ngone@{at}")]
     {
         let error = store::open(&address).await.map(drop).unwrap_err();
-        let told = format!("{error} {error:?}");
-        assert!(told.contains("password") && told.contains(&at), "{told}");
-        assert!(!told.contains("wr0ng"), "{told}");
+        let message = format!("{error} {error:?}");
+        assert!(message.contains("password") && message.contains(&at), "{message}");
+        assert!(!message.contains("wr0ng"), "{message}");
     }
     let store = store::open(&format!("redis://:r1ghtone@{at}")).await.unwrap();
-    let told = format!("{} {store:?}", store.describe());
-    assert!(told.contains(&at) && !told.contains("r1ght"), "{told}");
+    let message = format!("{} {store:?}", store.describe());
+    assert!(message.contains(&at) && !message.contains("r1ght"), "{message}");
 }
 
 #[tokio::test]
-async fn nobody_there_is_told_at_once() {
+async fn a_missing_server_is_reported_at_once() {
     let error = store::open("redis://127.0.0.1:1/").await.map(drop).unwrap_err();
     assert!(error.to_string().contains("127.0.0.1:1"), "{error}");
     let tls = store::open("rediss://127.0.0.1:1/").await.map(drop).unwrap_err();
@@ -33,18 +34,18 @@ async fn nobody_there_is_told_at_once() {
 }
 
 #[tokio::test]
-async fn what_a_restart_loses_is_said() {
+async fn the_description_says_what_a_restart_loses() {
     let server = RedisServer::start(&["--appendonly", "yes", "--appendfsync", "always"]);
     let describe = async || store::open(&server.url()).await.unwrap().describe();
     assert!(describe().await.ends_with("a restart loses nothing"));
-    server.say(&["CONFIG", "SET", "appendfsync", "everysec"]);
+    server.command(&["CONFIG", "SET", "appendfsync", "everysec"]);
     assert!(describe().await.contains("last second"));
-    server.say(&["CONFIG", "SET", "appendonly", "no"]);
+    server.command(&["CONFIG", "SET", "appendonly", "no"]);
     assert!(describe().await.contains("everything"));
 }
 
 #[tokio::test]
-async fn a_bot_is_refused_a_store_on_aiograms_keys_without_a_mapping_and_a_tool_is_not() {
+async fn a_bot_on_aiograms_keys_needs_a_mapping() {
     let (server, stage) = (RedisServer::start(&[]), Stage::new().await);
     let address = format!("{}?layout=aiogram", server.url());
     let store = store::open(&address).await.unwrap();
@@ -56,16 +57,16 @@ async fn a_bot_is_refused_a_store_on_aiograms_keys_without_a_mapping_and_a_tool_
 }
 
 #[tokio::test]
-async fn a_tool_makes_nothing() {
+async fn a_tool_creates_nothing() {
     let server = RedisServer::start(&[]);
     let missing = RedisStore::open_existing(&server.url()).await;
     assert!(matches!(missing, Err(StoreError::Unsupported(_))), "{missing:?}");
-    assert_eq!(server.say(&["DBSIZE"]), redis::Value::Int(0));
+    assert_eq!(server.command(&["DBSIZE"]), redis::Value::Int(0));
     let made = RedisStore::open(&server.url()).await.unwrap();
     let found = RedisStore::open_existing(&server.url()).await.unwrap();
     assert_eq!(made.generation(), found.generation());
     for layout in ["0", "2"] {
-        server.say(&["SET", "{opora}:layout", layout]);
+        server.command(&["SET", "{opora}:layout", layout]);
         for other in [RedisStore::open(&server.url()).await, RedisStore::open_existing(&server.url()).await] {
             assert!(matches!(other, Err(StoreError::Unsupported(_))), "{other:?}");
         }
@@ -73,37 +74,37 @@ async fn a_tool_makes_nothing() {
 }
 
 #[tokio::test]
-async fn a_generation_lasts_until_the_redis_is_emptied() {
-    let bench = Bench::new(RedisCode::Functions).await;
-    let generation = bench.store.generation().to_owned();
-    let again = RedisStore::open(&bench.server.url()).await.unwrap();
+async fn a_generation_lasts_until_redis_is_emptied() {
+    let fixture = Fixture::new(RedisCode::Functions).await;
+    let generation = fixture.store.generation().to_owned();
+    let again = RedisStore::open(&fixture.server.url()).await.unwrap();
     assert_eq!(again.generation(), generation);
-    bench.server.say(&["DEL", "{opora:3}:generation"]);
-    let partly = RedisStore::open(&bench.server.url()).await.unwrap();
+    fixture.server.command(&["DEL", "{opora:3}:generation"]);
+    let partly = RedisStore::open(&fixture.server.url()).await.unwrap();
     assert!(partly.generation().contains(&generation) && partly.generation().contains('+'), "{}", partly.generation());
-    bench.server.say(&["FLUSHALL"]);
-    let emptied = RedisStore::open(&bench.server.url()).await.unwrap();
+    fixture.server.command(&["FLUSHALL"]);
+    let emptied = RedisStore::open(&fixture.server.url()).await.unwrap();
     assert!(!emptied.generation().contains(&generation));
 }
 
 #[tokio::test]
-async fn where_functions_are_kept_back_scripts_are_used() {
+async fn without_permission_for_functions_scripts_are_used() {
     let server = RedisServer::start(&[]);
-    server.say(&["ACL", "SETUSER", "bot", "on", ">pw", "~{opora*", "+@all", "-function", "-config"]);
+    server.command(&["ACL", "SETUSER", "bot", "on", ">pw", "~{opora*", "+@all", "-function", "-config"]);
     let address = server.url().replace("redis://", "redis://bot:pw@");
     let store = RedisStore::open(&address).await.unwrap();
     assert!(store.describe().contains("by scripts") && store.describe().contains("does not tell"));
     let epoch = super::claim(&store, "first").await;
     super::turn(&store, epoch, 1, at_state("asked")).await.unwrap();
-    server.say(&["ACL", "SETUSER", "bot", "+function", "-fcall"]);
+    server.command(&["ACL", "SETUSER", "bot", "+function", "-fcall"]);
     let store = RedisStore::open(&address).await.unwrap();
     assert!(store.describe().contains("by scripts"));
 }
 
 #[tokio::test]
-async fn a_user_without_dangerous_commands_can_use_it() {
+async fn a_user_without_dangerous_commands_is_enough() {
     let server = RedisServer::start(&[]);
-    server.say(&["ACL", "SETUSER", "bot", "on", ">pw", "~{opora*", "+@all", "-@dangerous"]);
+    server.command(&["ACL", "SETUSER", "bot", "on", ">pw", "~{opora*", "+@all", "-@dangerous"]);
     let address = server.url().replace("redis://", "redis://bot:pw@");
     let store = RedisStore::open(&address).await.unwrap();
     assert!(store.describe().contains("does not tell"), "{}", store.describe());
@@ -113,13 +114,13 @@ async fn a_user_without_dangerous_commands_can_use_it() {
 }
 
 #[tokio::test]
-async fn two_prefixes_know_nothing_of_each_other() {
-    let bench = Bench::new(RedisCode::Functions).await;
-    bench.turn(1, at_state("asked")).await.unwrap();
-    let other = store::open(&format!("{}?prefix=other", bench.server.url())).await.unwrap();
+async fn two_prefixes_are_separate() {
+    let fixture = Fixture::new(RedisCode::Functions).await;
+    fixture.turn(1, at_state("asked")).await.unwrap();
+    let other = store::open(&format!("{}?prefix=other", fixture.server.url())).await.unwrap();
     assert_eq!(other.operator().bots().await.unwrap(), Vec::<i64>::new());
     assert_eq!(other.statistics(None).await.unwrap().active, 0);
-    let redis::Value::Array(keys) = bench.server.say(&["KEYS", "*"]) else { panic!("keys are a list") };
+    let redis::Value::Array(keys) = fixture.server.command(&["KEYS", "*"]) else { panic!("keys are a list") };
     let is_ours = |key: &redis::Value| matches!(key, redis::Value::BulkString(name) if name.starts_with(b"{opora") || name.starts_with(b"{other"));
     assert!(keys.iter().all(is_ours), "{keys:?}");
 }

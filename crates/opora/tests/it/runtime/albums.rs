@@ -41,22 +41,22 @@ async fn an_album_is_one_input() {
     anna.says("/start").await;
     anna.sends(album_of(10)).await;
     anna.sends(album_of(3)).await;
-    anna.hears_just(&["Send them.", "10", "3"]).await;
+    anna.receives_exactly(&["Send them.", "10", "3"]).await;
     bot.stops().await;
 }
 
 #[tokio::test]
-async fn items_that_come_after_their_album_was_heard_are_not_lost() {
+async fn items_that_come_after_their_album_are_not_lost() {
     let stage = Stage::new().await;
     let anna = stage.person("Anna").await;
     let bot = Running::start(stage.bot(&memory()).dialogue(papers()));
     anna.says("/start").await;
-    anna.hears_just(&["Send them."]).await;
+    anna.receives_exactly(&["Send them."]).await;
     stage.fault(json!({"updates": "delay", "delay_ms": 60_000, "times": 2})).await;
     anna.sends(album_of(5)).await;
-    anna.hears_just(&["Send them.", "3"]).await;
-    stage.telegram_waits(60).await;
-    anna.hears_just(&["Send them.", "3", "2 late"]).await;
+    anna.receives_exactly(&["Send them.", "3"]).await;
+    stage.advance_telegram_clock(60).await;
+    anna.receives_exactly(&["Send them.", "3", "2 late"]).await;
     bot.stops().await;
 }
 
@@ -69,14 +69,14 @@ async fn an_album_is_one_input_over_a_restart() {
     let store = stage.sqlite().await;
     let bot = Running::start(patient(stage.bot(&store).dialogue(papers()), 60));
     anna.says("/start").await;
-    anna.hears_just(&["Send them."]).await;
+    anna.receives_exactly(&["Send them."]).await;
     stage.fault(json!({"updates": "delay", "delay_ms": 60_000, "times": 2})).await;
     anna.sends(album_of(5)).await;
     until("three of five items", async || store.statistics(None).await.unwrap().inbox == 3).await;
     until("their acknowledgement", async || stage.unacknowledged() == 2).await;
     bot.stops().await;
-    stage.telegram_waits(60).await;
+    stage.advance_telegram_clock(60).await;
     let bot = Running::start(patient(stage.bot(&stage.sqlite().await).dialogue(papers()), 1));
-    anna.hears_just(&["Send them.", "5"]).await;
+    anna.receives_exactly(&["Send them.", "5"]).await;
     bot.stops().await;
 }

@@ -1,4 +1,4 @@
-//! Buttons: each press acts once at most, and none is left without an answer.
+//! Buttons: each press acts at most once, and every press is answered.
 
 use opora::prelude::*;
 
@@ -60,7 +60,7 @@ async fn a_double_tap_acts_once_and_both_taps_are_answered() {
         tokio::join!(anna.presses_this(&button), anna.presses_this(&button), anna.presses_this(&button));
     let stale = [first, second, third].iter().filter(|answer| answer["text"] == STALE).count();
     assert_eq!(stale, 2);
-    anna.hears_just(&["Which?", "Counted."]).await;
+    anna.receives_exactly(&["Which?", "Counted."]).await;
     bot.stops().await;
 }
 
@@ -74,15 +74,15 @@ async fn a_button_of_an_earlier_step_is_answered_and_does_nothing() {
     assert_eq!(anna.presses("On").await["text"], "On we go.");
     assert_eq!(anna.presses_this(&count).await["text"], STALE);
     anna.says("/start").await;
-    anna.hears_just(&["Which?", "Which?"]).await;
+    anna.receives_exactly(&["Which?", "Which?"]).await;
     assert_eq!(anna.presses_this(&count).await["text"], STALE);
     anna.presses("Count").await;
-    anna.hears_just(&["Which?", "Which?", "Counted."]).await;
+    anna.receives_exactly(&["Which?", "Which?", "Counted."]).await;
     bot.stops().await;
 }
 
 #[tokio::test]
-async fn a_press_of_nobodys_button_is_answered() {
+async fn a_press_of_an_unknown_button_is_answered() {
     let stage = Stage::new().await;
     let anna = stage.person("Anna").await;
     let bot = Running::start(stage.bot(&memory()).dialogue(counter()));
@@ -92,19 +92,19 @@ async fn a_press_of_nobodys_button_is_answered() {
         anna.presses_this(&(message, data.to_owned())).await;
     }
     anna.says("/cancel").await;
-    anna.hears("Cancelled.").await;
+    anna.receives("Cancelled.").await;
     anna.presses_this(&(message, "on".to_owned())).await;
     bot.stops().await;
 }
 
 #[tokio::test]
-async fn a_button_whose_turn_fails_for_good_is_answered_once() {
+async fn a_press_whose_turn_fails_for_good_is_answered_once() {
     let stage = Stage::new().await;
     let (anna, store) = (stage.person("Anna").await, memory());
     let bot = Running::start(stage.bot(&store).dialogue(counter()));
     anna.says("/start").await;
     anna.presses("Fail").await;
-    anna.hears("Something went wrong on our side.").await;
+    anna.receives("Something went wrong on our side.").await;
     assert_eq!(store.parked(None, 10).await.unwrap().len(), 1);
     bot.stops().await;
     assert_eq!(stage.calls("answerCallbackQuery").await.len(), 1);
@@ -131,7 +131,7 @@ async fn shown(_: &mut Turn, _: String) -> Step<Balance> {
 }
 
 #[tokio::test]
-async fn a_double_tap_on_an_entry_that_ends_at_once_acts_once_and_both_taps_are_answered() {
+async fn a_double_tap_on_a_one_step_dialogue_acts_once() {
     let stage = Stage::new().await;
     let (anna, store) = (stage.person("Anna").await, stage.sqlite().await);
     let dialogue = Dialogue::new().start(command("start"), offer).start(button("balance"), balance).on(
@@ -146,10 +146,10 @@ async fn a_double_tap_on_an_entry_that_ends_at_once_acts_once_and_both_taps_are_
     let (first, second) = tokio::join!(anna.presses_this(&button), anna.presses_this(&button));
     let stale = [first, second].iter().filter(|answer| answer["text"] == STALE).count();
     assert_eq!(stale, 1);
-    anna.hears_just(&["Hello.", "Your balance."]).await;
+    anna.receives_exactly(&["Hello.", "Your balance."]).await;
     bot.stops().await;
-    // Nothing is open: nobody has to be told about the stop.
-    anna.hears_just(&["Hello.", "Your balance."]).await;
+    // Nothing is open, so no person is told about the stop.
+    anna.receives_exactly(&["Hello.", "Your balance."]).await;
 }
 
 /// A month of two days with a gap between them, as calendars show it.
@@ -166,13 +166,13 @@ fn calendar() -> Dialogue<Counter> {
 }
 
 #[tokio::test]
-async fn a_button_of_a_space_works_here_and_in_tests_of_chats() {
+async fn a_spacer_button_works_here_and_in_chat_tests() {
     let stage = Stage::new().await;
     let anna = stage.person("Anna").await;
     let bot = Running::start(stage.bot(&memory()).dialogue(calendar()));
     anna.says("/start").await;
     anna.presses(" ").await;
-    anna.hears_just(&["Which day?", "Counted."]).await;
+    anna.receives_exactly(&["Which day?", "Counted."]).await;
     bot.stops().await;
 
     let stage = opora::testing::chat::Stage::new(calendar());

@@ -1,4 +1,4 @@
-//! Dialogues from end to end: Back, a child, one beside another, and the way out.
+//! Dialogues from end to end: Back, children, tracks, and cancel.
 
 use std::sync::Arc;
 
@@ -87,7 +87,7 @@ async fn street(turn: &mut Turn, street: String) -> Step<Address> {
 }
 
 async fn house(turn: &mut Turn, state: House, house: String) -> Step<Address> {
-    turn.give_back(&format!("{} {house}", state.street));
+    turn.set_return_value(&format!("{} {house}", state.street));
     Ok(Next::End)
 }
 
@@ -96,7 +96,7 @@ async fn wait_for_address(_: &mut Turn, _: Delivery, _: String) -> Step<Order> {
 }
 
 async fn survey(turn: &mut Turn, _: Order, _: Command) -> Step<Order> {
-    turn.open("survey", &Survey::Mood);
+    turn.open_track("survey", &Survey::Mood);
     Ok(Next::Stay)
 }
 
@@ -118,9 +118,9 @@ fn shop() -> Script {
         .ask(Order::SIZE, ask_size)
         .on(Order::SIZE, button("size:"), size)
         .on(Order::DELIVERY, text(), wait_for_address)
-        .returned(Order::DELIVERY, delivered)
-        .anywhere(button("back"), back)
-        .anywhere(command("survey"), survey)
+        .on_returned(Order::DELIVERY, delivered)
+        .on_any_state(button("back"), back)
+        .on_any_state(command("survey"), survey)
         .calls::<Address>();
     let address = Dialogue::new().ask(Address::STREET, ask_street).on(Address::STREET, text(), street).on(
         Address::HOUSE,
@@ -131,8 +131,8 @@ fn shop() -> Script {
     Script::new().dialogue(order).dialogue(address).dialogue(survey)
 }
 
-/// Walks through everything; the bot is restarted between any two steps.
-async fn an_order_with_every_turn(stage: &Stage, store: impl AsyncFn() -> Arc<dyn Store>) {
+/// Completes an order. The bot is restarted between any two steps.
+async fn complete_an_order(stage: &Stage, store: impl AsyncFn() -> Arc<dyn Store>) {
     let anna = stage.person("Anna").await;
     let restarted = async |bot: Option<Running>| {
         if let Some(bot) = bot {
@@ -145,22 +145,22 @@ async fn an_order_with_every_turn(stage: &Stage, store: impl AsyncFn() -> Arc<dy
     anna.says("tee").await;
     let bot = restarted(Some(bot)).await;
     anna.presses("Back").await;
-    anna.hears_just(&["What do you drink?", "How large a tee?", "What do you drink?"]).await;
+    anna.receives_exactly(&["What do you drink?", "How large a tee?", "What do you drink?"]).await;
     anna.says("tea").await;
-    anna.hears("How large a tea?").await;
+    anna.receives("How large a tea?").await;
     let bot = restarted(Some(bot)).await;
     anna.says("/survey").await;
-    anna.hears("How are you?").await;
+    anna.receives("How are you?").await;
     anna.presses("Large").await;
-    anna.hears("Which street?").await;
+    anna.receives("Which street?").await;
     let bot = restarted(Some(bot)).await;
     anna.says("High Street").await;
-    anna.hears("Which house?").await;
+    anna.receives("Which house?").await;
     anna.presses("Fine").await;
-    anna.hears("Glad to hear it.").await;
+    anna.receives("Glad to hear it.").await;
     let bot = restarted(Some(bot)).await;
     anna.says("7").await;
-    anna.hears_just(&[
+    anna.receives_exactly(&[
         "What do you drink?",
         "How large a tee?",
         "What do you drink?",
@@ -176,19 +176,19 @@ async fn an_order_with_every_turn(stage: &Stage, store: impl AsyncFn() -> Arc<dy
 }
 
 #[tokio::test]
-async fn back_a_child_and_a_dialogue_beside_in_memory() {
+async fn back_children_and_tracks_work_in_memory() {
     let (stage, store) = (Stage::new().await, memory());
-    an_order_with_every_turn(&stage, async || Arc::clone(&store)).await;
+    complete_an_order(&stage, async || Arc::clone(&store)).await;
 }
 
 #[tokio::test]
-async fn back_a_child_and_a_dialogue_beside_in_sqlite_with_restarts() {
+async fn back_children_and_tracks_survive_restarts_in_sqlite() {
     let stage = Stage::new().await;
-    an_order_with_every_turn(&stage, async || stage.sqlite().await).await;
+    complete_an_order(&stage, async || stage.sqlite().await).await;
 }
 
 #[tokio::test]
-async fn cancel_leads_out_of_every_state() {
+async fn cancel_ends_every_state() {
     let stage = Stage::new().await;
     let (anna, store) = (stage.person("Anna").await, memory());
     let bot = Running::start(stage.bot(&store).script(shop()));
@@ -196,15 +196,15 @@ async fn cancel_leads_out_of_every_state() {
     anna.says("tea").await;
     anna.presses("Small").await;
     anna.says("/cancel").await;
-    anna.hears("Cancelled.").await;
+    anna.receives("Cancelled.").await;
     assert_eq!(store.statistics(None).await.unwrap().active, 0);
     anna.says("/cancel").await;
-    anna.hears("There is nothing to cancel.").await;
+    anna.receives("There is nothing to cancel.").await;
     bot.stops().await;
 }
 
 #[tokio::test]
-async fn people_talk_at_once_and_do_not_meet() {
+async fn concurrent_conversations_do_not_mix() {
     let stage = Stage::new().await;
     let mut people = Vec::new();
     for number in 0..20 {
@@ -212,12 +212,12 @@ async fn people_talk_at_once_and_do_not_meet() {
     }
     let bot = Running::start(stage.bot(&stage.sqlite().await).dialogue(form()));
     let talks = people.iter().enumerate().map(|(number, person)| async move {
-        // All at once, as one who types fast: the order is the person's own.
+        // All at once, like a fast typist: the person's order must be kept.
         person.says("/start").await;
         person.says(&format!("Name {number}")).await;
         person.says("7").await;
         let end = format!("Name {number} is 7.");
-        person.hears_just(&[NAME, super::form::AGE, &end]).await;
+        person.receives_exactly(&[NAME, super::form::AGE, &end]).await;
     });
     futures_util::future::join_all(talks).await;
     bot.stops().await;

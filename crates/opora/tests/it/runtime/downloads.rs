@@ -1,4 +1,4 @@
-//! Files from Telegram: whole or not at all.
+//! Files from Telegram: complete or not at all.
 
 use opora::effects::Downloaded;
 use opora::prelude::*;
@@ -26,7 +26,7 @@ async fn document_comes(turn: &mut Turn, document: Document) -> Step<Archive> {
 }
 
 async fn fetched(turn: &mut Turn, outcome: Outcome) -> Step<Archive> {
-    match outcome.read::<Downloaded>() {
+    match outcome.result::<Downloaded>() {
         Ok(file) => turn.say(format!("{} {}", file.bytes, file.path.display())),
         Err(reason) => turn.say(format!("No file: {reason}")),
     }
@@ -45,11 +45,11 @@ fn bytes(count: usize) -> Vec<u8> {
     (0..count).map(|number| (number % 251) as u8).collect()
 }
 
-/// Waits for the news of a file and compares it with what was sent.
+/// Waits for the message about a file and compares the file with what was sent.
 async fn gets(anna: &Person<'_>, sent: &[u8]) {
-    anna.hears(&format!("{} ", sent.len())).await;
-    let heard = anna.heard().await;
-    let path = heard.last().and_then(|text| text.split_once(' ')).unwrap().1;
+    anna.receives(&format!("{} ", sent.len())).await;
+    let received = anna.received().await;
+    let path = received.last().and_then(|text| text.split_once(' ')).unwrap().1;
     assert_eq!(std::fs::read(path).unwrap(), sent);
     let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(path).unwrap().permissions());
     assert_eq!(mode & 0o777, 0o600, "what a person sent is for its owner alone");
@@ -59,7 +59,7 @@ async fn gets(anna: &Person<'_>, sent: &[u8]) {
 }
 
 #[tokio::test]
-async fn a_photo_is_fetched_whole() {
+async fn a_photo_is_downloaded_completely() {
     let stage = Stage::new().await;
     let anna = stage.person("Anna").await;
     let bot = Running::start(stage.bot(&memory()).dialogue(archive()));
@@ -69,7 +69,7 @@ async fn a_photo_is_fetched_whole() {
 }
 
 #[tokio::test]
-async fn a_download_that_is_cut_in_the_middle_is_fetched_whole_in_the_end() {
+async fn an_interrupted_download_is_completed() {
     let stage = Stage::new().await;
     let anna = stage.person("Anna").await;
     let bot = Running::start(stage.bot(&memory()).dialogue(archive()));
@@ -83,7 +83,7 @@ async fn a_download_that_is_cut_in_the_middle_is_fetched_whole_in_the_end() {
 }
 
 #[tokio::test]
-async fn a_link_that_has_died_is_asked_for_again() {
+async fn an_expired_link_is_requested_again() {
     let stage = Stage::new().await;
     let anna = stage.person("Anna").await;
     let bot = Running::start(stage.bot(&memory()).dialogue(archive()));
@@ -91,25 +91,25 @@ async fn a_link_that_has_died_is_asked_for_again() {
     let sent = bytes(10_000);
     anna.sends(json!({"document": file(&sent)})).await;
     until("the link", async || stage.get("").await["faults"].as_array().unwrap().is_empty()).await;
-    stage.telegram_waits(2 * 3600).await;
+    stage.advance_telegram_clock(2 * 3600).await;
     gets(&anna, &sent).await;
     assert_eq!(stage.calls("getFile").await.len(), 2);
     bot.stops().await;
 }
 
 #[tokio::test]
-async fn a_file_that_is_too_large_is_a_failure_for_good() {
+async fn a_file_that_is_too_large_fails_for_good() {
     let stage = Stage::new().await;
     let anna = stage.person("Anna").await;
     let bot = Running::start(stage.bot(&memory()).dialogue(archive()));
     anna.sends(json!({"document": file(&bytes(500_001))})).await;
-    anna.hears_just(&["No file: the file has 500001 bytes; 500000 are allowed"]).await;
+    anna.receives_exactly(&["No file: the file has 500001 bytes; 500000 are allowed"]).await;
     assert_eq!(std::fs::read_dir(stage.files()).unwrap().count(), 0);
     bot.stops().await;
 }
 
 #[tokio::test]
-async fn a_download_under_way_at_a_stop_is_done_after_the_next_start() {
+async fn a_download_continues_after_a_restart() {
     let stage = Stage::new().await;
     let anna = stage.person("Anna").await;
     let bot = Running::start(stage.bot(&stage.sqlite().await).dialogue(archive()));

@@ -1,4 +1,4 @@
-//! A small dialogue that most of these tests talk to.
+//! A small dialogue that most of these tests use.
 
 use opora::prelude::*;
 
@@ -15,9 +15,9 @@ pub struct Age {
     name: String,
 }
 
-/// What the dialogue asks first.
+/// The first question.
 pub const NAME: &str = "What is your name?";
-/// What it asks then.
+/// The second question.
 pub const AGE: &str = "How old are you?";
 
 pub async fn start(turn: &mut Turn, _: Command) -> Step<Form> {

@@ -1,8 +1,8 @@
-//! Groups and the topics of forums: whose conversation it is, and where its answers go.
+//! Groups and forum topics: which conversation an update belongs to, and where answers go.
 
 use std::time::Duration;
 
-use opora::key::DialogueKey;
+use opora::key::ConversationKey;
 use opora::prelude::*;
 use opora::store::{Filter, Store};
 use serde_json::{Value, json};
@@ -55,7 +55,7 @@ struct Member<'s> {
     place: Place<'s>,
 }
 
-/// A group, or a topic of one; 0 is outside of topics.
+/// A group or a topic of one; 0 is outside of topics.
 #[derive(Clone, Copy)]
 struct Place<'s> {
     stage: &'s Stage,
@@ -86,21 +86,21 @@ impl<'s> Place<'s> {
         messages
     }
 
-    /// What the bot has said here and in no other topic.
-    async fn heard(&self) -> Vec<String> {
+    /// The bot's messages in this topic.
+    async fn received(&self) -> Vec<String> {
         self.messages().await.iter().map(|message| message["text"].as_str().unwrap_or_default().to_owned()).collect()
     }
 
-    async fn hears(&self, text: &str) {
+    async fn receives(&self, text: &str) {
         until(&format!("`{text}` in {}:{}", self.chat, self.thread), async || {
-            self.heard().await.iter().any(|heard| heard == text)
+            self.received().await.iter().any(|received| received == text)
         })
         .await;
     }
 
     /// The message with this text, and the data of its button.
     async fn button(&self, text: &str, caption: &str) -> (i64, String) {
-        self.hears(text).await;
+        self.receives(text).await;
         let messages = self.messages().await;
         let message = messages.iter().find(|message| message["text"] == text).unwrap();
         let keys = message["reply_markup"]["inline_keyboard"].as_array().unwrap().iter();
@@ -126,16 +126,16 @@ impl Member<'_> {
         answer
     }
 
-    fn key(&self) -> DialogueKey {
+    fn key(&self) -> ConversationKey {
         let Place { chat, thread, .. } = self.place;
-        DialogueKey { chat, thread, ..DialogueKey::private(BOT, self.person.id) }
+        ConversationKey { chat, thread, ..ConversationKey::private(BOT, self.person.id) }
     }
 }
 
 /// The open conversations and their states.
-async fn open(store: &dyn Store) -> Vec<(DialogueKey, Box<str>)> {
+async fn open(store: &dyn Store) -> Vec<(ConversationKey, Box<str>)> {
     let rows = store.list(&Filter::default(), None, 100).await.unwrap();
-    rows.into_iter().filter_map(|row| Some((row.key, row.stored?.places.into_iter().next()?.state))).collect()
+    rows.into_iter().filter_map(|row| Some((row.key, row.stored?.states.into_iter().next()?.state))).collect()
 }
 
 fn sorted<T: Ord>(mut values: Vec<T>) -> Vec<T> {
@@ -150,35 +150,35 @@ async fn two_people_in_a_group_have_a_conversation_each() {
     let group = Place::group(&stage, "group", &[anna, boris], &[]).await[0];
     let bot = Running::start(stage.bot(&store).dialogue(order()));
     let people = [(group.with(anna), "tea", "Small"), (group.with(boris), "juice", "Large")];
-    // Nobody waits for anybody: their turns run side by side, the sends of the chat one after another.
+    // Their turns run concurrently, the sends of the chat one after another.
     for (member, drink, _) in &people {
         tokio::join!(member.says("/start"), member.person.says("/start"));
         member.says(drink).await;
     }
     let mut expected = Vec::new();
     for (member, drink, _) in &people {
-        group.hears(&format!("How large a {drink}?")).await;
+        group.receives(&format!("How large a {drink}?")).await;
         expected.push((member.key(), "size".into()));
-        expected.push((DialogueKey::private(BOT, member.person.id), "drink".into()));
+        expected.push((ConversationKey::private(BOT, member.person.id), "drink".into()));
     }
     assert_eq!(open(&*store).await, sorted(expected));
     for (member, drink, caption) in people {
         let button = group.button(&format!("How large a {drink}?"), caption).await;
         member.presses(&button).await;
     }
-    group.hears("A small tea for Anna.").await;
-    group.hears("A large juice for Boris.").await;
-    let mut heard = group.heard().await;
-    heard.retain(|text| text != "There is tea.");
-    assert_eq!(heard.len(), 6, "{heard:?}");
-    // What was begun in private goes on there.
+    group.receives("A small tea for Anna.").await;
+    group.receives("A large juice for Boris.").await;
+    let mut received = group.received().await;
+    received.retain(|text| text != "There is tea.");
+    assert_eq!(received.len(), 6, "{received:?}");
+    // A conversation begun in private continues there.
     anna.says("milk").await;
-    anna.hears("How large a milk?").await;
+    anna.receives("How large a milk?").await;
     bot.stops().await;
 }
 
 #[tokio::test]
-async fn a_button_does_nothing_for_somebody_who_has_nothing_open() {
+async fn a_button_does_nothing_for_a_person_without_a_dialogue() {
     let (stage, store) = (Stage::new().await, memory());
     let (anna, boris) = (stage.person("Anna").await, stage.person("Boris").await);
     let group = Place::group(&stage, "supergroup", &[anna, boris], &[]).await[0];
@@ -190,16 +190,16 @@ async fn a_button_does_nothing_for_somebody_who_has_nothing_open() {
     assert_eq!(boris.presses(&button).await["text"], "This button is no longer in use.");
     assert_eq!(open(&*store).await, [(anna.key(), "size".into())]);
     anna.presses(&button).await;
-    group.hears("A large tea for Anna.").await;
+    group.receives("A large tea for Anna.").await;
     bot.stops().await;
 }
 
 #[tokio::test]
-async fn every_topic_has_its_own_conversation_and_hears_its_own_answers() {
+async fn every_topic_has_its_own_conversation() {
     let (stage, store) = (Stage::new().await, memory());
     let (anna, boris) = (stage.person("Anna").await, stage.person("Boris").await);
     let places = Place::group(&stage, "supergroup", &[anna, boris], &["Bar", "Kitchen"]).await;
-    let [general, bar, kitchen] = places[..] else { panic!("two topics and what is outside of them") };
+    let [general, bar, kitchen] = places[..] else { panic!("two topics and the general one") };
     let bot = Running::start(stage.bot(&store).dialogue(order()));
     let members = [general.with(anna), bar.with(anna), kitchen.with(anna), bar.with(boris)];
     let drinks = ["water", "wine", "milk", "beer"];
@@ -209,7 +209,7 @@ async fn every_topic_has_its_own_conversation_and_hears_its_own_answers() {
     // Timers know the topic, too.
     for (place, times) in [(general, 1), (bar, 2), (kitchen, 1)] {
         until("the hints", async || {
-            place.heard().await.iter().filter(|text| *text == "There is tea.").count() == times
+            place.received().await.iter().filter(|text| *text == "There is tea.").count() == times
         })
         .await;
     }
@@ -217,7 +217,7 @@ async fn every_topic_has_its_own_conversation_and_hears_its_own_answers() {
         member.says(drink).await;
     }
     for (member, drink) in members.iter().zip(drinks) {
-        member.place.hears(&format!("How large a {drink}?")).await;
+        member.place.receives(&format!("How large a {drink}?")).await;
     }
     let expected = members.iter().map(|member| (member.key(), "size".into())).collect();
     assert_eq!(open(&*store).await, sorted(expected));
@@ -225,26 +225,26 @@ async fn every_topic_has_its_own_conversation_and_hears_its_own_answers() {
         let button = member.place.button(&format!("How large a {drink}?"), "Small").await;
         member.presses(&button).await;
     }
-    bar.hears("A small wine for Anna.").await;
-    bar.hears("A small beer for Boris.").await;
-    general.hears("A small water for Anna.").await;
-    kitchen.hears("A small milk for Anna.").await;
+    bar.receives("A small wine for Anna.").await;
+    bar.receives("A small beer for Boris.").await;
+    general.receives("A small water for Anna.").await;
+    kitchen.receives("A small milk for Anna.").await;
     for (place, count) in [(general, 4), (bar, 8), (kitchen, 4)] {
-        let heard = place.heard().await;
-        assert_eq!(heard.len(), count, "{heard:?}");
+        let received = place.received().await;
+        assert_eq!(received.len(), count, "{received:?}");
     }
     assert_eq!(open(&*store).await, []);
     bot.stops().await;
 }
 
 #[tokio::test]
-async fn what_was_said_to_a_group_follows_it_when_it_becomes_a_supergroup() {
+async fn messages_follow_a_group_that_becomes_a_supergroup() {
     let stage = Stage::new().await;
     let store = stage.sqlite().await;
     let (anna, boris) = (stage.person("Anna").await, stage.person("Boris").await);
     let old = Place::group(&stage, "group", &[anna, boris], &[]).await[0];
     let bot = Running::start(stage.bot(&store).dialogue(super::form::form()));
-    // All that is said to the group has to wait until the group is another.
+    // All messages to the group have to wait until it has migrated.
     stage.fault(json!({"method": "sendMessage", "chat_id": old.chat, "retry_after": 1})).await;
     old.with(anna).says("/start").await;
     old.with(anna).says("Anna").await;
@@ -252,19 +252,19 @@ async fn what_was_said_to_a_group_follows_it_when_it_becomes_a_supergroup() {
     let migrated = stage.post(&format!("/chats/{}/migrate", old.chat), json!({"from": anna.id})).await;
     let new = Place { chat: migrated["id"].as_i64().unwrap(), ..old };
     boris.says("/start").await;
-    new.hears(super::form::AGE).await;
-    boris.hears_just(&[super::form::NAME]).await;
+    new.receives(super::form::AGE).await;
+    boris.receives_exactly(&[super::form::NAME]).await;
     new.with(boris).says("/start").await;
-    until("the answer to Boris", async || new.heard().await.len() == 3).await;
-    assert_eq!(new.heard().await, [super::form::NAME, super::form::AGE, super::form::NAME]);
-    assert_eq!(old.heard().await, [""; 0]);
+    until("the answer to Boris", async || new.received().await.len() == 3).await;
+    assert_eq!(new.received().await, [super::form::NAME, super::form::AGE, super::form::NAME]);
+    assert_eq!(old.received().await, [""; 0]);
     until("nothing waits", async || store.statistics(None).await.unwrap().outbox == 0).await;
     assert_eq!(store.statistics(None).await.unwrap().failed, 0);
     bot.stops().await;
 }
 
 #[tokio::test]
-async fn a_button_of_somebody_else_does_nothing() {
+async fn a_button_of_another_person_does_nothing() {
     let (stage, store) = (Stage::new().await, memory());
     let (anna, boris) = (stage.person("Anna").await, stage.person("Boris").await);
     let group = Place::group(&stage, "supergroup", &[anna, boris], &[]).await[0];

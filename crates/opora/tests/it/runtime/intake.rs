@@ -1,4 +1,4 @@
-//! Long polling: what is asked for, what is acknowledged, and what happens when Telegram does not play along.
+//! Long polling: what is requested, what is acknowledged, and what happens when Telegram fails.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,80 +6,80 @@ use std::time::Duration;
 use opora::bot::BotError;
 use opora::prelude::*;
 use opora::store::Store;
-use opora::testing::faulty::{FaultyStore, Trouble};
+use opora::testing::faulty::{Fault, FaultyStore};
 use serde_json::json;
 
 use super::form::{self, AGE, Form, NAME, form};
-use super::journal::Journal;
+use super::log_capture::LogCapture;
 use crate::stage::{Running, Stage, memory, until};
 
 #[tokio::test]
-async fn an_update_is_acknowledged_once_it_is_stored_and_not_before() {
+async fn an_update_is_acknowledged_after_it_is_stored() {
     let stage = Stage::new().await;
     let anna = stage.person("Anna").await;
     let faulty = Arc::new(FaultyStore::new(memory()));
-    faulty.fail_until_lifted("receive", Trouble::Before);
+    faulty.fail_until_cleared("receive", Fault::Before);
     let store: Arc<dyn Store> = Arc::clone(&faulty) as _;
     let bot = Running::start(stage.inbox_first(&store).dialogue(form()));
     anna.says("/start").await;
     until("the third try to store it", async || faulty.calls("receive") >= 3).await;
     assert_eq!(stage.unacknowledged(), 1);
-    faulty.lift("receive");
-    anna.hears_just(&[NAME]).await;
+    faulty.clear_faults("receive");
+    anna.receives_exactly(&[NAME]).await;
     until("the acknowledgement", async || stage.unacknowledged() == 0).await;
     bot.stops().await;
 }
 
-/// A store that has not committed a turn, and cannot store its update either.
+/// The store can neither commit the turn nor store its update.
 #[tokio::test]
-async fn an_update_whose_turn_began_at_once_is_acknowledged_once_it_is_durable() {
+async fn a_direct_update_is_acknowledged_after_it_is_durable() {
     let stage = Stage::new().await;
     let anna = stage.person("Anna").await;
     let faulty = Arc::new(FaultyStore::new(memory()));
     let store: Arc<dyn Store> = Arc::clone(&faulty) as _;
     let bot = Running::start(stage.bot(&store).dialogue(form()));
-    faulty.fail_until_lifted("commit", Trouble::Before);
-    faulty.fail_until_lifted("receive", Trouble::Before);
+    faulty.fail_until_cleared("commit", Fault::Before);
+    faulty.fail_until_cleared("receive", Fault::Before);
     anna.says("/start").await;
     until("the third try to store it", async || faulty.calls("receive") >= 3).await;
     assert_eq!(stage.unacknowledged(), 1);
     // The inbox is enough.
-    faulty.lift("receive");
+    faulty.clear_faults("receive");
     until("the acknowledgement", async || stage.unacknowledged() == 0).await;
-    assert_eq!(anna.heard().await.len(), 0);
-    faulty.lift("commit");
-    anna.hears_just(&[NAME]).await;
+    assert_eq!(anna.received().await.len(), 0);
+    faulty.clear_faults("commit");
+    anna.receives_exactly(&[NAME]).await;
     until("an empty inbox", async || store.statistics(None).await.unwrap().inbox == 0).await;
     bot.stops().await;
 }
 
 #[tokio::test]
-async fn a_turn_that_commits_at_once_needs_no_inbox() {
+async fn a_direct_update_needs_no_inbox() {
     let stage = Stage::new().await;
     let anna = stage.person("Anna").await;
     let faulty = Arc::new(FaultyStore::new(memory()));
     let store: Arc<dyn Store> = Arc::clone(&faulty) as _;
     let bot = Running::start(stage.bot(&store).dialogue(form()));
-    // An answer that was lost is no reason to take it twice.
-    faulty.fail_next("commit", 1, Trouble::After);
+    // A lost answer does not process it twice.
+    faulty.fail_next("commit", 1, Fault::After);
     anna.says("/start").await;
-    anna.hears_just(&[NAME]).await;
+    anna.receives_exactly(&[NAME]).await;
     anna.says("Anna").await;
-    anna.hears_just(&[NAME, AGE]).await;
+    anna.receives_exactly(&[NAME, AGE]).await;
     until("the acknowledgement", async || stage.unacknowledged() == 0).await;
     assert_eq!(store.statistics(None).await.unwrap().inbox, 0);
     bot.stops().await;
 }
 
-/// Were the second stored alone, a crash would let it go before the first.
+/// If the second were stored alone, a crash would put it before the first.
 #[tokio::test]
-async fn what_stands_behind_a_turn_that_began_at_once_is_stored_behind_it() {
+async fn an_update_behind_a_direct_one_is_stored_after_it() {
     let stage = Stage::new().await;
     let anna = stage.person("Anna").await;
     let faulty = Arc::new(FaultyStore::new(memory()));
     let store: Arc<dyn Store> = Arc::clone(&faulty) as _;
     let bot = Running::start(stage.bot(&store).dialogue(form()));
-    faulty.fail_until_lifted("commit", Trouble::Before);
+    faulty.fail_until_cleared("commit", Fault::Before);
     anna.says("/start").await;
     anna.says("Anna").await;
     until("both in the inbox", async || store.statistics(None).await.unwrap().inbox == 2).await;
@@ -90,23 +90,23 @@ async fn what_stands_behind_a_turn_that_began_at_once_is_stored_behind_it() {
         if first.update_id < second.update_id),
         "{ids:?}"
     );
-    faulty.lift("commit");
-    anna.hears_just(&[NAME, AGE]).await;
+    faulty.clear_faults("commit");
+    anna.receives_exactly(&[NAME, AGE]).await;
     bot.stops().await;
 }
 
 #[tokio::test]
-async fn a_webhook_left_over_is_deleted_when_polling_starts() {
-    let (stage, journal) = (Stage::new().await, Journal::begin());
+async fn polling_deletes_an_old_webhook() {
+    let (stage, log) = (Stage::new().await, LogCapture::begin());
     let anna = stage.person("Anna").await;
     assert_eq!(stage.call("setWebhook", json!({"url": "http://127.0.0.1:9/hook"})).await, true);
-    // Not to be told whether there is one is no reason to leave it.
+    // If it is unknown whether there is a webhook, it is deleted too.
     stage.fault(json!({"method": "getWebhookInfo", "status": 502})).await;
     let bot = Running::start(stage.bot(&memory()).dialogue(form()));
     anna.says("/start").await;
-    anna.hears_just(&[NAME]).await;
+    anna.receives_exactly(&[NAME]).await;
     assert_eq!(stage.call("getWebhookInfo", json!({})).await["url"], "");
-    assert!(journal.has(&["the webhook is deleted"]), "{:#?}", journal.lines());
+    assert!(log.has(&["the webhook is deleted"]), "{:#?}", log.lines());
     bot.stops().await;
 }
 
@@ -116,47 +116,47 @@ async fn edited(turn: &mut Turn, _: Form, _: opora::input::Other) -> Step<Form> 
 }
 
 #[tokio::test]
-async fn telegram_is_asked_for_what_handlers_hear_and_for_nothing_else() {
+async fn polling_requests_only_handled_kinds_of_updates() {
     let stage = Stage::new().await;
     let anna = stage.person("Anna").await;
     let asked_for = async || stage.calls("getUpdates").await.last().map(|call| call["parameters"].to_string());
     let store = memory();
-    // The emulator's log has a poll only once it is answered.
+    // The emulator logs a poll only after its answer.
     let hasty = |bot: Bot| bot.settings(|settings| settings.polling.timeout = Duration::from_secs(1));
     let bot = Running::start(hasty(stage.bot(&store).dialogue(form())));
     until("the first poll", async || stage.polls() > 0).await;
     let sent = anna.says("/start").await;
-    anna.hears_just(&[NAME]).await;
+    anna.receives_exactly(&[NAME]).await;
     anna.sends(json!({"edit": sent["message_id"], "text": "/start now"})).await;
     anna.says("Anna").await;
-    anna.hears_just(&[NAME, AGE]).await;
+    anna.receives_exactly(&[NAME, AGE]).await;
     let parameters = asked_for().await.unwrap();
     assert!(parameters.contains("callback_query") && !parameters.contains("edited_message"), "{parameters}");
     bot.stops().await;
 
-    let listens = form().anywhere(other("edited_message"), edited);
+    let listens = form().on_any_state(other("edited_message"), edited);
     let bot = Running::start(hasty(stage.bot(&store).dialogue(listens)));
     until("a poll for edits", async || asked_for().await.unwrap_or_default().contains("edited_message")).await;
     anna.sends(json!({"edit": sent["message_id"], "text": "/start later"})).await;
-    anna.hears("You have changed your mind.").await;
+    anna.receives("You have changed your mind.").await;
     bot.stops().await;
 }
 
 #[tokio::test]
-async fn another_poller_is_explained_and_waited_for() {
-    let (stage, journal) = (Stage::new().await, Journal::begin());
+async fn another_poller_is_logged_and_waited_for() {
+    let (stage, log) = (Stage::new().await, LogCapture::begin());
     let anna = stage.person("Anna").await;
     stage.fault(json!({"method": "getUpdates", "status": 409, "times": 2})).await;
     let bot = Running::start(stage.bot(&memory()).dialogue(form()));
     anna.says("/start").await;
-    anna.hears_just(&[NAME]).await;
+    anna.receives_exactly(&[NAME]).await;
     let me = format!("process {}", std::process::id());
-    assert!(journal.has(&["somebody else takes this bot's updates", "same token", &me]), "{:#?}", journal.lines());
+    assert!(log.has(&["another program takes this bot's updates", "same token", &me]), "{:#?}", log.lines());
     bot.stops().await;
 }
 
 #[tokio::test]
-async fn a_token_that_telegram_refuses_ends_the_bot_with_a_clear_error() {
+async fn a_refused_token_ends_the_bot_with_an_error() {
     for method in ["getMe", "getUpdates"] {
         let stage = Stage::new().await;
         stage.fault(json!({"method": method, "status": 401})).await;
@@ -168,7 +168,7 @@ async fn a_token_that_telegram_refuses_ends_the_bot_with_a_clear_error() {
 }
 
 #[tokio::test]
-async fn what_cannot_work_is_said_before_anything_is_asked() {
+async fn bad_settings_are_refused_before_any_call() {
     let bad = Bot::new("no token").dialogue(form()).run_until(opora::bot::Stop::new()).await.unwrap_err();
     assert!(matches!(bad, BotError::BadToken), "{bad:?}");
     let deaf = Dialogue::<Form>::new().start(command("start"), form::start);
@@ -180,35 +180,35 @@ async fn what_cannot_work_is_said_before_anything_is_asked() {
 
 #[tokio::test]
 async fn telegram_may_be_away_at_the_start_and_later() {
-    let (stage, journal) = (Stage::new().await, Journal::begin());
+    let (stage, log) = (Stage::new().await, LogCapture::begin());
     let anna = stage.person("Anna").await;
     stage.fault(json!({"method": "getMe", "status": 502})).await;
     stage.fault(json!({"method": "getMe", "cut": "before"})).await;
     let bot = Running::start(stage.bot(&memory()).dialogue(form()));
     anna.says("/start").await;
-    anna.hears_just(&[NAME]).await;
-    assert!(journal.has(&["cannot ask Telegram who this bot is"]), "{:#?}", journal.lines());
+    anna.receives_exactly(&[NAME]).await;
+    assert!(log.has(&["cannot ask Telegram who this bot is"]), "{:#?}", log.lines());
     stage.fault(json!({"method": "getUpdates", "cut": "after"})).await;
     stage.fault(json!({"method": "getUpdates", "status": 502})).await;
     stage.fault(json!({"method": "sendMessage", "status": 500, "times": 2})).await;
     anna.says("Anna").await;
-    anna.hears_just(&[NAME, AGE]).await;
+    anna.receives_exactly(&[NAME, AGE]).await;
     anna.says("7").await;
-    anna.hears_just(&[NAME, AGE, "Anna is 7."]).await;
+    anna.receives_exactly(&[NAME, AGE, "Anna is 7."]).await;
     bot.stops().await;
 }
 
 #[tokio::test]
-async fn what_is_delivered_twice_or_with_ids_that_restart_is_heard_once() {
+async fn duplicates_and_restarting_ids_are_processed_once() {
     let stage = Stage::new().await;
     let anna = stage.person("Anna").await;
     let bot = Running::start(stage.bot(&stage.sqlite().await).dialogue(form()));
     stage.fault(json!({"updates": "duplicate", "times": 2})).await;
     anna.says("/start").await;
     anna.says("Anna").await;
-    anna.hears_just(&[NAME, AGE]).await;
+    anna.receives_exactly(&[NAME, AGE]).await;
     stage.fault(json!({"updates": "restart_ids"})).await;
     anna.says("7").await;
-    anna.hears_just(&[NAME, AGE, "Anna is 7."]).await;
+    anna.receives_exactly(&[NAME, AGE, "Anna is 7."]).await;
     bot.stops().await;
 }

@@ -1,4 +1,4 @@
-//! The library's own sentences in the person's language.
+//! The library's own messages in the person's language.
 
 use opora::prelude::*;
 use serde_json::json;
@@ -22,41 +22,41 @@ async fn fails(_: &mut Turn, _: Press) -> Step<Trouble> {
 }
 
 #[tokio::test]
-async fn a_person_whose_telegram_is_russian_is_told_in_russian() {
+async fn a_person_with_a_russian_telegram_is_told_in_russian() {
     let stage = Stage::new().await;
-    let anna = stage.person_who(json!({"first_name": "Анна", "language_code": "ru"})).await;
+    let anna = stage.person_with(json!({"first_name": "Анна", "language_code": "ru"})).await;
     let trouble = || Dialogue::new().start(command("trouble"), begin).on(Trouble::OPEN, button("fail"), fails);
     let polite = |bot: Bot| bot.settings(|settings| settings.stop.tell_people = true);
     let store = stage.sqlite().await;
     let bot = Running::start(polite(stage.bot(&store).dialogue(form()).dialogue(trouble())));
     anna.says("/cancel").await;
-    anna.hears_just(&["Отменять нечего."]).await;
+    anna.receives_exactly(&["Отменять нечего."]).await;
     anna.says("/trouble").await;
     let button = anna.button("!").await;
     anna.presses_this(&button).await;
     let sorry = "У нас что-то пошло не так. Введённое сохранено.";
-    anna.hears_just(&["Отменять нечего.", "?", sorry]).await;
+    anna.receives_exactly(&["Отменять нечего.", "?", sorry]).await;
     assert_eq!(anna.presses_this(&button).await["text"], "Эта кнопка больше не действует.");
     anna.button("Попробовать снова").await;
     anna.presses("Отмена").await;
     anna.says("/start").await;
-    anna.hears_just(&["Отменять нечего.", "?", sorry, "Отменено.", NAME]).await;
+    anna.receives_exactly(&["Отменять нечего.", "?", sorry, "Отменено.", NAME]).await;
     bot.stops().await;
-    anna.hears("Сейчас меня перезапустят.").await;
+    anna.receives("Сейчас меня перезапустят.").await;
 }
 
-/// What the application knows of people, and how often it was asked.
+/// The application's record of languages, and how often it was read.
 #[derive(Default)]
 struct Chosen(std::sync::atomic::AtomicUsize);
 
 #[tokio::test]
-async fn the_language_that_somebody_has_chosen_goes_before_telegrams_and_is_asked_for_only_when_it_is_needed() {
+async fn a_chosen_language_wins_and_is_read_only_when_needed() {
     use std::sync::Arc;
     use std::sync::atomic::Ordering;
 
     let stage = Stage::new().await;
-    let anna = stage.person_who(json!({"first_name": "Анна", "language_code": "ru"})).await;
-    let boris = stage.person_who(json!({"first_name": "Борис", "language_code": "ru"})).await;
+    let anna = stage.person_with(json!({"first_name": "Анна", "language_code": "ru"})).await;
+    let boris = stage.person_with(json!({"first_name": "Борис", "language_code": "ru"})).await;
     let (chosen, known) = (Arc::new(Chosen::default()), anna.id);
     let script = Script::from(form()).languages(move |context, people| async move {
         context.get::<Arc<Chosen>>().unwrap().0.fetch_add(1, Ordering::SeqCst);
@@ -66,44 +66,47 @@ async fn the_language_that_somebody_has_chosen_goes_before_telegrams_and_is_aske
     let polite = |bot: Bot| bot.settings(|settings| settings.stop.tell_people = true);
     let bot = Running::start(polite(stage.bot(&store).script(script).context(Arc::clone(&chosen))));
     anna.says("/start").await;
-    anna.hears_just(&[NAME]).await;
+    anna.receives_exactly(&[NAME]).await;
     assert_eq!(chosen.0.load(Ordering::SeqCst), 0, "the handler said everything");
     anna.says("/cancel").await;
-    anna.hears_just(&[NAME, "Cancelled."]).await;
+    anna.receives_exactly(&[NAME, "Cancelled."]).await;
     boris.says("/cancel").await;
-    boris.hears_just(&["Отменять нечего."]).await;
+    boris.receives_exactly(&["Отменять нечего."]).await;
     anna.says("/start").await;
     boris.says("/start").await;
-    anna.hears_just(&[NAME, "Cancelled.", NAME]).await;
-    boris.hears_just(&["Отменять нечего.", NAME]).await;
+    anna.receives_exactly(&[NAME, "Cancelled.", NAME]).await;
+    boris.receives_exactly(&["Отменять нечего.", NAME]).await;
     bot.stops().await;
-    anna.hears("I will be restarted in a moment.").await;
-    boris.hears("Сейчас меня перезапустят.").await;
+    anna.receives("I will be restarted in a moment.").await;
+    boris.receives("Сейчас меня перезапустят.").await;
 }
 
 async fn choose(turn: &mut Turn, _: Command) -> Step<Trouble> {
-    turn.speak("en");
+    turn.set_language("en");
     turn.say("English, then.");
     Ok(Next::Go(Trouble::Open))
 }
 
 #[tokio::test]
-async fn a_language_that_was_chosen_in_a_dialogue_stays_while_it_is_open() {
+async fn a_language_chosen_in_a_dialogue_stays_while_it_is_open() {
     let stage = Stage::new().await;
-    let anna = stage.person_who(json!({"first_name": "Анна", "language_code": "ru"})).await;
+    let anna = stage.person_with(json!({"first_name": "Анна", "language_code": "ru"})).await;
     let trouble = Dialogue::new().start(command("choose"), choose).on(Trouble::OPEN, button("fail"), fails);
     let bot = Running::start(stage.bot(&stage.sqlite().await).dialogue(trouble));
     anna.says("/choose").await;
     anna.says("what?").await;
-    anna.hears("Sorry, this does not fit here.").await;
+    anna.receives("Sorry, this does not fit here.").await;
     anna.says("/cancel").await;
-    anna.hears("Cancelled.").await;
+    anna.receives("Cancelled.").await;
     anna.says("/cancel").await;
-    anna.hears("Отменять нечего.").await;
+    anna.receives("Отменять нечего.").await;
     bot.stops().await;
 }
 
-fn nobody<'t>(turn: &'t mut Turn, input: &'t Input) -> futures_util::future::BoxFuture<'t, Result<bool, BoxError>> {
+fn refuse_everyone<'t>(
+    turn: &'t mut Turn,
+    input: &'t Input,
+) -> futures_util::future::BoxFuture<'t, Result<bool, BoxError>> {
     Box::pin(async move {
         let is_let_in = !matches!(input, Input::Text(_));
         if !is_let_in {
@@ -114,12 +117,12 @@ fn nobody<'t>(turn: &'t mut Turn, input: &'t Input) -> futures_util::future::Box
 }
 
 #[tokio::test]
-async fn whom_the_application_does_not_let_in_nobody_hears() {
+async fn a_guard_can_refuse_every_input() {
     let stage = Stage::new().await;
     let anna = stage.person("Anna").await;
-    let bot = Running::start(stage.bot(&stage.sqlite().await).script(Script::from(form()).guard(nobody)));
+    let bot = Running::start(stage.bot(&stage.sqlite().await).script(Script::from(form()).guard(refuse_everyone)));
     anna.says("/start").await;
     anna.says("Anna").await;
-    anna.hears_just(&[NAME, "Not now."]).await;
+    anna.receives_exactly(&[NAME, "Not now."]).await;
     bot.stops().await;
 }

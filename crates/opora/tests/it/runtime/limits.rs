@@ -28,7 +28,7 @@ fn chatter() -> Dialogue<Chatter> {
     Dialogue::new().start(command("talk"), talk).start(text(), hello).on(Chatter::OPEN, text(), hello)
 }
 
-/// Forty people and one to whom much is said; gives how often Telegram has refused.
+/// Forty people, and one who gets many messages. Returns how often Telegram has refused.
 async fn refusals(limits: SendLimits) -> usize {
     let stage = Stage::with(Limits::Telegram).await;
     let anna = stage.person("Anna").await;
@@ -42,20 +42,20 @@ async fn refusals(limits: SendLimits) -> usize {
     }
     let bot = Running::start(stage.bot(&memory()).dialogue(chatter()).send_limits(limits));
     for person in &people {
-        person.hears_just(&["Hello."]).await;
+        person.receives_exactly(&["Hello."]).await;
     }
-    anna.hears_just(&["1", "2", "3", "4", "5"]).await;
+    anna.receives_exactly(&["1", "2", "3", "4", "5"]).await;
     bot.stops().await;
     let calls = stage.calls("sendMessage").await;
     calls.iter().filter(|call| call["status"] == 429).count()
 }
 
 #[tokio::test]
-async fn a_bot_that_keeps_telegrams_limits_is_never_refused() {
+async fn a_bot_within_telegrams_limits_is_never_refused() {
     assert_eq!(refusals(SendLimits::Telegram).await, 0);
 }
 
 #[tokio::test]
-async fn a_bot_without_limits_is_refused_and_delivers_everything_in_order_all_the_same() {
+async fn a_bot_without_limits_still_delivers_in_order() {
     assert!(refusals(SendLimits::Off).await > 0);
 }

@@ -1,12 +1,12 @@
-//! Reaching people outside of turns.
+//! Messages to people outside of turns.
 
 use std::sync::Arc;
 
-use opora::bot::NotRunning;
+use opora::bot::HandleError;
 use opora::outbox::{Broadcast, SendEvent};
 use opora::prelude::*;
 use opora::store::{Store, StoreError};
-use opora::testing::faulty::{FaultyStore, Trouble};
+use opora::testing::faulty::{Fault, FaultyStore};
 use parking_lot::Mutex;
 
 use super::form::{NAME, form};
@@ -18,54 +18,54 @@ async fn a_message_is_posted_once_for_its_name() {
     let anna = stage.person("Anna").await;
     let bot = stage.bot(&stage.sqlite().await).dialogue(form());
     let early = bot.handle().post("reminder", anna.id, "Too early.").await;
-    assert!(matches!(early, Err(NotRunning::NotLeading)), "{early:?}");
+    assert!(matches!(early, Err(HandleError::NotLeading)), "{early:?}");
     let bot = Running::start(bot);
     anna.says("/start").await;
-    anna.hears_just(&[NAME]).await;
+    anna.receives_exactly(&[NAME]).await;
     for _ in 0..3 {
         bot.handle.post("reminder", anna.id, "Remember.").await.unwrap();
     }
     bot.handle.post("another", anna.id, "And this.").await.unwrap();
-    anna.hears_just(&[NAME, "Remember.", "And this."]).await;
+    anna.receives_exactly(&[NAME, "Remember.", "And this."]).await;
     let handle = bot.handle.clone();
     bot.stops().await;
-    assert!(matches!(handle.post("late", anna.id, "Too late.").await, Err(NotRunning::NotLeading)));
+    assert!(matches!(handle.post("late", anna.id, "Too late.").await, Err(HandleError::NotLeading)));
     let bot = Running::start(stage.bot(&stage.sqlite().await).dialogue(form()));
     until("a leader", async || bot.handle.post("reminder", anna.id, "Remember.").await.is_ok()).await;
     bot.handle.post("last", anna.id, "The last.").await.unwrap();
-    anna.hears_just(&[NAME, "Remember.", "And this.", "The last."]).await;
+    anna.receives_exactly(&[NAME, "Remember.", "And this.", "The last."]).await;
     bot.stops().await;
 }
 
 #[tokio::test]
-async fn whether_posts_are_taken_is_told_before_anything_is_promised() {
+async fn a_caller_can_check_whether_posts_are_accepted() {
     let stage = Stage::new().await;
     let anna = stage.person("Anna").await;
     let faulty = Arc::new(FaultyStore::new(stage.sqlite().await));
     let store: Arc<dyn Store> = Arc::clone(&faulty) as _;
     let bot = stage.bot(&store).dialogue(form());
-    let early = bot.handle().takes_posts().await;
-    assert!(matches!(early, Err(NotRunning::NotLeading)), "{early:?}");
+    let early = bot.handle().check_accepts_posts().await;
+    assert!(matches!(early, Err(HandleError::NotLeading)), "{early:?}");
     let bot = Running::start(bot);
     anna.says("/start").await;
-    anna.hears_just(&[NAME]).await;
+    anna.receives_exactly(&[NAME]).await;
     for _ in 0..3 {
-        bot.handle.takes_posts().await.unwrap();
+        bot.handle.check_accepts_posts().await.unwrap();
     }
-    faulty.fail_until_lifted("post", Trouble::Before);
-    // It leads and answers all the while.
-    let refused = bot.handle.takes_posts().await;
-    assert!(matches!(refused, Err(NotRunning::Store(StoreError::Unavailable(_)))), "{refused:?}");
+    faulty.fail_until_cleared("post", Fault::Before);
+    // It leads and answers all the time.
+    let refused = bot.handle.check_accepts_posts().await;
+    assert!(matches!(refused, Err(HandleError::Store(StoreError::Unavailable(_)))), "{refused:?}");
     assert!(bot.handle.is_running());
-    faulty.lift("post");
-    bot.handle.takes_posts().await.unwrap();
+    faulty.clear_faults("post");
+    bot.handle.check_accepts_posts().await.unwrap();
     bot.handle.post("last", anna.id, "The last.").await.unwrap();
-    anna.hears_just(&[NAME, "The last."]).await;
+    anna.receives_exactly(&[NAME, "The last."]).await;
     bot.stops().await;
 }
 
 #[tokio::test]
-async fn a_broadcast_goes_on_after_a_restart_and_counts_who_cannot_be_reached() {
+async fn a_broadcast_continues_after_a_restart() {
     let stage = Stage::new().await;
     let mut people = Vec::new();
     for number in 0..45 {
@@ -82,39 +82,38 @@ async fn a_broadcast_goes_on_after_a_restart_and_counts_who_cannot_be_reached() 
 
     let bot = Running::start(stage.bot(&store).dialogue(form()));
     until("a leader", async || faulty.calls("waiting") > 0).await;
-    // The first page of twenty goes out; then the store is away, and the bot is restarted.
+    // The first page of twenty is sent; then the store is away, and the bot is restarted.
     let (first, store_goes_away) = (news(), Arc::clone(&faulty));
-    faulty.fail_next("post", 1, Trouble::Delay(std::time::Duration::ZERO));
-    store_goes_away.fail_next("post", 1, Trouble::Before);
+    faulty.fail_next("post", 1, Fault::Delay(std::time::Duration::ZERO));
+    store_goes_away.fail_next("post", 1, Fault::Before);
     let watch = first.watch();
-    assert!(matches!(bot.handle.broadcast(first).await, Err(NotRunning::Store(_))));
+    assert!(matches!(bot.handle.broadcast(first).await, Err(HandleError::Store(_))));
     until("the first page", async || watch.progress().sent + watch.progress().failed == 20).await;
     assert_eq!((watch.progress().posted, watch.progress().failed, watch.progress().total), (20, 1, None));
     bot.stops().await;
 
     let dead = Arc::<Mutex<Vec<i64>>>::default();
-    let heard = Arc::clone(&dead);
+    let received = Arc::clone(&dead);
     let bot = stage.bot(&store).dialogue(form()).on_event(move |event| {
-        if let SendEvent::ChatDead { chat, .. } = event {
-            heard.lock().push(chat);
+        if let SendEvent::ChatUnreachable { chat, .. } = event {
+            received.lock().push(chat);
         }
     });
     let bot = Running::start(bot);
     let second = until_leading(&bot, news).await;
     let progress = second.progress();
-    assert_eq!((progress.total, progress.posted, progress.untold), (Some(45), 45, 20));
+    assert_eq!((progress.total, progress.posted, progress.unknown), (Some(45), 45, 20));
     until("the other pages", async || second.progress().sent + second.progress().failed == 25).await;
     assert_eq!(second.progress().failed, 1);
     until("the event", async || *dead.lock() == [blocked[1].id]).await;
     bot.stops().await;
     for person in people {
-        let times = person.heard().await.len();
+        let times = person.received().await.len();
         let is_blocked = blocked.iter().any(|blocked| blocked.id == person.id);
         assert_eq!(times, usize::from(!is_blocked), "{}", person.id);
     }
 }
 
-/// Runs a broadcast as soon as the bot leads.
 async fn until_leading<I: Iterator<Item = i64>>(
     bot: &Running,
     news: impl Fn() -> Broadcast<I>,
@@ -128,23 +127,23 @@ async fn until_leading<I: Iterator<Item = i64>>(
 }
 
 #[tokio::test]
-async fn a_message_is_sent_also_when_the_answer_of_its_post_is_lost() {
+async fn a_post_with_a_lost_answer_is_sent() {
     let stage = Stage::new().await;
     let anna = stage.person("Anna").await;
     let faulty = Arc::new(FaultyStore::new(memory()));
     let store: Arc<dyn Store> = Arc::clone(&faulty) as _;
     let bot = Running::start(stage.bot(&store).dialogue(form()));
     anna.says("/start").await;
-    anna.hears_just(&[NAME]).await;
-    faulty.fail_next("post", 1, Trouble::After);
-    assert!(matches!(bot.handle.post("reminder", anna.id, "Remember.").await, Err(NotRunning::Store(_))));
+    anna.receives_exactly(&[NAME]).await;
+    faulty.fail_next("post", 1, Fault::After);
+    assert!(matches!(bot.handle.post("reminder", anna.id, "Remember.").await, Err(HandleError::Store(_))));
     bot.handle.post("reminder", anna.id, "Remember.").await.unwrap();
-    anna.hears_just(&[NAME, "Remember."]).await;
+    anna.receives_exactly(&[NAME, "Remember."]).await;
     bot.stops().await;
 }
 
 #[tokio::test]
-async fn a_listener_that_panics_is_told_of_the_next_event() {
+async fn a_listener_that_panics_gets_the_next_event() {
     let stage = Stage::new().await;
     let people = [stage.person("Anna").await, stage.person("Boris").await];
     for person in people {
@@ -152,10 +151,10 @@ async fn a_listener_that_panics_is_told_of_the_next_event() {
         person.blocks().await;
     }
     let dead = Arc::<Mutex<Vec<i64>>>::default();
-    let heard = Arc::clone(&dead);
+    let received = Arc::clone(&dead);
     let bot = stage.bot(&memory()).dialogue(form()).on_event(move |event| {
-        if let SendEvent::ChatDead { chat, .. } = event {
-            heard.lock().push(chat);
+        if let SendEvent::ChatUnreachable { chat, .. } = event {
+            received.lock().push(chat);
             panic!("a bad day");
         }
     });
@@ -169,7 +168,7 @@ async fn a_listener_that_panics_is_told_of_the_next_event() {
 }
 
 #[tokio::test]
-async fn a_broadcast_ends_with_the_bot_that_posts_it() {
+async fn a_broadcast_ends_with_its_bot() {
     let stage = Stage::new().await;
     let bot = Running::start(stage.bot(&memory()).dialogue(form()));
     until("a leader", async || bot.handle.is_running()).await;
@@ -180,5 +179,5 @@ async fn a_broadcast_ends_with_the_bot_that_posts_it() {
     bot.stops().await;
     let ended = tokio::time::timeout(std::time::Duration::from_secs(30), running).await.expect("it goes on for ever");
     let ended = ended.unwrap();
-    assert!(matches!(ended, Err(NotRunning::NotLeading)), "{ended:?}");
+    assert!(matches!(ended, Err(HandleError::NotLeading)), "{ended:?}");
 }

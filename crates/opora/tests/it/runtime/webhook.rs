@@ -1,19 +1,19 @@
-//! The webhook: a router of the application's, and what it answers.
+//! The webhook: a router in the application's own server.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use opora::bot::{BotError, Webhook, WebhookSettings};
 use opora::store::Store;
-use opora::testing::faulty::{FaultyStore, Trouble};
+use opora::testing::faulty::{Fault, FaultyStore};
 use reqwest::{Response, StatusCode};
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 
 use super::form::{AGE, NAME, form};
-use super::journal::Journal;
-use crate::stage::{BOT, PATIENCE, Running, Stage, TOKEN, memory, until};
+use super::log_capture::LogCapture;
+use crate::stage::{BOT, Running, Stage, TIMEOUT, TOKEN, memory, until};
 
 pub const SECRET: &str = "a-secret_of-a-webhook_1";
 
@@ -46,7 +46,7 @@ impl Server {
     }
 }
 
-/// An update of a person that the emulator does not know.
+/// An update of a person whom the emulator does not know.
 fn update(id: i64, text: &str) -> String {
     let person = json!({"id": 77, "is_bot": false, "first_name": "Anna"});
     let chat = json!({"id": 77, "type": "private", "first_name": "Anna"});
@@ -55,7 +55,7 @@ fn update(id: i64, text: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_dialogue_by_webhook_goes_to_its_end() {
+async fn a_dialogue_by_webhook_completes() {
     let stage = Stage::new().await;
     let anna = stage.person("Anna").await;
     let mut server = Server::new(&stage).await;
@@ -63,10 +63,10 @@ async fn a_dialogue_by_webhook_goes_to_its_end() {
     server.mount(&webhook);
     let bot = Running::start(bot);
     anna.says("/start").await;
-    anna.hears_just(&[NAME]).await;
+    anna.receives_exactly(&[NAME]).await;
     anna.says("Anna").await;
     anna.says("7").await;
-    anna.hears_just(&[NAME, AGE, "Anna is 7."]).await;
+    anna.receives_exactly(&[NAME, AGE, "Anna is 7."]).await;
     let info = stage.call("getWebhookInfo", json!({})).await;
     assert_eq!(info["url"], server.url);
     assert_eq!(info["allowed_updates"], json!(["callback_query", "message"]));
@@ -76,8 +76,8 @@ async fn a_dialogue_by_webhook_goes_to_its_end() {
 }
 
 #[tokio::test]
-async fn only_who_knows_the_secret_is_heard() {
-    let (stage, journal) = (Stage::new().await, Journal::begin());
+async fn only_calls_with_the_secret_are_accepted() {
+    let (stage, log) = (Stage::new().await, LogCapture::begin());
     let mut server = Server::new(&stage).await;
     let faulty = Arc::new(FaultyStore::new(memory()));
     let store: Arc<dyn Store> = Arc::clone(&faulty) as _;
@@ -91,12 +91,12 @@ async fn only_who_knows_the_secret_is_heard() {
     let without = stage.http.post(&server.url).body(update(1, "/start")).send().await.unwrap();
     assert_eq!(without.status(), StatusCode::UNAUTHORIZED);
     assert_eq!(faulty.calls("receive"), 0);
-    let warnings = journal.lines().iter().filter(|line| line.contains("without the right secret")).count();
-    assert_eq!(warnings, 1, "one warning a minute: {:#?}", journal.lines());
+    let warnings = log.lines().iter().filter(|line| line.contains("without the right secret")).count();
+    assert_eq!(warnings, 1, "one warning a minute: {:#?}", log.lines());
     bot.stops().await;
 }
 
-/// Begins a call whose body does not come, and gives the status line of the answer.
+/// Starts a call whose body does not come. Returns the status line of the answer.
 async fn answer_without_a_body(server: &Server, secret: &str) -> String {
     let address = server.url.trim_start_matches("http://").trim_end_matches("/hook");
     let mut connection = TcpStream::connect(address).await.unwrap();
@@ -107,7 +107,7 @@ async fn answer_without_a_body(server: &Server, secret: &str) -> String {
     connection.write_all(head.as_bytes()).await.unwrap();
     let mut status = String::new();
     let mut connection = BufReader::new(connection);
-    let answer = tokio::time::timeout(PATIENCE, connection.read_line(&mut status)).await;
+    let answer = tokio::time::timeout(TIMEOUT, connection.read_line(&mut status)).await;
     answer.expect("no answer before the body").unwrap();
     status
 }
@@ -120,12 +120,12 @@ async fn a_wrong_secret_is_refused_before_the_body_comes() {
     let (_bot, webhook) = stage.bot(&memory()).dialogue(form()).webhook(settings);
     server.mount(&webhook);
     assert!(answer_without_a_body(&server, "wrong").await.starts_with("HTTP/1.1 401"));
-    // Nothing is read either while the bot does not run.
+    // Nothing is read while the bot does not run.
     assert!(answer_without_a_body(&server, SECRET).await.starts_with("HTTP/1.1 503"));
 }
 
 #[tokio::test]
-async fn a_body_that_does_not_come_is_given_up() {
+async fn a_call_without_its_body_times_out() {
     let stage = Stage::new().await;
     let mut server = Server::new(&stage).await;
     let settings = WebhookSettings { body_timeout: Duration::from_millis(50), ..server.settings() };
@@ -138,7 +138,7 @@ async fn a_body_that_does_not_come_is_given_up() {
 }
 
 #[tokio::test]
-async fn while_the_bot_does_not_lead_or_its_store_is_away_telegram_is_asked_to_come_again() {
+async fn without_lease_or_store_telegram_is_asked_to_retry() {
     let stage = Stage::new().await;
     let mut server = Server::new(&stage).await;
     let faulty = Arc::new(FaultyStore::new(memory()));
@@ -152,14 +152,14 @@ async fn while_the_bot_does_not_lead_or_its_store_is_away_telegram_is_asked_to_c
     come_again(server.brings(SECRET, update(1, "/start")).await);
     assert_eq!(faulty.calls("receive"), 0);
 
-    faulty.fail_until_lifted("receive", Trouble::Before);
+    faulty.fail_until_cleared("receive", Fault::Before);
     let bot = Running::start(bot);
     until("the webhook", async || !stage.calls("setWebhook").await.is_empty()).await;
     come_again(server.brings(SECRET, update(1, "/start")).await);
-    faulty.lift("receive");
+    faulty.clear_faults("receive");
     assert_eq!(server.brings(SECRET, update(1, "/start")).await.status(), StatusCode::OK);
-    // It was stored, and the answer was lost: what comes again is known.
-    faulty.fail_next("receive", 1, Trouble::After);
+    // It was stored and the answer was lost: the repeated call is recognized.
+    faulty.fail_next("receive", 1, Fault::After);
     come_again(server.brings(SECRET, update(2, "Anna")).await);
     assert_eq!(server.brings(SECRET, update(2, "Anna")).await.status(), StatusCode::OK);
     until("both turns", async || store.operator().transitions(crate::stage::BOT, 0, 10).await.unwrap().len() == 2)
@@ -168,7 +168,7 @@ async fn while_the_bot_does_not_lead_or_its_store_is_away_telegram_is_asked_to_c
 }
 
 #[tokio::test]
-async fn an_update_is_answered_200_only_once_it_is_durable() {
+async fn an_update_is_answered_200_after_it_is_durable() {
     let stage = Stage::new().await;
     let mut server = Server::new(&stage).await;
     let faulty = Arc::new(FaultyStore::new(memory()));
@@ -177,26 +177,26 @@ async fn an_update_is_answered_200_only_once_it_is_durable() {
     server.mount(&webhook);
     let bot = Running::start(bot);
     until("the webhook", async || !stage.calls("setWebhook").await.is_empty()).await;
-    faulty.fail_next("receive", 1, Trouble::Stall);
+    faulty.fail_next("receive", 1, Fault::Stall);
     let server = Arc::new(server);
     let brought = tokio::spawn({
         let server = Arc::clone(&server);
         async move { server.brings(SECRET, update(1, "/start")).await.status() }
     });
     until("the store to be asked", async || faulty.calls("receive") == 1).await;
-    // Others come and go: the first has had time enough to be answered too early.
+    // Others come and go: the first one has had time to be answered too early.
     for _ in 0..10 {
         assert_eq!(server.brings("wrong", update(2, "/start")).await.status(), StatusCode::UNAUTHORIZED);
     }
     assert!(!brought.is_finished());
-    faulty.lift("receive");
+    faulty.clear_faults("receive");
     assert_eq!(brought.await.unwrap(), StatusCode::OK);
     bot.stops().await;
 }
 
 #[tokio::test]
-async fn garbage_is_taken_and_logged_and_what_is_too_large_is_refused() {
-    let (stage, journal) = (Stage::new().await, Journal::begin());
+async fn garbage_is_accepted_and_too_large_bodies_are_refused() {
+    let (stage, log) = (Stage::new().await, LogCapture::begin());
     let mut server = Server::new(&stage).await;
     let (bot, webhook) = stage.bot(&memory()).dialogue(form()).webhook(server.settings());
     server.mount(&webhook);
@@ -205,17 +205,17 @@ async fn garbage_is_taken_and_logged_and_what_is_too_large_is_refused() {
     for body in ["", "garbage", "{}", "[]", r#"{"update_id":"x"}"#] {
         assert_eq!(server.brings(SECRET, body).await.status(), StatusCode::OK, "{body}");
     }
-    // Bytes that are no text are no better: to bring them again would help nobody.
+    // Bytes that are no text are accepted too: a retry would not help.
     assert_eq!(server.brings(SECRET, vec![0xFF, 0xFE]).await.status(), StatusCode::OK);
-    let logged = journal.lines().iter().filter(|line| line.contains("is not an update")).count();
-    assert_eq!(logged, 6, "{:#?}", journal.lines());
+    let logged = log.lines().iter().filter(|line| line.contains("is not an update")).count();
+    assert_eq!(logged, 6, "{:#?}", log.lines());
     let large = " ".repeat(2 * 1024 * 1024);
     assert_eq!(server.brings(SECRET, large).await.status(), StatusCode::PAYLOAD_TOO_LARGE);
     bot.stops().await;
 }
 
 #[tokio::test]
-async fn a_bot_does_not_start_with_a_secret_that_keeps_nobody_out() {
+async fn a_weak_secret_is_refused_at_the_start() {
     let stage = Stage::new().await;
     let server = Server::new(&stage).await;
     for secret in ["", "fifteen-letters", "with a space in between", &"x".repeat(257)] {
@@ -227,7 +227,7 @@ async fn a_bot_does_not_start_with_a_secret_that_keeps_nobody_out() {
 }
 
 #[tokio::test]
-async fn a_bot_whose_webhook_telegram_refuses_ends_and_says_why() {
+async fn a_refused_webhook_ends_the_bot_with_the_reason() {
     let stage = Stage::new().await;
     let server = Server::new(&stage).await;
     let store = memory();
@@ -240,7 +240,7 @@ async fn a_bot_whose_webhook_telegram_refuses_ends_and_says_why() {
 }
 
 #[tokio::test]
-async fn a_webhook_that_cannot_be_set_just_now_is_set_later() {
+async fn setting_the_webhook_is_retried() {
     let stage = Stage::new().await;
     let anna = stage.person("Anna").await;
     let mut server = Server::new(&stage).await;
@@ -251,7 +251,7 @@ async fn a_webhook_that_cannot_be_set_just_now_is_set_later() {
     server.mount(&webhook);
     let bot = Running::start(bot);
     anna.says("/start").await;
-    anna.hears_just(&[NAME]).await;
+    anna.receives_exactly(&[NAME]).await;
     assert_eq!(stage.calls("setWebhook").await.len(), 3);
     bot.stops().await;
 }

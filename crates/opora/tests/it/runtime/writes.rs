@@ -1,10 +1,10 @@
-//! The application's own rows: with the turn, or not at all.
+//! The application's own rows: committed with the turn, or not at all.
 
 use std::sync::Arc;
 
 use opora::prelude::*;
 use opora::store::{DomainWrites, Store};
-use opora::testing::faulty::{FaultyStore, Trouble};
+use opora::testing::faulty::{Fault, FaultyStore};
 
 use super::form::{NAME, form};
 use crate::stage::{BOT, Running, Stage, memory, until_some};
@@ -21,7 +21,7 @@ async fn book(turn: &mut Turn, _: Command) -> Step<Booking> {
 }
 
 async fn seat(turn: &mut Turn, seat: String) -> Step<Booking> {
-    if let Some(refusal) = turn.refused() {
+    if let Some(refusal) = turn.refusal() {
         let text = format!("No: {refusal}.");
         return turn.refuse(text);
     }
@@ -52,11 +52,11 @@ fn booking() -> Dialogue<Booking> {
     Dialogue::new().start(command("book"), book).on(Booking::SEAT, text(), seat)
 }
 
-/// The application's tables in a bot's own file.
+/// The application's tables, in the bot's own file.
 async fn with_tables(store: &Arc<dyn Store>) {
     let make = DomainWrites::new(|database| {
         Box::pin(async move {
-            // Nothing but the count above keeps a seat from being taken twice.
+            // Only the count above prevents that a seat is taken twice.
             for table in ["CREATE TABLE seats (seat TEXT, person INTEGER)", "CREATE TABLE log (line TEXT)"] {
                 sqlx::query(table).execute(database.sqlite()).await?;
             }
@@ -66,7 +66,7 @@ async fn with_tables(store: &Arc<dyn Store>) {
     store.write(make).await.unwrap();
 }
 
-/// Seats with their people, and the lines of the log.
+/// Seats with their people, and the rows of the log table.
 async fn rows(store: &Arc<dyn Store>) -> (Vec<(String, i64)>, Vec<String>) {
     let (sender, receiver) = tokio::sync::oneshot::channel();
     let read = DomainWrites::new(|database| {
@@ -91,15 +91,15 @@ async fn rows_commit_with_their_turn_and_a_refusal_undoes_both() {
     let bot = Running::start(stage.bot(&store).dialogue(booking()));
     anna.says("/book").await;
     anna.says("7").await;
-    anna.hears_just(&["Which seat?", "Seat 7 is yours."]).await;
+    anna.receives_exactly(&["Which seat?", "Seat 7 is yours."]).await;
     boris.says("/book").await;
     boris.says("7").await;
-    boris.hears_just(&["Which seat?", "No: seat 7 is taken."]).await;
-    // Nothing of the refused turn is there: neither its line in the log, nor its step.
+    boris.receives_exactly(&["Which seat?", "No: seat 7 is taken."]).await;
+    // Nothing of the refused turn is stored: neither its row in the log table, nor its transition.
     assert_eq!(rows(&store).await, (vec![("7".to_owned(), anna.id)], vec!["7".to_owned()]));
     assert_eq!(store.statistics(None).await.unwrap().active, 1);
     boris.says("8").await;
-    boris.hears_just(&["Which seat?", "No: seat 7 is taken.", "Seat 8 is yours."]).await;
+    boris.receives_exactly(&["Which seat?", "No: seat 7 is taken.", "Seat 8 is yours."]).await;
     let (seats, _) = rows(&store).await;
     assert_eq!(seats, [("7".to_owned(), anna.id), ("8".to_owned(), boris.id)]);
     assert_eq!(store.statistics(None).await.unwrap().active, 0);
@@ -107,8 +107,8 @@ async fn rows_commit_with_their_turn_and_a_refusal_undoes_both() {
 }
 
 #[tokio::test]
-async fn a_commit_that_fails_or_whose_answer_is_lost_leaves_its_rows_once() {
-    for trouble in [Trouble::Before, Trouble::After] {
+async fn a_failed_commit_leaves_its_rows_once() {
+    for fault in [Fault::Before, Fault::After] {
         let stage = Stage::new().await;
         let faulty = Arc::new(FaultyStore::new(stage.sqlite().await));
         let store: Arc<dyn Store> = Arc::clone(&faulty) as _;
@@ -116,17 +116,17 @@ async fn a_commit_that_fails_or_whose_answer_is_lost_leaves_its_rows_once() {
         let anna = stage.person("Anna").await;
         let bot = Running::start(stage.bot(&store).dialogue(booking()));
         anna.says("/book").await;
-        anna.hears_just(&["Which seat?"]).await;
-        faulty.fail_next("commit", 2, trouble);
+        anna.receives_exactly(&["Which seat?"]).await;
+        faulty.fail_next("commit", 2, fault);
         anna.says("7").await;
-        anna.hears_just(&["Which seat?", "Seat 7 is yours."]).await;
-        assert_eq!(rows(&store).await, (vec![("7".to_owned(), anna.id)], vec!["7".to_owned()]), "{trouble:?}");
+        anna.receives_exactly(&["Which seat?", "Seat 7 is yours."]).await;
+        assert_eq!(rows(&store).await, (vec![("7".to_owned(), anna.id)], vec!["7".to_owned()]), "{fault:?}");
         bot.stops().await;
     }
 }
 
 #[tokio::test]
-async fn writes_that_never_work_are_parked_and_others_go_on() {
+async fn writes_that_always_fail_are_parked() {
     let stage = Stage::new().await;
     let store = stage.sqlite().await;
     with_tables(&store).await;
@@ -134,22 +134,22 @@ async fn writes_that_never_work_are_parked_and_others_go_on() {
     let bot = Running::start(stage.bot(&store).dialogue(booking()).dialogue(form()));
     anna.says("/book").await;
     anna.says("nowhere").await;
-    anna.hears("Something went wrong on our side.").await;
+    anna.receives("Something went wrong on our side.").await;
     let parked = store.parked(Some(BOT), 10).await.unwrap();
     assert!(parked.len() == 1 && parked[0].reason.contains("no such table"), "{parked:?}");
     boris.says("/start").await;
-    boris.hears_just(&[NAME]).await;
+    boris.receives_exactly(&[NAME]).await;
     bot.stops().await;
 }
 
 #[tokio::test]
-async fn a_store_without_a_database_says_so_where_the_operator_sees_it() {
+async fn writes_without_a_database_are_reported_to_the_operator() {
     let (stage, store) = (Stage::new().await, memory());
     let anna = stage.person("Anna").await;
     let bot = Running::start(stage.bot(&store).dialogue(booking()));
     anna.says("/book").await;
     anna.says("7").await;
-    anna.hears("Something went wrong on our side.").await;
+    anna.receives("Something went wrong on our side.").await;
     let parked = until_some("the parked turn", async || store.parked(Some(BOT), 10).await.unwrap().pop()).await;
     assert!(parked.reason.contains("memory"), "{parked:?}");
     bot.stops().await;

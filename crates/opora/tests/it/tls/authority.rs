@@ -1,12 +1,12 @@
-//! A certificate authority that lives as long as a test.
+//! A certificate authority for one test.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Servers are `localhost` and nothing else.
-const FORMS: &str = "
+/// Server certificates are for `localhost` only.
+const EXTENSIONS: &str = "
 [req]
 distinguished_name = name
 [name]
@@ -19,54 +19,51 @@ subjectAltName = DNS:localhost
 basicConstraints = critical, CA:FALSE
 ";
 
-/// Its own certificate is what others trust.
+/// An authority. Clients trust its own certificate.
 pub struct Authority {
     pub certificate: PathBuf,
     folder: PathBuf,
 }
 
-/// A certificate that somebody shows, and its key.
-pub struct Shown {
+pub struct Certificate {
     pub certificate: PathBuf,
     pub key: PathBuf,
 }
 
-/// One that other users may pass through.
+/// A folder that other users may enter.
 pub fn folder() -> tempfile::TempDir {
     tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o711)).tempdir().unwrap()
 }
 
 impl Authority {
-    /// In a new folder.
     pub fn new(folder: &Path) -> Self {
         fs::create_dir(folder).unwrap();
         fs::set_permissions(folder, fs::Permissions::from_mode(0o711)).unwrap();
-        fs::write(folder.join("forms"), FORMS).unwrap();
-        let Shown { certificate, .. } = issue(folder, folder, "authority", "authority", &[]);
+        fs::write(folder.join("forms"), EXTENSIONS).unwrap();
+        let Certificate { certificate, .. } = issue(folder, folder, "authority", "authority", &[]);
         Self { certificate, folder: folder.to_owned() }
     }
 
-    /// For a server at `localhost`, in a folder of its own, which may be given away.
-    pub fn server(&self) -> (PathBuf, Shown) {
+    /// A certificate for a server at `localhost`, in its own folder, which may be given to another user.
+    pub fn server(&self) -> (PathBuf, Certificate) {
         let folder = self.folder.join("server");
         fs::create_dir(&folder).unwrap();
         let shown = self.issue(&folder, "server", "localhost");
         (folder, shown)
     }
 
-    /// For somebody of a name.
-    pub fn client(&self, name: &str) -> Shown {
+    pub fn client(&self, name: &str) -> Certificate {
         self.issue(&self.folder, "client", name)
     }
 
-    fn issue(&self, folder: &Path, form: &str, name: &str) -> Shown {
+    fn issue(&self, folder: &Path, form: &str, name: &str) -> Certificate {
         let key = self.folder.join("authority.key");
         let by = ["-CA", self.certificate.to_str().unwrap(), "-CAkey", key.to_str().unwrap()];
         issue(&self.folder, folder, form, name, &by)
     }
 }
 
-fn issue(home: &Path, folder: &Path, form: &str, name: &str, by: &[&str]) -> Shown {
+fn issue(home: &Path, folder: &Path, form: &str, name: &str, by: &[&str]) -> Certificate {
     let path = |ending: &str| folder.join(format!("{form}.{ending}"));
     let (certificate, key) = (path("pem"), path("key"));
     let mut openssl = Command::new("openssl");
@@ -75,5 +72,5 @@ fn issue(home: &Path, folder: &Path, form: &str, name: &str, by: &[&str]) -> Sho
     openssl.arg(home.join("forms")).args(by).arg("-out").arg(&certificate).arg("-keyout").arg(&key);
     let done = openssl.output().expect("openssl is installed");
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    Shown { certificate, key }
+    Certificate { certificate, key }
 }

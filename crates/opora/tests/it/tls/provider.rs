@@ -1,4 +1,4 @@
-//! TLS has its provider before anything may need it. Each case has a process of its own: a provider is for good.
+//! The TLS provider is installed before it is needed. Each case is its own process, because a provider is permanent.
 
 use std::process::Command;
 
@@ -9,11 +9,11 @@ use opora::testing::chat::Stage;
 use opora_testkit::environment;
 use rustls::crypto::CryptoProvider;
 
-const CHILD: &str = "tls::provider::a_child_makes_a_client_of_its_own";
+const CHILD: &str = "tls::provider::child_makes_its_own_client";
 
-/// Of every run of the whole binary this is a part too; without a part to play it has nothing to do.
+/// The entry point of child processes. In a normal test run it does nothing.
 #[tokio::test]
-async fn a_child_makes_a_client_of_its_own() {
+async fn child_makes_its_own_client() {
     let Some(first) = environment::child() else { return };
     assert!(CryptoProvider::get_default().is_none(), "a new process has no provider");
     match first.as_str() {
@@ -34,16 +34,16 @@ fn works_after(first: &str) {
 }
 
 #[test]
-fn a_client_of_ones_own_works_after_bot_new() {
+fn an_own_client_works_after_bot_new() {
     works_after("bot");
 }
 
 #[test]
-fn a_client_of_ones_own_works_after_a_store_was_opened() {
+fn an_own_client_works_after_opening_a_store() {
     works_after("store");
 }
 
 #[test]
-fn a_client_of_ones_own_works_in_a_test_of_a_chat() {
+fn an_own_client_works_in_a_chat_test() {
     works_after("stage");
 }

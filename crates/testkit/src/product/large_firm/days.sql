@@ -1,6 +1,6 @@
--- Days from {from} up to {to}, counted since 1970: slots, plans, shifts, tasks, openings and amounts. A day has {per_day}
--- slots, the first at every site in the morning, the rest in the evening; nobody works twice a day. Days before {today} are
--- over; today people are at work; later ones are planned.
+-- The days {from}..{to} since 1970: slots, plans, shifts, tasks, openings and amounts. A day has {per_day} slots: one at
+-- every site in the morning, the rest in the evening. No person works twice a day. Days before {today} are over; today
+-- people are at work; later days are planned.
 CREATE TEMPORARY TABLE work ON COMMIT DROP AS
 SELECT id, d, k, site_id, user_id, starts_minute, ends_minute, starts_at, ends_at, late_ms, day, substr(day, 1, 7) AS period,
   CASE WHEN d < {today} THEN 'completed' WHEN d = {today} AND k % 5 < 3 THEN 'in_progress' ELSE 'planned' END AS status,
@@ -25,11 +25,11 @@ SELECT id, site_id, id, 1, 'Принять поставку', 20000, starts_at, 
 INSERT INTO shift_plans (id, user_id, slot_id, site_id, starts_at, ends_at, status, created_at, updated_at)
 SELECT id, user_id, id, site_id, starts_at, ends_at, status, starts_at, starts_at FROM work;
 
--- Whoever is still to come may: a calendar points out those who have no contract.
+-- People with future plans get a contract: a calendar marks those without one.
 INSERT INTO contract_sites (contract_id, site_id)
 SELECT DISTINCT user_id, site_id FROM work WHERE status = 'planned' ON CONFLICT DO NOTHING;
 
--- Some had planned too, and did not come after all; the reasons of the last days wait to be judged.
+-- Cancelled plans. The reasons of the last days are not judged yet.
 INSERT INTO shift_plans (id, user_id, slot_id, site_id, starts_at, ends_at, status, created_at, updated_at)
 SELECT id + 500, user_id, id, site_id, starts_at, ends_at, 'cancelled', starts_at, starts_at FROM work WHERE k % 50 = 0;
 INSERT INTO plan_cancellations (plan_id, user_id, reason, words, is_short_notice, cancelled_at, status, decided_by, decided_at)
@@ -100,7 +100,7 @@ WHERE total_kopecks > 0 AND paid_kopecks = 0 AND period < to_char(date '1970-01-
 UPDATE payroll_entries SET paid_kopecks = total_kopecks
 WHERE total_kopecks > 0 AND paid_kopecks = 0 AND period < to_char(date '1970-01-01' + {today}, 'YYYY-MM');
 
--- Every day an owner changes what the first manager may do, and a setting.
+-- Every day an owner changes a permission of the first manager, and a setting.
 INSERT INTO audit (at, actor, action, subject_kind, subject_id, detail)
 SELECT starts_at, 10000, 'permissions given', 'manager', 10000 + {owners},
   '{"site": 1, "place": "Кофейня № 1", "before": ["view"], "allowed": ["view", "edit"]}' FROM work WHERE k = 0;

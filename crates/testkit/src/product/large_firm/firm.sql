@@ -1,4 +1,4 @@
--- Who there is and where: the same for however many days. Words in braces are put in by large_firm.rs.
+-- People and sites. large_firm.rs replaces the words in braces.
 INSERT INTO settings (name, value, changed_at) VALUES ('enable_test_users', 'true', 0);
 
 INSERT INTO users (id, telegram_id, full_name, search_name, phone, username, language, status, enrolled_by, is_test,

@@ -1,4 +1,4 @@
-//! Conversations and their messages in the database.
+//! Chats and their messages in the database.
 
 use std::collections::HashMap;
 
@@ -7,17 +7,17 @@ use opora::store::{Refusal, WriteError};
 use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QuerySelect, Set};
 
 use super::super::tables::{chat, message};
-use crate::domain::Writing;
+use crate::domain::Transaction;
 use crate::person::{OWNERS, Person};
 
-/// The conversation of a person that is not closed.
+/// The open chat of a person.
 pub async fn open_chat(db: &impl ConnectionTrait, user_id: i64) -> Result<Option<chat::Model>, DbErr> {
     let of_it = chat::Entity::find().filter(chat::Column::UserId.eq(user_id));
     of_it.filter(chat::Column::EndedAt.is_null()).one(db).await
 }
 
-/// How many conversations everybody in charge has.
-pub async fn open_by_charge(db: &impl ConnectionTrait) -> Result<HashMap<i64, i64>, DbErr> {
+/// Number of open chats per person who answers.
+pub async fn open_chats_per_answerer(db: &impl ConnectionTrait) -> Result<HashMap<i64, i64>, DbErr> {
     let counts = chat::Entity::find()
         .select_only()
         .column(chat::Column::InChargeId)
@@ -28,9 +28,9 @@ pub async fn open_by_charge(db: &impl ConnectionTrait) -> Result<HashMap<i64, i6
     Ok(counts.into_iter().collect())
 }
 
-/// Keeps a question; the first one begins a conversation.
+/// Stores a question; the first one begins a chat.
 pub async fn ask(
-    db: &Writing<'_, '_>,
+    db: &Transaction<'_, '_>,
     user_id: i64,
     in_charge_id: i64,
     text: String,
@@ -53,17 +53,17 @@ pub async fn ask(
             chat.insert(db).await?.id
         }
     };
-    keep(db, chat, user_id, text, at).await
+    store_message(db, chat, user_id, text, at).await
 }
 
-/// Whether this person may answer in a conversation: who is in charge of it, and owners.
+/// Whether this person may answer in a chat: the person in charge of it, and owners.
 pub fn may_answer(chat: &chat::Model, person: &Person) -> bool {
     chat.in_charge_id == person.id || person.may(OWNERS)
 }
 
-/// Keeps an answer; refused if the conversation was closed in the meantime, or went to somebody else.
+/// Stores an answer; refused if the chat was closed meanwhile, or was given to another person.
 pub async fn answer(
-    db: &Writing<'_, '_>,
+    db: &Transaction<'_, '_>,
     user_id: i64,
     by: Person,
     text: String,
@@ -71,19 +71,19 @@ pub async fn answer(
 ) -> Result<(), WriteError> {
     let chat = open_chat(db, user_id).await?.filter(|chat| may_answer(chat, &by));
     let chat = chat.ok_or_else(|| Refusal::because("the conversation is closed"))?;
-    keep(db, chat.id, by.id, text, at).await
+    store_message(db, chat.id, by.id, text, at).await
 }
 
-/// Ends a conversation for who answers in it; one that has gone to somebody else stays as it is.
-pub async fn close_by(db: &Writing<'_, '_>, user_id: i64, by: Person, at: Millis) -> Result<(), WriteError> {
+/// Ends a chat for the person who answers; a chat that was given to another person stays open.
+pub async fn close_by(db: &Transaction<'_, '_>, user_id: i64, by: Person, at: Millis) -> Result<(), WriteError> {
     match open_chat(db, user_id).await? {
         Some(chat) if may_answer(&chat, &by) => close(db, user_id, at).await,
         _ => Ok(()),
     }
 }
 
-/// Ends a conversation; one that has ended stays as it is.
-pub async fn close(db: &Writing<'_, '_>, user_id: i64, at: Millis) -> Result<(), WriteError> {
+/// Ends a chat; one that has ended stays as it is.
+pub async fn close(db: &Transaction<'_, '_>, user_id: i64, at: Millis) -> Result<(), WriteError> {
     if let Some(chat) = open_chat(db, user_id).await? {
         let mut chat: chat::ActiveModel = chat.into();
         chat.ended_at = Set(Some(at.0));
@@ -92,7 +92,13 @@ pub async fn close(db: &Writing<'_, '_>, user_id: i64, at: Millis) -> Result<(),
     Ok(())
 }
 
-async fn keep(db: &Writing<'_, '_>, chat: i64, author: i64, text: String, at: Millis) -> Result<(), WriteError> {
+async fn store_message(
+    db: &Transaction<'_, '_>,
+    chat: i64,
+    author: i64,
+    text: String,
+    at: Millis,
+) -> Result<(), WriteError> {
     let row = message::ActiveModel {
         chat_id: Set(chat),
         author_id: Set(author),

@@ -1,8 +1,7 @@
-//! Which days of a calendar are drawn slot by slot, and which as sums.
+//! Decides which days of the calendar show their slots, and which show totals.
 //!
-//! A page reads and draws only so many slots, however many there are; the week of one site alone is always drawn whole, so
-//! there is a place where everything can be seen and changed. Quiet days come first: none gives way to a busier one, and
-//! days that are equally busy look alike.
+//! A page reads and draws a limited number of slots. The week of a single site is always complete, so everything can be
+//! seen and changed there. Quiet days take precedence, and equally busy days look alike.
 
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
@@ -10,17 +9,17 @@ use std::ops::RangeInclusive;
 use chrono::NaiveDate;
 
 use super::warnings::Warning;
-use crate::sites::{DayOfSlots, Slot};
+use crate::sites::{DaySlotCounts, Slot};
 
-/// So many slots are looked at for a page. Of days beyond that nothing is known but sums.
-const READ_MOST: i64 = 600;
-/// So many of them are drawn: seven on each day of a month. The others are looked at for their warnings.
-const DRAWN_MOST: i64 = 300;
-/// Nobody reads more in a day of all sites.
-const WEEK_DAY_MOST: i64 = 40;
-const MONTH_DAY_MOST: i64 = 12;
+/// How many slots a page reads. Busier days show totals only.
+const MAX_SLOTS_READ: i64 = 600;
+/// How many slots a page draws: seven on each day of a month. The others are read for their warnings.
+const MAX_SLOTS_DRAWN: i64 = 300;
+/// The most slots of a day with all sites.
+const MAX_SLOTS_PER_WEEK_DAY: i64 = 40;
+const MAX_SLOTS_PER_MONTH_DAY: i64 = 12;
 
-/// How many slots a page takes.
+/// The limits of a page.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     read: i64,
@@ -28,45 +27,45 @@ pub struct Limits {
     drawn_of_day: i64,
 }
 
-/// A day as it is shown.
+/// A day of the calendar.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Day {
     Slots(Vec<Slot>),
     Sums {
-        counted: DayOfSlots,
-        /// Slots with something to look at; none where they were not looked at.
+        counted: DaySlotCounts,
+        /// The number of slots with warnings; None if the slots were not read.
         warned: Option<usize>,
     },
 }
 
 impl Limits {
-    pub const fn of(is_month: bool, is_one_site: bool) -> Self {
-        let (read, drawn) = (READ_MOST, DRAWN_MOST);
+    pub const fn new(is_month: bool, is_one_site: bool) -> Self {
+        let (read, drawn) = (MAX_SLOTS_READ, MAX_SLOTS_DRAWN);
         match (is_month, is_one_site) {
             (true, true) => Self { read, drawn, drawn_of_day: drawn },
-            (true, false) => Self { read, drawn, drawn_of_day: MONTH_DAY_MOST },
+            (true, false) => Self { read, drawn, drawn_of_day: MAX_SLOTS_PER_MONTH_DAY },
             (false, true) => Self { read: i64::MAX, drawn: i64::MAX, drawn_of_day: i64::MAX },
-            (false, false) => Self { read, drawn, drawn_of_day: WEEK_DAY_MOST },
+            (false, false) => Self { read, drawn, drawn_of_day: MAX_SLOTS_PER_WEEK_DAY },
         }
     }
 
     /// The days whose slots are read.
-    pub fn read(self, counted: &[DayOfSlots]) -> Vec<&str> {
-        let most = self.read_of_day(counted);
-        counted.iter().filter(|day| day.slots <= most).map(|day| day.day.as_str()).collect()
+    pub fn read(self, counted: &[DaySlotCounts]) -> Vec<&str> {
+        let max_slots = self.read_of_day(counted);
+        counted.iter().filter(|day| day.slots <= max_slots).map(|day| day.day.as_str()).collect()
     }
 
-    /// The days that are shown, of those that were counted. `slots` are those of the days that were read.
+    /// The shown days. `slots` are those of the days that were read.
     pub fn arrange(
         self,
-        mut counted: Vec<DayOfSlots>,
+        mut counted: Vec<DaySlotCounts>,
         shown: &RangeInclusive<NaiveDate>,
         slots: Vec<Slot>,
         warnings: &HashMap<i64, Vec<Warning>>,
     ) -> HashMap<NaiveDate, Day> {
         let read_of_day = self.read_of_day(&counted);
         counted.retain(|day| day_of(day).is_some_and(|day| shown.contains(&day)));
-        let most = self.drawn_of_day.min(busiest(&counted, self.drawn)).min(read_of_day);
+        let max_slots = self.drawn_of_day.min(busiest_day_within(&counted, self.drawn)).min(read_of_day);
         let mut by_day: HashMap<NaiveDate, Vec<Slot>> = HashMap::new();
         for slot in slots {
             by_day.entry(slot.about.day).or_default().push(slot);
@@ -74,7 +73,7 @@ impl Limits {
         let arranged = counted.into_iter().filter_map(|counted| {
             let day = day_of(&counted)?;
             let slots = by_day.remove(&day).unwrap_or_default();
-            if counted.slots <= most {
+            if counted.slots <= max_slots {
                 return Some((day, Day::Slots(slots)));
             }
             let is_read = counted.slots <= read_of_day;
@@ -84,24 +83,24 @@ impl Limits {
         arranged.collect()
     }
 
-    fn read_of_day(self, counted: &[DayOfSlots]) -> i64 {
-        busiest(counted, self.read)
+    fn read_of_day(self, counted: &[DaySlotCounts]) -> i64 {
+        busiest_day_within(counted, self.read)
     }
 }
 
-fn day_of(counted: &DayOfSlots) -> Option<NaiveDate> {
+fn day_of(counted: &DaySlotCounts) -> Option<NaiveDate> {
     counted.day.parse().ok()
 }
 
-/// How many slots a day may have, so that all days up to that have so many at most.
-fn busiest(counted: &[DayOfSlots], most: i64) -> i64 {
+/// The highest number of slots per day such that all days up to it have at most `max_slots` slots together.
+fn busiest_day_within(counted: &[DaySlotCounts], max_slots: i64) -> i64 {
     let mut counts: Vec<i64> = counted.iter().map(|day| day.slots).collect();
     counts.sort_unstable();
     let mut sum = 0;
     let alike = counts.chunk_by(|one, other| one == other);
     let fit = alike.take_while(|days| {
         sum += days.iter().sum::<i64>();
-        sum <= most
+        sum <= max_slots
     });
     fit.filter_map(|days| days.first().copied()).last().unwrap_or(0)
 }
@@ -114,21 +113,21 @@ mod tests {
     use super::*;
     use crate::sites::{AboutSlot, Hours, Period};
 
-    const MONTH: Limits = Limits::of(true, false);
+    const MONTH: Limits = Limits::new(true, false);
 
     fn day(number: i64) -> NaiveDate {
         NaiveDate::from_ymd_opt(2026, 1, 1).unwrap() + chrono::TimeDelta::days(number)
     }
 
-    /// A slot of a day, which has its number.
+    /// A slot on a day; both have the same number.
     fn slot(at: i64) -> Slot {
         let about = AboutSlot::usual(day(at), Hours::new(9 * 60, 17 * 60));
         let period = Period { from: Millis(at), to: Millis(at + 1) };
         Slot { id: at, site_id: 1, about, period, taken: 0, deleted_at: None, version: 1 }
     }
 
-    fn counted(counts: &[i64]) -> Vec<DayOfSlots> {
-        let of_day = |(at, slots): (i64, &i64)| DayOfSlots {
+    fn counted(counts: &[i64]) -> Vec<DaySlotCounts> {
+        let of_day = |(at, slots): (i64, &i64)| DaySlotCounts {
             day: day(at).to_string(),
             slots: *slots,
             places: 2 * slots,
@@ -137,7 +136,7 @@ mod tests {
         (0..).zip(counts).map(of_day).collect()
     }
 
-    /// The days with these counts, from the first to the one before the last: what was read of them, and how each is shown.
+    /// Arranges days with these counts, all but the last of them shown. Returns the number of slots read, and the days.
     fn arranged(limits: Limits, counts: &[i64]) -> (i64, Vec<Day>) {
         let days = counted(counts);
         let read: Vec<NaiveDate> = limits.read(&days).into_iter().map(|day| day.parse().unwrap()).collect();
@@ -160,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_month_of_many_slots_is_sums_that_count_what_is_to_be_looked_at() {
+    fn a_busy_month_shows_totals_with_counts_of_warnings() {
         let (read, shown) = arranged(MONTH, &[10; 44]);
         assert_eq!((read, drawn(&shown)), (440, vec![None; 43]));
         let Day::Sums { counted, warned } = &shown[0] else { panic!("{shown:?}") };
@@ -177,30 +176,30 @@ mod tests {
     }
 
     #[test]
-    fn the_week_of_a_site_is_drawn_whole() {
-        let (_, shown) = arranged(Limits::of(false, true), &[500; 8]);
+    fn the_week_of_one_site_is_drawn_completely() {
+        let (_, shown) = arranged(Limits::new(false, true), &[500; 8]);
         assert_eq!(drawn(&shown), [Some(500); 7]);
     }
 
     proptest! {
         #[test]
-        fn no_more_is_read_and_drawn_than_a_page_takes(
+        fn a_page_reads_and_draws_no_more_than_its_limits(
             counts in proptest::collection::vec(0_i64..90, 2..44), is_month: bool, is_one_site: bool,
         ) {
-            let limits = Limits::of(is_month, is_one_site);
+            let limits = Limits::new(is_month, is_one_site);
             let (read, shown) = arranged(limits, &counts);
             let drawn = drawn(&shown);
             prop_assert!(read <= limits.read);
             prop_assert!(drawn.iter().flatten().sum::<usize>() as i64 <= limits.drawn);
             prop_assert_eq!(drawn.len(), counts.len() - 1);
             for (count, drawn) in counts.iter().zip(&drawn) {
-                // Whole days only; and none gives way to one that is as busy or busier.
+                // Only whole days are drawn, and no day is left out in favour of an equally busy or busier one.
                 prop_assert!(drawn.is_none_or(|drawn| drawn as i64 == *count));
                 let quieter = counts.iter().zip(&self::drawn(&shown)).all(|(other, is)| other > count || is.is_some());
                 prop_assert!(drawn.is_none() || quieter);
             }
-            let (all, most) = (counts.iter().sum::<i64>(), counts.iter().max().copied().unwrap_or(0));
-            prop_assert!(all > limits.drawn || most > limits.drawn_of_day || drawn.iter().all(Option::is_some));
+            let (all, highest) = (counts.iter().sum::<i64>(), counts.iter().max().copied().unwrap_or(0));
+            prop_assert!(all > limits.drawn || highest > limits.drawn_of_day || drawn.iter().all(Option::is_some));
         }
     }
 }

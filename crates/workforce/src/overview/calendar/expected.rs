@@ -1,4 +1,4 @@
-//! Who is expected and cannot come: a plan stays when a contract ends or rests, and whoever runs the place should know.
+//! Warnings about expected people without a contract: a plan stays when a contract ends or is suspended.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -7,16 +7,20 @@ use opora::clock::Millis;
 use super::warnings::Warning;
 use crate::shifts::{Plan, PlanStatus};
 
-/// The people of plans that are still to be used.
+/// The people of plans that are not used yet.
 pub fn people(plans: &[Plan], now: Millis) -> BTreeSet<i64> {
     awaited(plans, now).map(|plan| plan.user_id).collect()
 }
 
-/// Adds to what is said of slots which of their people have no contract. `work` is where these people have one: pairs of
-/// site and person.
-pub fn look(plans: &[Plan], work: &HashSet<(i64, i64)>, now: Millis, warnings: &mut HashMap<i64, Vec<Warning>>) {
+/// Adds a warning for each person without a contract. `work` holds the pairs of site and person with one.
+pub fn warn_without_contract(
+    plans: &[Plan],
+    work: &HashSet<(i64, i64)>,
+    now: Millis,
+    warnings: &mut HashMap<i64, Vec<Warning>>,
+) {
     for plan in awaited(plans, now).filter(|plan| !work.contains(&(plan.site_id, plan.user_id))) {
-        warnings.entry(plan.slot_id).or_default().push(Warning::CannotCome { user_id: plan.user_id });
+        warnings.entry(plan.slot_id).or_default().push(Warning::NoContract { user_id: plan.user_id });
     }
 }
 

@@ -1,31 +1,30 @@
-//! The days of a calendar, drawn: their slots, or their sums.
+//! Markup of the calendar's days: slots or totals.
 
 use std::collections::HashMap;
 
 use chrono::{Datelike, NaiveDate};
 use maud::{Markup, html};
 
-use super::Shown;
+use super::CalendarPage;
 use super::days::Day;
 use super::view::path;
 use crate::person::Permission;
 use crate::sites::pages::day_name;
-use crate::sites::{DayOfSlots, Slot};
+use crate::sites::{DaySlotCounts, Slot};
 use crate::text;
 use crate::texts::Language;
 use crate::web::form::time_of;
 
-/// How many names a slot shows.
-const NAMES_MOST: usize = 4;
+const MAX_NAMES: usize = 4;
 
-/// What each day is drawn from.
+/// What the days are drawn from.
 struct Grid<'a> {
-    shown: &'a Shown,
+    shown: &'a CalendarPage,
     site_names: HashMap<i64, &'a str>,
     language: Language,
 }
 
-pub fn grid(shown: &Shown, language: Language) -> Markup {
+pub fn grid(shown: &CalendarPage, language: Language) -> Markup {
     let site_names = shown.sites.iter().map(|site| (site.id, site.about.name.as_str())).collect();
     let grid = Grid { shown, site_names, language };
     let days = shown.first.iter_days().take_while(|day| *day <= shown.last);
@@ -58,11 +57,11 @@ impl Grid<'_> {
         }
     }
 
-    /// A day with more slots than are drawn. A month leads to its weeks; a week asks for a site.
-    fn sums(&self, day: NaiveDate, counted: &DayOfSlots, warned: Option<usize>) -> Markup {
+    /// A day with too many slots to draw. In a month it links to the week; in a week the visitor should select a site.
+    fn sums(&self, day: NaiveDate, counted: &DaySlotCounts, warned: Option<usize>) -> Markup {
         let (shown, language) = (self.shown, self.language);
-        let DayOfSlots { slots, places, taken, .. } = counted;
-        let words = html! {
+        let DaySlotCounts { slots, places, taken, .. } = counted;
+        let text = html! {
             (text!(language, "cabinet-day-slots", count = *slots, taken = *taken, places = *places))
             @match warned {
                 None => { " " span.quiet { "· " (text!(language, "cabinet-day-not-looked-at")) } },
@@ -73,8 +72,8 @@ impl Grid<'_> {
             }
         };
         html! {
-            @if shown.is_month { a.slot.full[taken == places] href=(path(shown, false, day)) data-testid={ "sums-" (day) } { (words) } }
-            @else { p.quiet data-testid={ "sums-" (day) } { (words) } }
+            @if shown.is_month { a.slot.full[taken == places] href=(path(shown, false, day)) data-testid={ "sums-" (day) } { (text) } }
+            @else { p.quiet data-testid={ "sums-" (day) } { (text) } }
         }
     }
 
@@ -93,7 +92,7 @@ impl Grid<'_> {
                     None => span.line.quiet { (text!(language, "cabinet-nobody-yet")) },
                 }
                 @for warning in shown.warnings.get(&slot.id).into_iter().flatten() {
-                    span.line.warns { "⚠ " (warning.words(&shown.names, language)) }
+                    span.line.warns { "⚠ " (warning.text(&shown.names, language)) }
                 }
             }
         }
@@ -101,8 +100,8 @@ impl Grid<'_> {
 
     fn names(&self, people: &[i64]) -> String {
         let name = |id: &i64| self.shown.names.get(id).map_or("–", String::as_str);
-        let names = people.iter().take(NAMES_MOST).map(name).collect::<Vec<_>>().join(", ");
-        match people.len().saturating_sub(NAMES_MOST) {
+        let names = people.iter().take(MAX_NAMES).map(name).collect::<Vec<_>>().join(", ");
+        match people.len().saturating_sub(MAX_NAMES) {
             0 => names,
             more => format!("{names}, +{more}"),
         }

@@ -1,4 +1,4 @@
-//! A slot's page: who comes, whom staff put there or take out, and what is to be done in it.
+//! A slot's page: its people, whom staff can add and remove, and its tasks.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -12,36 +12,36 @@ use super::expected;
 use super::view;
 use super::warnings::{self, Warning};
 use crate::application::App;
-use crate::domain::{NotDone, Rule};
+use crate::domain::{ActionError, RefusalReason};
 use crate::person::{Permission, Person, WORKERS};
 use crate::shifts::{Plan, PlanStatus, Shifts};
 use crate::sites::pages::Access;
-use crate::sites::{Period, Site, Sites, Slot, Task, Why};
+use crate::sites::{Period, Site, SiteRefusal, Sites, Slot, Task};
 use crate::text;
 use crate::texts::Language;
-use crate::web::form::{Attempt, Fields, Means, Reader, Told, carry_out, seen};
-use crate::web::{Oops, SignedIn, Visitor};
+use crate::web::form::{Fields, FormAttempt, PageRefusal, PageRefusalKind, Reader, submit, version_only};
+use crate::web::{PageError, SignedIn, Visitor};
 
-/// What the page shows.
-pub struct Whole {
+/// The data of the page.
+pub struct SlotPage {
     pub access: Access,
     pub site: Site,
     pub slot: Slot,
     pub plans: Vec<Plan>,
-    /// Who may be put here, by name; none where nobody may be.
+    /// The people who can be added, by name; None if there are none.
     free: Option<Vec<(i64, String)>>,
-    /// Its own, besides the site's.
+    /// The slot's own tasks, without those of the site.
     pub tasks: Vec<Task>,
     pub names: HashMap<i64, String>,
     pub warnings: Vec<Warning>,
 }
 
-/// What a rule says to whoever plans for somebody else, or moves what others have planned.
+/// A refusal that concerns another person than the one who acts.
 #[derive(Clone, Copy, Debug)]
-pub struct OfAnother(pub Why);
+pub struct OtherPersonRefusal(pub SiteRefusal);
 
-impl Whole {
-    /// Whether whoever looks has a place here, and so does not decide on what it pays.
+impl SlotPage {
+    /// Whether the visitor has a place here and so may not change its pay.
     pub fn is_own_case(&self) -> bool {
         let is_live = |plan: &&Plan| matches!(plan.status, PlanStatus::Planned | PlanStatus::InProgress);
         self.plans.iter().filter(is_live).any(|plan| !self.access.decides_on(plan.user_id))
@@ -49,31 +49,35 @@ impl Whole {
 }
 
 /// `GET /calendar/slots/<id>`.
-pub async fn show(State(app): State<App>, SignedIn(visitor): SignedIn, Path(id): Path<i64>) -> Result<Response, Oops> {
-    page(&app, &visitor, id, Attempt::default()).await
+pub async fn show(
+    State(app): State<App>,
+    SignedIn(visitor): SignedIn,
+    Path(id): Path<i64>,
+) -> Result<Response, PageError> {
+    page(&app, &visitor, id, FormAttempt::default()).await
 }
 
-/// `POST /calendar/slots/<id>/plans`: staff put somebody there.
-pub async fn put(
+/// `POST /calendar/slots/<id>/plans`: staff add a person.
+pub async fn add_person(
     State(app): State<App>,
     SignedIn(visitor): SignedIn,
     Path(id): Path<i64>,
     Form(typed): Form<Fields>,
-) -> Result<Response, Oops> {
-    let slot = Sites::of_app(&app).slot(id).await?.ok_or(Oops::NotFound)?;
-    // Whoever has no say here takes a place of their own on another page.
-    if !Access::of(&app, &visitor.person).await?.may(Permission::Schedule, slot.site_id) {
-        return Err(Oops::Forbidden);
+) -> Result<Response, PageError> {
+    let slot = Sites::of_app(&app).slot(id).await?.ok_or(PageError::NotFound)?;
+    // People without this permission take a place on their own schedule page.
+    if !Access::for_person(&app, &visitor.person).await?.may(Permission::Schedule, slot.site_id) {
+        return Err(PageError::Forbidden);
     }
-    let act = async |user_id| -> Result<(), NotDone<OfAnother>> {
+    let act = async |user_id| -> Result<(), ActionError<OtherPersonRefusal>> {
         let works_here = app.people.by_id(user_id).await?.is_some_and(|person| person.may(WORKERS));
         if !works_here {
-            return Err(OfAnother(Why::NoContract).into());
+            return Err(OtherPersonRefusal(SiteRefusal::NoContract).into());
         }
         let planned = Shifts::of_app(&app).plan(&visitor.person, user_id, id).await;
-        planned.map(drop).map_err(|error| error.told_as(OfAnother))
+        planned.map(drop).map_err(|error| error.map_refusal(OtherPersonRefusal))
     };
-    answer(&app, &visitor, id, carry_out(&visitor, typed, chosen, act).await?).await
+    answer(&app, &visitor, id, submit(&visitor, typed, chosen, act).await?).await
 }
 
 /// `POST /calendar/slots/<id>/plans/<plan>/cancel`.
@@ -81,16 +85,21 @@ pub async fn cancel(
     State(app): State<App>,
     SignedIn(visitor): SignedIn,
     Path((id, plan)): Path<(i64, i64)>,
-) -> Result<Response, Oops> {
-    let doors = Shifts::of_app(&app);
-    doors.plan_of(plan).await?.filter(|plan| plan.slot_id == id).ok_or(Oops::NotFound)?;
-    let act = async |_| doors.cancel(&visitor.person, plan).await;
-    answer(&app, &visitor, id, carry_out(&visitor, Fields::new(), seen, act).await?).await
+) -> Result<Response, PageError> {
+    let api = Shifts::of_app(&app);
+    api.plan_of(plan).await?.filter(|plan| plan.slot_id == id).ok_or(PageError::NotFound)?;
+    let act = async |_| api.cancel(&visitor.person, plan).await;
+    answer(&app, &visitor, id, submit(&visitor, Fields::new(), version_only, act).await?).await
 }
 
-/// Back to the slot, or its page again with what did not go.
-pub async fn answer(app: &App, visitor: &Visitor, id: i64, went: Result<(), Attempt>) -> Result<Response, Oops> {
-    match went {
+/// Redirects to the slot, or shows its page again with the refused form.
+pub async fn answer(
+    app: &App,
+    visitor: &Visitor,
+    id: i64,
+    result: Result<(), FormAttempt>,
+) -> Result<Response, PageError> {
+    match result {
         Ok(()) => Ok(Redirect::to(&path(id)).into_response()),
         Err(attempt) => page(app, visitor, id, attempt).await,
     }
@@ -100,41 +109,41 @@ pub fn path(id: i64) -> String {
     format!("/calendar/slots/{id}")
 }
 
-pub async fn page(app: &App, visitor: &Visitor, id: i64, attempt: Attempt) -> Result<Response, Oops> {
-    let access = Access::of(app, &visitor.person).await?;
-    let (doors, shifts) = (Sites::of_app(app), Shifts::of_app(app));
-    let slot = doors.slot(id).await?.ok_or(Oops::NotFound)?;
+pub async fn page(app: &App, visitor: &Visitor, id: i64, attempt: FormAttempt) -> Result<Response, PageError> {
+    let access = Access::for_person(app, &visitor.person).await?;
+    let (api, shifts) = (Sites::of_app(app), Shifts::of_app(app));
+    let slot = api.slot(id).await?.ok_or(PageError::NotFound)?;
     if !access.may(Permission::View, slot.site_id) {
-        return Err(Oops::Forbidden);
+        return Err(PageError::Forbidden);
     }
-    let site = doors.of(slot.site_id).await?.ok_or(Oops::NotFound)?;
+    let site = api.site(slot.site_id).await?.ok_or(PageError::NotFound)?;
     let has_room = slot.deleted_at.is_none() && slot.period.to > app.clock.now() && slot.places_left() > 0;
     let may_put = has_room && access.may(Permission::Schedule, site.id);
-    let workers = if may_put { doors.workers_at(site.id).await? } else { BTreeSet::new() };
+    let workers = if may_put { api.workers_at(site.id).await? } else { BTreeSet::new() };
     let plans = shifts.plans_for(std::slice::from_ref(&slot)).await?;
     let people: BTreeSet<i64> = plans.iter().map(|plan| plan.user_id).chain(workers.iter().copied()).collect();
-    // A day to either side: nights begin on one and end on another.
+    // One more day at either side, because a night shift touches two days.
     let before = slot.about.day.checked_sub_days(Days::new(1)).unwrap_or(slot.about.day);
-    let around = Period::of_days(before, 3, site.about.time_zone).ok_or(Oops::NotFound)?;
+    let around = Period::of_days(before, 3, site.about.time_zone).ok_or(PageError::NotFound)?;
     let (ids, here, now) = (people.iter().copied().collect::<Vec<_>>(), [site.id], app.clock.now());
     let expected = expected::people(&plans, now);
     let (everywhere, people, beside, tasks, work) = tokio::try_join!(
         shifts.plans_of_people(&people, around),
         app.people.with_ids(&ids),
-        doors.slots(&here, around),
-        doors.tasks_of_slot(id),
-        doors.where_they_work(&expected)
+        api.slots(&here, around),
+        api.tasks_of_slot(id),
+        api.workplaces(&expected)
     )?;
-    let mut warnings = HashMap::from([(id, warnings::about(&slot, &site, &beside, &everywhere))]);
-    expected::look(&plans, &work, now, &mut warnings);
+    let mut warnings = HashMap::from([(id, warnings::warnings_of_slot(&slot, &site, &beside, &everywhere))]);
+    expected::warn_without_contract(&plans, &work, now, &mut warnings);
     let warnings = warnings.remove(&id).unwrap_or_default();
     let free = may_put.then(|| free(&people, &workers, &everywhere, &slot));
     let names = people.into_iter().map(|person| (person.id, person.full_name)).collect();
-    let whole = Whole { access, site, slot, plans, free, tasks, names, warnings };
-    Ok((attempt.status(), view::slot(visitor, &whole, &attempt)).into_response())
+    let page = SlotPage { access, site, slot, plans, free, tasks, names, warnings };
+    Ok((attempt.status(), view::slot(visitor, &page, &attempt)).into_response())
 }
 
-/// Those who work here and have nothing planned at that time, by name.
+/// People with a contract here and without an overlapping plan, by name.
 fn free(people: &[Person], workers: &BTreeSet<i64>, plans: &[Plan], slot: &Slot) -> Vec<(i64, String)> {
     let counts = |plan: &&Plan| matches!(plan.status, PlanStatus::Planned | PlanStatus::InProgress);
     let busy: BTreeSet<i64> =
@@ -145,55 +154,55 @@ fn free(people: &[Person], workers: &BTreeSet<i64>, plans: &[Plan], slot: &Slot)
     free
 }
 
-impl Rule for OfAnother {
-    fn of(refusal: &str) -> Option<Self> {
-        Why::of(refusal).map(Self)
+impl RefusalReason for OtherPersonRefusal {
+    fn parse(refusal: &str) -> Option<Self> {
+        SiteRefusal::parse(refusal).map(Self)
     }
 }
 
-impl Told for OfAnother {
-    fn words(self, language: Language) -> String {
+impl PageRefusal for OtherPersonRefusal {
+    fn text(self, language: Language) -> String {
         match self.0 {
-            Why::Overlap => text!(language, "cabinet-other-overlap"),
-            Why::NoContract => text!(language, "cabinet-other-no-contract"),
-            why => why.words(language),
+            SiteRefusal::Overlap => text!(language, "cabinet-other-overlap"),
+            SiteRefusal::NoContract => text!(language, "cabinet-other-no-contract"),
+            why => why.text(language),
         }
     }
 
-    fn means(self) -> Means {
-        self.0.means()
+    fn refusal_kind(self) -> PageRefusalKind {
+        self.0.refusal_kind()
     }
 }
 
-/// Who is to be put there.
+/// Reads the person to be added.
 fn chosen(typed: &Fields) -> Result<i64, Vec<&'static str>> {
     let mut reader = Reader::new(typed);
     let user_id = reader.number("user");
     if reader.bad.is_empty() { Ok(user_id) } else { Err(reader.bad) }
 }
 
-/// Who comes, with the ways to change that.
-pub fn coming(visitor: &Visitor, whole: &Whole) -> Markup {
-    let (language, slot) = (visitor.language(), &whole.slot);
+/// The people of the slot, with the forms to add and remove them.
+pub fn coming(visitor: &Visitor, page: &SlotPage) -> Markup {
+    let (language, slot) = (visitor.language(), &page.slot);
     html! {
         section.card #plans data-live="shifts" {
             h2 { (text!(language, "cabinet-who-comes")) " " span.chip { (slot.taken) "/" (slot.about.capacity) } }
-            @if whole.plans.is_empty() { p.quiet { (text!(language, "cabinet-nobody-yet")) } }
-            ul.rows { @for plan in &whole.plans { (planned(visitor, whole, plan)) } }
-            @if let Some(free) = &whole.free { (putting(visitor, slot, free)) }
+            @if page.plans.is_empty() { p.quiet { (text!(language, "cabinet-nobody-yet")) } }
+            ul.rows { @for plan in &page.plans { (plan_row(visitor, page, plan)) } }
+            @if let Some(free) = &page.free { (add_person_form(visitor, slot, free)) }
         }
     }
 }
 
-fn planned(visitor: &Visitor, whole: &Whole, plan: &Plan) -> Markup {
+fn plan_row(visitor: &Visitor, page: &SlotPage, plan: &Plan) -> Markup {
     let language = visitor.language();
-    let may_handle = whole.access.may(Permission::Schedule, plan.site_id) && whole.access.decides_on(plan.user_id);
+    let may_handle = page.access.may(Permission::Schedule, plan.site_id) && page.access.decides_on(plan.user_id);
     let may_cancel = may_handle && plan.status == PlanStatus::Planned;
     html! {
         li data-testid={ "plan-" (plan.id) } {
-            span { (whole.names.get(&plan.user_id).map_or("–", String::as_str)) }
+            span { (page.names.get(&plan.user_id).map_or("–", String::as_str)) }
             @if may_cancel {
-                (visitor.visit.form(&format!("{}/plans/{}/cancel", path(whole.slot.id), plan.id), &html! {
+                (visitor.visit.form(&format!("{}/plans/{}/cancel", path(page.slot.id), plan.id), &html! {
                     button.danger.small type="submit" data-testid={ "cancel-" (plan.id) }
                         data-confirm=(text!(language, "cabinet-take-out-sure")) { (text!(language, "cabinet-take-out")) }
                 }))
@@ -202,7 +211,7 @@ fn planned(visitor: &Visitor, whole: &Whole, plan: &Plan) -> Markup {
     }
 }
 
-fn putting(visitor: &Visitor, slot: &Slot, free: &[(i64, String)]) -> Markup {
+fn add_person_form(visitor: &Visitor, slot: &Slot, free: &[(i64, String)]) -> Markup {
     let language = visitor.language();
     if free.is_empty() {
         return html! { p.quiet data-testid="nobody-free" { (text!(language, "cabinet-nobody-free")) } };

@@ -1,22 +1,22 @@
-//! The calendar, drawn.
+//! Markup of the calendar and of a slot's page.
 
 use chrono::{Days, Months, NaiveDate};
 use maud::{Markup, html};
 
 use super::grid::grid;
-use super::slot::{self, Whole, path as slot_path};
-use super::{Shown, usual, write_slot};
+use super::slot::{self, SlotPage, path as slot_path};
+use super::{CalendarPage, usual, write_slot};
 use crate::domain::days;
-use crate::money::{Money, Period as Month};
+use crate::money::{Money, PayrollMonth};
 use crate::person::Permission;
-use crate::sites::pages::tasks::{self, Place};
+use crate::sites::pages::tasks::{self, TaskListPlace};
 use crate::sites::{Site, Slot};
 use crate::text;
 use crate::texts::Language;
 use crate::web::Visitor;
-use crate::web::form::{Attempt, Fields, Filled, Sheet, fields, time_of};
+use crate::web::form::{Fields, FilledForm, FormAttempt, FormSpec, fields, time_of};
 
-pub fn calendar(visitor: &Visitor, shown: &Shown, attempt: &Attempt) -> Markup {
+pub fn calendar(visitor: &Visitor, shown: &CalendarPage, attempt: &FormAttempt) -> Markup {
     let language = visitor.language();
     let title = text!(language, "cabinet-nav-calendar");
     let site = shown.sites.iter().find(|one| shown.site == Some(one.id));
@@ -43,8 +43,8 @@ pub fn calendar(visitor: &Visitor, shown: &Shown, attempt: &Attempt) -> Markup {
     )
 }
 
-/// The weeks or months before and after.
-fn ways(shown: &Shown, language: Language) -> Markup {
+/// Links to the previous and the next week or month.
+fn ways(shown: &CalendarPage, language: Language) -> Markup {
     let step = |is_back: bool| match (shown.is_month, is_back) {
         (true, true) => shown.day.checked_sub_months(Months::new(1)),
         (true, false) => shown.day.checked_add_months(Months::new(1)),
@@ -59,7 +59,7 @@ fn ways(shown: &Shown, language: Language) -> Markup {
         nav.months aria-label=(text!(language, "cabinet-nav-calendar")) {
             a.button.plain rel="prev" href=(to(step(true))) aria-label=(text!(language, "web-previous")) { "←" }
             strong data-testid="span" {
-                @if shown.is_month { (Month::of(shown.day).shown(language)) }
+                @if shown.is_month { (PayrollMonth::containing(shown.day).shown(language)) }
                 @else { (shown.first.format("%d.%m.")) " – " (last.format("%d.%m.%Y")) }
             }
             a.button.plain rel="next" href=(to(step(false))) aria-label=(text!(language, "web-next")) { "→" }
@@ -67,12 +67,12 @@ fn ways(shown: &Shown, language: Language) -> Markup {
     }
 }
 
-pub fn path(shown: &Shown, is_month: bool, day: NaiveDate) -> String {
+pub fn path(shown: &CalendarPage, is_month: bool, day: NaiveDate) -> String {
     let site = shown.site.map(|site| site.to_string()).unwrap_or_default();
     format!("/calendar?site={site}&view={}&day={day}", if is_month { "month" } else { "week" })
 }
 
-fn filters(shown: &Shown, language: Language) -> Markup {
+fn filters(shown: &CalendarPage, language: Language) -> Markup {
     html! {
         form.filters method="get" action="/calendar" {
             input type="hidden" name="day" value=(shown.day);
@@ -93,10 +93,10 @@ fn filters(shown: &Shown, language: Language) -> Markup {
     }
 }
 
-/// A new slot, a week again, and every working day.
-fn forms(visitor: &Visitor, shown: &Shown, site: &Site, attempt: &Attempt) -> Markup {
+/// The forms for a new slot, for every working day, and for copying a week.
+fn forms(visitor: &Visitor, shown: &CalendarPage, site: &Site, attempt: &FormAttempt) -> Markup {
     let (language, back) = (visitor.language(), path(shown, shown.is_month, shown.day));
-    let may_rate = shown.access.may(Permission::Rates, site.id);
+    let may_see_rates = shown.access.may(Permission::Rates, site.id);
     let next = shown.first.checked_add_days(Days::new(7)).unwrap_or(shown.first);
     let mut begins = write_slot(&usual(Some(site), shown.day.max(shown.first)));
     begins.extend(fields([("from", shown.first.to_string()), ("to", shown.last.to_string())]));
@@ -106,18 +106,19 @@ fn forms(visitor: &Visitor, shown: &Shown, site: &Site, attempt: &Attempt) -> Ma
                  testid: &'static str,
                  caption: &str,
                  now: &Fields,
-                 draw: &dyn Fn(&Filled<'_>) -> Markup| {
-        let sheet = Sheet { path, now, version: None, back: &back, caption, testid };
-        visitor.sheet(attempt, sheet, |form| html! { (hidden) (draw(form)) })
+                 draw: &dyn Fn(&FilledForm<'_>) -> Markup| {
+        let sheet = FormSpec { path, now, version: None, back: &back, caption, testid };
+        visitor.record_form(attempt, sheet, |form| html! { (hidden) (draw(form)) })
     };
-    let new = |form: &Filled<'_>| html! { div.row.fields { (form.short("day", &text!(language, "cabinet-day"), "date")) } (slot_fields(form, may_rate)) };
-    let days = |form: &Filled<'_>, from: String, to: String| {
+    let new = |form: &FilledForm<'_>| html! { div.row.fields { (form.short("day", &text!(language, "cabinet-day"), "date")) } (slot_fields(form, may_see_rates)) };
+    let days = |form: &FilledForm<'_>, from: String, to: String| {
         html! {
             div.row.fields { (form.short("from", &from, "date")) (form.short("to", &to, "date")) }
         }
     };
-    let fill = |form: &Filled<'_>| html! { (days(form, text!(language, "cabinet-first-day"), text!(language, "cabinet-last-day"))) (slot_fields(form, may_rate)) };
-    let copy = |form: &Filled<'_>| days(form, text!(language, "cabinet-copy-from"), text!(language, "cabinet-copy-to"));
+    let fill = |form: &FilledForm<'_>| html! { (days(form, text!(language, "cabinet-first-day"), text!(language, "cabinet-last-day"))) (slot_fields(form, may_see_rates)) };
+    let copy =
+        |form: &FilledForm<'_>| days(form, text!(language, "cabinet-copy-from"), text!(language, "cabinet-copy-to"));
     html! {
         details.card #new-slot open[shown.is_new || attempt.is_at("/calendar/slots")] {
             summary data-testid="new-slot" { (text!(language, "cabinet-new-slot")) }
@@ -130,13 +131,13 @@ fn forms(visitor: &Visitor, shown: &Shown, site: &Site, attempt: &Attempt) -> Ma
         }
         details.card open[attempt.is_at("/calendar/copy-week")] {
             summary data-testid="copy-open" { (text!(language, "cabinet-copy-week")) }
-            @if !may_rate { p.quiet { (text!(language, "cabinet-copy-without-rates")) } }
+            @if !may_see_rates { p.quiet { (text!(language, "cabinet-copy-without-rates")) } }
             (sheet("/calendar/copy-week", "copy-week", &text!(language, "cabinet-copy-button"), &week, &copy))
         }
     }
 }
 
-/// Slots that were deleted, to be brought back.
+/// Deleted slots, with a button to restore them.
 fn deleted_slots(visitor: &Visitor, slots: &[Slot]) -> Markup {
     let language = visitor.language();
     html! {
@@ -157,14 +158,14 @@ fn deleted_slots(visitor: &Visitor, slots: &[Slot]) -> Markup {
     }
 }
 
-fn slot_fields(form: &Filled<'_>, may_rate: bool) -> Markup {
+fn slot_fields(form: &FilledForm<'_>, may_see_rates: bool) -> Markup {
     let language = form.language;
     html! {
         div.row.fields {
             (form.short("starts", &text!(language, "cabinet-starts"), "time"))
             (form.short("ends", &text!(language, "cabinet-ends"), "time"))
             (form.short("capacity", &text!(language, "cabinet-capacity"), "number"))
-            (form.short_if(may_rate, "rate", &text!(language, "cabinet-slot-rate"), "text"))
+            (form.short_if(may_see_rates, "rate", &text!(language, "cabinet-slot-rate"), "text"))
         }
         div.row.fields { (form.line("title", &text!(language, "cabinet-slot-title"), 100)) }
         div.row.choice {
@@ -175,10 +176,10 @@ fn slot_fields(form: &Filled<'_>, may_rate: bool) -> Markup {
     }
 }
 
-pub fn slot(visitor: &Visitor, whole: &Whole, attempt: &Attempt) -> Markup {
-    let (language, slot, site) = (visitor.language(), &whole.slot, &whole.site);
+pub fn slot(visitor: &Visitor, page: &SlotPage, attempt: &FormAttempt) -> Markup {
+    let (language, slot, site) = (visitor.language(), &page.slot, &page.site);
     let title = format!("{}, {}", site.about.name, slot.about.day.format("%d.%m.%Y"));
-    let may_edit = whole.access.may(Permission::Schedule, site.id) && slot.deleted_at.is_none();
+    let may_edit = page.access.may(Permission::Schedule, site.id) && slot.deleted_at.is_none();
     let rate = Money::from_kopecks(slot.about.rate_kopecks.unwrap_or(site.about.rate_kopecks));
     visitor.page(
         &title,
@@ -189,47 +190,47 @@ pub fn slot(visitor: &Visitor, whole: &Whole, attempt: &Attempt) -> Markup {
                 span.chip { (time_of(slot.about.hours.from_minute)) "–" (time_of(slot.about.hours.to_minute)) }
             }
             (attempt.notice(language))
-            @for warning in &whole.warnings {
-                p.notice-line role="note" data-testid="warning" { "⚠ " (warning.words(&whole.names, language)) }
+            @for warning in &page.warnings {
+                p.notice-line role="note" data-testid="warning" { "⚠ " (warning.text(&page.names, language)) }
             }
             div.columns {
-                (slot::coming(visitor, whole))
-                (tasks(visitor, whole, attempt))
+                (slot::coming(visitor, page))
+                (tasks(visitor, page, attempt))
             }
-            @if slot.deleted_at.is_some() { (deleted(visitor, whole)) }
-            @else if may_edit { (edit(visitor, whole, attempt)) }
+            @if slot.deleted_at.is_some() { (deleted(visitor, page)) }
+            @else if may_edit { (edit(visitor, page, attempt)) }
             @else { section.card { p { (text!(language, "cabinet-rate")) ": " (rate.shown(language)) } } }
         },
     )
 }
 
-/// What is to be done in this slot alone.
-fn tasks(visitor: &Visitor, whole: &Whole, attempt: &Attempt) -> Markup {
-    let is_open = whole.slot.deleted_at.is_none() && !whole.is_own_case();
-    let may_edit = is_open && whole.access.may(Permission::Edit, whole.site.id);
-    let place = Place { page: &slot_path(whole.slot.id), may_edit };
+/// The slot's own tasks.
+fn tasks(visitor: &Visitor, page: &SlotPage, attempt: &FormAttempt) -> Markup {
+    let is_open = page.slot.deleted_at.is_none() && !page.is_own_case();
+    let may_edit = is_open && page.access.may(Permission::Edit, page.site.id);
+    let place = TaskListPlace { page: &slot_path(page.slot.id), may_edit };
     html! {
         section.card {
             h2 { (text!(visitor.language(), "cabinet-slot-tasks")) }
-            (tasks::list(visitor, place, &whole.tasks, attempt))
+            (tasks::list(visitor, place, &page.tasks, attempt))
         }
     }
 }
 
-/// Who has a place there may still change its title and its capacity.
-fn edit(visitor: &Visitor, whole: &Whole, attempt: &Attempt) -> Markup {
-    let (slot, may_rate) = (&whole.slot, whole.access.may(Permission::Rates, whole.site.id));
+/// The form of a slot. A person with a place in it may still change title and capacity.
+fn edit(visitor: &Visitor, page: &SlotPage, attempt: &FormAttempt) -> Markup {
+    let (slot, may_see_rates) = (&page.slot, page.access.may(Permission::Rates, page.site.id));
     let (language, now, path) = (visitor.language(), write_slot(&slot.about), slot_path(slot.id));
     let (caption, version) = (text!(language, "cabinet-save"), Some(slot.version));
-    let sheet = Sheet { path: &path, now: &now, version, back: &path, caption: &caption, testid: "save-slot" };
+    let sheet = FormSpec { path: &path, now: &now, version, back: &path, caption: &caption, testid: "save-slot" };
     html! {
         section.card {
-            @if whole.is_own_case() { p.quiet data-testid="own-case" { (text!(language, "cabinet-slot-own-case")) } }
-            (visitor.sheet(attempt, sheet, |form| html! {
+            @if page.is_own_case() { p.quiet data-testid="own-case" { (text!(language, "cabinet-slot-own-case")) } }
+            (visitor.record_form(attempt, sheet, |form| html! {
                 div.row.fields { (form.short("day", &text!(language, "cabinet-day"), "date")) }
-                (slot_fields(form, may_rate))
+                (slot_fields(form, may_see_rates))
             }))
-            @if !whole.is_own_case() {
+            @if !page.is_own_case() {
                 (visitor.visit.form(&format!("{path}/delete"), &html! {
                     input type="hidden" name="version" value=(slot.version);
                     button.danger type="submit" data-testid="delete-slot" { (text!(language, "cabinet-delete")) }
@@ -239,14 +240,14 @@ fn edit(visitor: &Visitor, whole: &Whole, attempt: &Attempt) -> Markup {
     }
 }
 
-/// That a slot is deleted, and the way back for those who may, while its site is there.
-fn deleted(visitor: &Visitor, whole: &Whole) -> Markup {
-    let (language, site) = (visitor.language(), &whole.site);
-    let may_restore = whole.access.may(Permission::Schedule, site.id) && site.deleted_at.is_none();
+/// A hint that the slot is deleted, with a button to restore it if its site exists.
+fn deleted(visitor: &Visitor, page: &SlotPage) -> Markup {
+    let (language, site) = (visitor.language(), &page.site);
+    let may_restore = page.access.may(Permission::Schedule, site.id) && site.deleted_at.is_none();
     html! {
         section.card.removed {
             p { (text!(language, "cabinet-slot-deleted")) }
-            @if may_restore { (restore(visitor, &whole.slot)) }
+            @if may_restore { (restore(visitor, &page.slot)) }
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Pay over days, whatever month they are in: by person for the report, by day for the charts.
+//! Pay over days of any month: by person for the report, by day for the charts.
 
 use chrono::{Datelike, NaiveDate};
 use sea_orm::sea_query::{Expr, ExprTrait};
@@ -7,30 +7,30 @@ use sea_orm::{
 };
 
 use super::super::tables::adjustment;
-use super::super::{Hours, Money, Payroll};
-use super::whole_sum;
+use super::super::{Money, PaidHours, Payroll};
+use super::bigint_sum;
 use crate::money::day_of;
 
-/// A person's sums over some days.
+/// The sums of a person over some days.
 #[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
-pub struct Reported {
+pub struct PersonTotals {
     pub user_id: i64,
     hours_hundredths: i64,
     total_kopecks: i64,
 }
 
-/// What a day was worth to everybody together.
+/// The sums of all people on a day.
 #[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
-pub struct DayOfMonth {
+pub struct DayPay {
     /// `2026-01-31`.
     pub day: String,
     hours_hundredths: i64,
     total_kopecks: i64,
 }
 
-impl Reported {
-    pub fn hours(&self) -> Hours {
-        Hours::from_hundredths(self.hours_hundredths)
+impl PersonTotals {
+    pub fn hours(&self) -> PaidHours {
+        PaidHours::from_hundredths(self.hours_hundredths)
     }
 
     pub fn total(&self) -> Money {
@@ -38,9 +38,9 @@ impl Reported {
     }
 }
 
-impl DayOfMonth {
-    pub fn hours(&self) -> Hours {
-        Hours::from_hundredths(self.hours_hundredths)
+impl DayPay {
+    pub fn hours(&self) -> PaidHours {
+        PaidHours::from_hundredths(self.hours_hundredths)
     }
 
     pub fn cost(&self) -> Money {
@@ -54,25 +54,25 @@ impl DayOfMonth {
 }
 
 impl Payroll {
-    /// What people earned on some days, both ends included; those with the most first.
-    pub async fn of_days(&self, from: NaiveDate, to: NaiveDate) -> Result<Vec<Reported>, DbErr> {
+    /// The earnings of people over some days, both ends included, highest first.
+    pub async fn of_days(&self, from: NaiveDate, to: NaiveDate) -> Result<Vec<PersonTotals>, DbErr> {
         let within = adjustment::Column::Day.between(from.to_string(), to.to_string());
-        counted(within.and(adjustment::Column::DeletedAt.is_null()))
+        totals_by_person(within.and(adjustment::Column::DeletedAt.is_null()))
             .group_by(adjustment::Column::UserId)
-            .order_by_desc(whole_sum("amount_kopecks"))
+            .order_by_desc(bigint_sum("amount_kopecks"))
             .into_model()
             .all(self.domain.read())
             .await
     }
 
-    /// What each of these days was worth, both ends included.
-    pub async fn by_day(&self, from: NaiveDate, to: NaiveDate) -> Result<Vec<DayOfMonth>, DbErr> {
+    /// The sums of each day, both ends included.
+    pub async fn by_day(&self, from: NaiveDate, to: NaiveDate) -> Result<Vec<DayPay>, DbErr> {
         let within = adjustment::Column::Day.between(from.to_string(), to.to_string());
         adjustment::Entity::find()
             .select_only()
             .column(adjustment::Column::Day)
-            .column_as(whole_sum("hours_hundredths"), "hours_hundredths")
-            .column_as(whole_sum("amount_kopecks"), "total_kopecks")
+            .column_as(bigint_sum("hours_hundredths"), "hours_hundredths")
+            .column_as(bigint_sum("amount_kopecks"), "total_kopecks")
             .filter(within.and(adjustment::Column::DeletedAt.is_null()))
             .group_by(adjustment::Column::Day)
             .order_by_asc(adjustment::Column::Day)
@@ -82,12 +82,12 @@ impl Payroll {
     }
 }
 
-/// Sums of people over what fits.
-fn counted(which: impl Into<Expr>) -> Select<adjustment::Entity> {
+/// The sums by person of the matching rows.
+fn totals_by_person(which: impl Into<Expr>) -> Select<adjustment::Entity> {
     adjustment::Entity::find()
         .select_only()
         .column(adjustment::Column::UserId)
-        .column_as(whole_sum("hours_hundredths"), "hours_hundredths")
-        .column_as(whole_sum("amount_kopecks"), "total_kopecks")
+        .column_as(bigint_sum("hours_hundredths"), "hours_hundredths")
+        .column_as(bigint_sum("amount_kopecks"), "total_kopecks")
         .filter(Condition::all().add(which.into()))
 }

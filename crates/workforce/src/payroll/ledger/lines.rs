@@ -1,4 +1,4 @@
-//! A person's rows of a month, page by page: one begins where another ended, by the day and the number of the row there.
+//! Pages of a person's adjustments in a month. A page starts at a cursor: the day and the id of an adjustment.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,57 +9,56 @@ use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, QueryFilter, QueryOrder, Quer
 use super::super::tables::adjustment;
 use crate::money::day_of;
 
-/// How many rows a page has.
-const LINES: usize = 500;
+const PAGE_SIZE: usize = 500;
 
-/// A place among the rows: `2026-01-31.352`.
+/// A position among the adjustments: `2026-01-31.352`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LineMark {
+pub struct AdjustmentCursor {
     day: String,
     id: i64,
 }
 
-/// What was named is no place among rows.
+/// The text is not a cursor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not a place such as 2026-01-31.352")]
-pub struct NotAMark;
+#[error("not a cursor such as 2026-01-31.352")]
+pub struct InvalidCursor;
 
-/// A page of these rows, the newest day first, and where the next one begins.
+/// A page of these adjustments, newest day first, with the cursor of the next page.
 pub async fn page(
     db: &impl ConnectionTrait,
     rows: Select<adjustment::Entity>,
-    after: Option<&LineMark>,
-) -> Result<(Vec<adjustment::Model>, Option<LineMark>), DbErr> {
+    after: Option<&AdjustmentCursor>,
+) -> Result<(Vec<adjustment::Model>, Option<AdjustmentCursor>), DbErr> {
     let (day, id) = (adjustment::Column::Day, adjustment::Column::Id);
     let rows = match after {
-        // The bound on the day alone is what an index knows.
+        // The separate bound on the day allows the use of an index.
         Some(mark) => {
             let later = day.lt(mark.day.as_str()).or(id.gt(mark.id));
             rows.filter(day.lte(mark.day.as_str())).filter(later)
         }
         None => rows,
     };
-    // One more tells whether there are more.
-    let most = u64::try_from(LINES).unwrap_or(u64::MAX).saturating_add(1);
-    let mut found = rows.order_by_desc(day).order_by_asc(id).limit(most).all(db).await?;
-    let has_more = found.len() > LINES;
-    found.truncate(LINES);
-    let further = found.last().filter(|_| has_more).map(|row| LineMark { day: row.day.clone(), id: row.id });
-    Ok((found, further))
+    // One more row tells whether there is another page.
+    let limit = u64::try_from(PAGE_SIZE).unwrap_or(u64::MAX).saturating_add(1);
+    let mut found = rows.order_by_desc(day).order_by_asc(id).limit(limit).all(db).await?;
+    let has_more = found.len() > PAGE_SIZE;
+    found.truncate(PAGE_SIZE);
+    let next_page = found.last().filter(|_| has_more).map(|row| AdjustmentCursor { day: row.day.clone(), id: row.id });
+    Ok((found, next_page))
 }
 
-impl fmt::Display for LineMark {
+impl fmt::Display for AdjustmentCursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.day, self.id)
     }
 }
 
-impl FromStr for LineMark {
-    type Err = NotAMark;
+impl FromStr for AdjustmentCursor {
+    type Err = InvalidCursor;
 
-    fn from_str(text: &str) -> Result<Self, NotAMark> {
-        let (day, id) = text.split_once('.').ok_or(NotAMark)?;
-        let (day, id) = (day_of(day).ok_or(NotAMark)?, id.parse().map_err(|_| NotAMark)?);
+    fn from_str(text: &str) -> Result<Self, InvalidCursor> {
+        let (day, id) = text.split_once('.').ok_or(InvalidCursor)?;
+        let (day, id) = (day_of(day).ok_or(InvalidCursor)?, id.parse().map_err(|_| InvalidCursor)?);
         Ok(Self { day: day.to_string(), id })
     }
 }
@@ -69,11 +68,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_among_rows_comes_back_as_it_was() {
-        let mark = LineMark { day: "2026-01-31".into(), id: 352 };
+    fn a_cursor_parses_from_its_text() {
+        let mark = AdjustmentCursor { day: "2026-01-31".into(), id: 352 };
         assert_eq!(mark.to_string().parse(), Ok(mark));
         for odd in ["", "2026-01-31", "2026-01-31.", "2026-02-30.1", "x.1", "2026-01-31.1;DROP", "2026-01-31.1.2"] {
-            assert_eq!(odd.parse::<LineMark>(), Err(NotAMark), "{odd}");
+            assert_eq!(odd.parse::<AdjustmentCursor>(), Err(InvalidCursor), "{odd}");
         }
     }
 }

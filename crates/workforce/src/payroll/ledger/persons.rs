@@ -1,4 +1,4 @@
-//! One person's pay: a month with its rows, a shift, and everything for whoever asks for their own data.
+//! One person's pay: a month, a shift, and the export of personal data.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,22 +8,22 @@ use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, Que
 use serde_json::{Value, json};
 
 use super::super::tables::{adjustment, change, entry, payment};
-use super::super::{Kind, Money, Payroll, Period};
-use super::{Changed, Earnings, Entry, Line, LineMark, Payment, lines, whole_sum};
+use super::super::{Kind, Money, Payroll, PayrollMonth};
+use super::{Adjustment, AdjustmentChange, AdjustmentCursor, Earnings, Entry, Payment, bigint_sum, lines};
 use crate::domain::Domain;
 
 impl Payroll {
-    /// A person's month: sums, rows with their reasons, payments and history.
-    pub async fn of_person(&self, user_id: i64, period: Period) -> Result<Earnings, DbErr> {
+    /// A person's month: sums, adjustments, payments and history.
+    pub async fn of_person(&self, user_id: i64, period: PayrollMonth) -> Result<Earnings, DbErr> {
         self.of_person_after(user_id, period, None).await
     }
 
-    /// The same with the page of rows that begins after this place, and the history of those.
+    /// A person's month with the page of adjustments after a cursor, and their history.
     pub async fn of_person_after(
         &self,
         user_id: i64,
-        period: Period,
-        after: Option<&LineMark>,
+        period: PayrollMonth,
+        after: Option<&AdjustmentCursor>,
     ) -> Result<Earnings, DbErr> {
         let db = self.domain.read();
         let month = period.to_string();
@@ -32,43 +32,43 @@ impl Payroll {
         let payments = payment::Entity::find()
             .filter(payment::Column::Period.eq(month.as_str()).and(payment::Column::UserId.eq(user_id)))
             .order_by_asc(payment::Column::Id);
-        let (state, found, (rows, further), payments) =
+        let (state, found, (rows, next_page), payments) =
             tokio::try_join!(self.month(period), self.entry_of(user_id, period), rows, payments.all(db))?;
         let written: Vec<i64> = rows.iter().filter(|row| row.created_by.is_some()).map(|row| row.id).collect();
         let (changes, corrections) = tokio::try_join!(self.changes(&written), self.corrections(&written))?;
         let lines = rows.into_iter().map(|row| line(row, &corrections)).collect::<Result<_, _>>()?;
         let payments = payments.into_iter().map(Payment::from).collect();
-        Ok(Earnings { month: state, entry: found, lines, further, payments, changes })
+        Ok(Earnings { month: state, entry: found, lines, next_page, payments, changes })
     }
 
-    /// A person's sums of a month; none if there is nothing in it.
-    pub async fn entry_of(&self, user_id: i64, period: Period) -> Result<Option<Entry>, DbErr> {
+    /// A person's sums of a month; None if there are none.
+    pub async fn entry_of(&self, user_id: i64, period: PayrollMonth) -> Result<Option<Entry>, DbErr> {
         let (db, month) = (self.domain.read(), period.to_string());
         let found = entry::Entity::find_by_id((month.clone(), user_id)).one(db);
         let (found, credit) = tokio::try_join!(found, credit_before(db, user_id, &month))?;
         Ok(found.map(|row| Entry { credit, ..Entry::from(row) }))
     }
 
-    /// The rows of a shift, in the order in which they came about.
-    pub async fn of_shift(&self, shift_id: i64) -> Result<Vec<Line>, DbErr> {
+    /// The adjustments of a shift, in the order of posting.
+    pub async fn of_shift(&self, shift_id: i64) -> Result<Vec<Adjustment>, DbErr> {
         Self::lines_of_shift(self.domain.read(), shift_id).await
     }
 
-    /// The same within a commit: what was written so far.
-    pub async fn lines_of_shift(db: &impl ConnectionTrait, shift_id: i64) -> Result<Vec<Line>, DbErr> {
+    /// The adjustments of a shift, also within a commit.
+    pub async fn lines_of_shift(db: &impl ConnectionTrait, shift_id: i64) -> Result<Vec<Adjustment>, DbErr> {
         let of_shift = adjustment::Column::ShiftId.eq(shift_id).and(adjustment::Column::DeletedAt.is_null());
         let rows = adjustment::Entity::find().filter(of_shift).order_by_asc(adjustment::Column::Id);
         let none = HashMap::new();
         rows.all(db).await?.into_iter().map(|row| line(row, &none)).collect()
     }
 
-    /// What several shifts were worth, by shift.
+    /// The totals of several shifts, by shift.
     pub async fn totals_of_shifts(&self, shifts: &[i64]) -> Result<HashMap<i64, Money>, DbErr> {
         let counted = adjustment::Column::ShiftId.is_in(shifts.iter().copied());
         let rows: Vec<(i64, i64)> = adjustment::Entity::find()
             .select_only()
             .column(adjustment::Column::ShiftId)
-            .column_as(whole_sum("amount_kopecks"), "total")
+            .column_as(bigint_sum("amount_kopecks"), "total")
             .filter(counted.and(adjustment::Column::DeletedAt.is_null()))
             .group_by(adjustment::Column::ShiftId)
             .into_tuple()
@@ -77,8 +77,8 @@ impl Payroll {
         Ok(rows.into_iter().map(|(shift, total)| (shift, Money::from_kopecks(total))).collect())
     }
 
-    /// Which of these shifts have an amount for their hours. One that was removed counts: it is not posted again.
-    pub async fn with_base(&self, shifts: &[i64]) -> Result<HashSet<i64>, DbErr> {
+    /// Those of these shifts that have an adjustment for their hours. A removed one counts, so it is not posted again.
+    pub async fn shifts_with_base(&self, shifts: &[i64]) -> Result<HashSet<i64>, DbErr> {
         let of_these = adjustment::Column::ShiftId.is_in(shifts.iter().copied());
         let found: Vec<i64> = adjustment::Entity::find()
             .select_only()
@@ -90,20 +90,20 @@ impl Payroll {
         Ok(found.into_iter().collect())
     }
 
-    async fn changes(&self, ids: &[i64]) -> Result<Vec<Changed>, DbErr> {
+    async fn changes(&self, ids: &[i64]) -> Result<Vec<AdjustmentChange>, DbErr> {
         let of_these = change::Entity::find().filter(change::Column::AdjustmentId.is_in(ids.iter().copied()));
         let rows = of_these.order_by_asc(change::Column::Id).all(self.domain.read()).await?;
-        Ok(rows.into_iter().map(Changed::from).collect())
+        Ok(rows.into_iter().map(AdjustmentChange::from).collect())
     }
 
-    /// How many corrections each of these rows has, and what they add up to.
+    /// The number and the sum of the corrections of each of these adjustments.
     async fn corrections(&self, ids: &[i64]) -> Result<HashMap<i64, (i64, Money)>, DbErr> {
         let of_these = adjustment::Column::CorrectsId.is_in(ids.iter().copied());
         let rows: Vec<(i64, i64, i64)> = adjustment::Entity::find()
             .select_only()
             .column(adjustment::Column::CorrectsId)
             .column_as(Expr::cust("COUNT(*)"), "count")
-            .column_as(whole_sum("amount_kopecks"), "total")
+            .column_as(bigint_sum("amount_kopecks"), "total")
             .filter(of_these.and(adjustment::Column::DeletedAt.is_null()))
             .group_by(adjustment::Column::CorrectsId)
             .into_tuple()
@@ -113,16 +113,16 @@ impl Payroll {
     }
 }
 
-/// What somebody was paid beyond what was due, in all months before one together.
+/// What a person was overpaid in all earlier months together.
 pub async fn credit_before(db: &impl ConnectionTrait, user_id: i64, month: &str) -> Result<Money, DbErr> {
     let before =
         entry::Entity::find().filter(entry::Column::UserId.eq(user_id)).filter(entry::Column::Period.lt(month));
-    let beyond = before.select_only().column_as(whole_sum("paid_kopecks - total_kopecks"), "beyond");
-    let beyond: Option<i64> = beyond.into_tuple().one(db).await?;
-    Ok(Money::from_kopecks(beyond.unwrap_or_default()).max(Money::ZERO))
+    let overpaid_by = before.select_only().column_as(bigint_sum("paid_kopecks - total_kopecks"), "beyond");
+    let overpaid_by: Option<i64> = overpaid_by.into_tuple().one(db).await?;
+    Ok(Money::from_kopecks(overpaid_by.unwrap_or_default()).max(Money::ZERO))
 }
 
-/// Everything that a person earned and was paid, for the person.
+/// All adjustments and payments of a person, for the person.
 pub async fn export(domain: &Domain, user_id: i64) -> anyhow::Result<Value> {
     let rows = adjustment::Entity::find()
         .filter(adjustment::Column::UserId.eq(user_id).and(adjustment::Column::DeletedAt.is_null()))
@@ -144,10 +144,10 @@ pub async fn export(domain: &Domain, user_id: i64) -> anyhow::Result<Value> {
     Ok(json!({ "amounts": amounts, "payments": payments }))
 }
 
-pub fn line(row: adjustment::Model, corrections: &HashMap<i64, (i64, Money)>) -> Result<Line, DbErr> {
+pub fn line(row: adjustment::Model, corrections: &HashMap<i64, (i64, Money)>) -> Result<Adjustment, DbErr> {
     let amount = Money::from_kopecks(row.amount_kopecks);
     let correction = corrections.get(&row.id);
-    Ok(Line {
+    Ok(Adjustment {
         id: row.id,
         user_id: row.user_id,
         period: row.period,

@@ -1,66 +1,52 @@
-//! A person's month, drawn: sums, every amount with its reason, payments, and for owners the forms.
+//! Markup of a person's month: sums, adjustments, payments, and for owners the forms.
 
 use std::collections::HashMap;
 
 use maud::{Markup, html};
 
-use super::super::{Changed, Earnings, Entry, Kind, Line, Money, NO_ENTRY, Payment, Period, REASON_MOST};
-use super::sight::Sight;
+use super::super::{
+    Adjustment, AdjustmentChange, Earnings, Entry, Kind, MAX_REASON_LENGTH, Money, NO_ENTRY, Payment, PayrollMonth,
+};
+use super::access::PayAccess;
 use super::{BONUS, DEDUCTION, KIND, OWN, PAYROLL, TOPIC, sheet};
-use crate::payroll::earnings::day_words;
+use crate::payroll::earnings::day_text;
 use crate::person::{OWNERS, Person};
 use crate::text;
 use crate::texts::Language;
-use crate::web::form::{Attempt, Fields, Filled, Sheet, fields};
+use crate::web::form::{Fields, FilledForm, FormAttempt, FormSpec, fields};
 use crate::web::{Visitor, moment};
 
-/// What there is to show, and to whom.
+/// The data of the page.
 #[derive(Clone, Copy, Debug)]
-pub struct Shown<'a> {
+pub struct PersonPage<'a> {
     pub visitor: &'a Visitor,
     pub person: &'a Person,
     pub earnings: &'a Earnings,
     pub names: &'a HashMap<i64, String>,
-    /// The last month that somebody is paid in.
-    pub payable: Period,
-    /// The last one that there is a way to.
-    pub last: Period,
-    /// Whether the amounts begin with the newest.
+    /// The last month in which payments can be marked.
+    pub payable: PayrollMonth,
+    /// The last month that the page links to.
+    pub last: PayrollMonth,
+    /// Whether this is the first page of adjustments.
     pub is_first: bool,
+    pub access: &'a PayAccess,
+    pub attempt: &'a FormAttempt,
 }
 
-/// What all parts of the page need.
-struct Drawn<'a> {
-    visitor: &'a Visitor,
-    person: &'a Person,
-    earnings: &'a Earnings,
-    names: &'a HashMap<i64, String>,
-    payable: Period,
-    last: Period,
-    is_first: bool,
-    sight: &'a Sight,
-    attempt: &'a Attempt,
-}
-
-pub fn page(shown: Shown<'_>, sight: &Sight, attempt: &Attempt) -> Markup {
-    let Shown { visitor, person, earnings, names, payable, last, is_first } = shown;
-    Drawn { visitor, person, earnings, names, payable, last, is_first, sight, attempt }.page()
-}
-
-impl Drawn<'_> {
-    fn page(&self) -> Markup {
+impl PersonPage<'_> {
+    pub fn draw(&self) -> Markup {
         let (language, period) = (self.language(), self.earnings.month.period);
         let own = text!(language, "payroll-nav-own");
         let title = if self.is_own() { own.as_str() } else { self.person.full_name.as_str() };
         let path = self.path();
         let body = html! {
-            @if self.may_change() || !self.sight.is_all() { p.crumbs { a href={ (PAYROLL) "?period=" (period) } { (text!(language, "payroll-nav")) } } }
+            @if self.may_change() || !self.access.is_all() { p.crumbs { a href={ (PAYROLL) "?period=" (period) } { (text!(language, "payroll-nav")) } } }
             div.headline {
                 h1 { (title) }
                 (sheet::months(&path, period, self.last, language))
             }
             (self.attempt.notice(language))
-            (self.sight.words(language))
+            (self.access.text(language))
             div #earnings data-live={ (TOPIC) " shifts" } {
                 @match &self.earnings.entry {
                     None => div.card.empty { (text!(language, "payroll-nothing-there")) },
@@ -97,7 +83,7 @@ impl Drawn<'_> {
             div.cards.sums {
                 (sheet::card(&text!(language, "payroll-total"), &entry.total.shown(language), "total"))
                 (sheet::card(&text!(language, "payroll-hours"), &entry.hours.shown(language), "hours"))
-                @if self.sight.is_all() {
+                @if self.access.is_all() {
                     (sheet::card(&text!(language, "payroll-paid"), &entry.paid.shown(language), "paid"))
                     @if entry.credit.is_positive() {
                         (sheet::card(&text!(language, "payroll-credit"), &entry.credit.shown(language), "credit"))
@@ -114,19 +100,19 @@ impl Drawn<'_> {
             section.card {
                 h2 { (text!(language, "payroll-amounts")) }
                 ul.rows.amounts data-testid="amounts" { @for line in &self.earnings.lines { (self.line(line)) } }
-                (self.ways())
+                (self.pager())
             }
         }
     }
 
-    /// The ways through amounts that are more than a page has.
-    fn ways(&self) -> Markup {
+    /// Links to the first and the next page of adjustments.
+    fn pager(&self) -> Markup {
         let (language, path) = (self.language(), format!("{}?period={}", self.path(), self.earnings.month.period));
         html! {
-            @if !self.is_first || self.earnings.further.is_some() {
+            @if !self.is_first || self.earnings.next_page.is_some() {
                 nav.pager aria-label=(text!(language, "web-pages")) {
                     @if !self.is_first { a.button.plain href=(path) { (text!(language, "payroll-newest")) } }
-                    @if let Some(mark) = &self.earnings.further {
+                    @if let Some(mark) = &self.earnings.next_page {
                         a.button.plain rel="next" href={ (path) "&after=" (mark) } { (text!(language, "web-next")) }
                     }
                 }
@@ -134,18 +120,18 @@ impl Drawn<'_> {
         }
     }
 
-    fn line(&self, line: &Line) -> Markup {
+    fn line(&self, line: &Adjustment) -> Markup {
         let language = self.language();
         let is_changeable = line.kind.is_manual() && self.may_change();
         html! {
             li.removed[line.is_removed] data-testid={ "amount-" (line.id) } {
                 div {
-                    span.quiet.day { (day_words(&line.day)) }
+                    span.quiet.day { (day_text(&line.day)) }
                     @match line.shift_id {
                         Some(shift) => a href={ "/shifts/" (shift) } { (line.caption(language)) },
                         None => span { (line.caption(language)) },
                     }
-                    p.quiet { (line.words(language)) }
+                    p.quiet { (line.text(language)) }
                     @if let Some(now) = line.corrected {
                         p.quiet { (text!(language, "payroll-corrected", amount = now.shown(language))) }
                     }
@@ -156,31 +142,31 @@ impl Drawn<'_> {
         }
     }
 
-    /// Changing, removing and bringing back.
-    fn edit(&self, line: &Line) -> Markup {
+    /// The forms to change, remove and restore an adjustment.
+    fn edit(&self, line: &Adjustment) -> Markup {
         let (language, visit) = (self.language(), &self.visitor.visit);
         if line.is_removed {
             let caption = text!(language, "payroll-restore");
             return html! {
                 @if !self.earnings.month.is_closed() {
                     (visit.form(&format!("/payroll/amounts/{}/restore", line.id), &html! {
-                        (self.place()) button.plain.small type="submit" data-testid="restore" { (caption) }
+                        (self.hidden_fields()) button.plain.small type="submit" data-testid="restore" { (caption) }
                     }))
                 }
             };
         }
         let path = format!("/payroll/amounts/{}/change", line.id);
-        let now = changeable(line);
+        let now = edit_fields(line);
         html! {
             details open[self.attempt.is_at(&path)] {
                 summary { (text!(language, "payroll-change")) }
                 @if self.earnings.month.is_closed() { p.quiet { (text!(language, "payroll-change-closed")) } }
                 (self.sheet(&path, &now, Some(line.version), (&text!(language, "payroll-save"), "save"), |form| html! {
-                    (self.place())
+                    (self.hidden_fields())
                     (self.fields(form))
                 }))
                 (visit.form(&format!("/payroll/amounts/{}/remove", line.id), &html! {
-                    (self.place())
+                    (self.hidden_fields())
                     input type="hidden" name="version" value=(line.version);
                     input type="hidden" name="reason" value=(text!(language, "payroll-removed"));
                     button.danger.small type="submit" data-testid="remove" { (text!(language, "payroll-remove")) }
@@ -189,8 +175,8 @@ impl Drawn<'_> {
         }
     }
 
-    /// The month and the person, which forms say themselves.
-    fn place(&self) -> Markup {
+    /// The month and the person, as hidden fields.
+    fn hidden_fields(&self) -> Markup {
         html! {
             input type="hidden" name="period" value=(self.earnings.month.period);
             input type="hidden" name="user" value=(self.person.id);
@@ -203,26 +189,26 @@ impl Drawn<'_> {
         now: &Fields,
         version: Option<i64>,
         (caption, testid): (&str, &str),
-        draw: impl FnOnce(&Filled<'_>) -> Markup,
+        draw: impl FnOnce(&FilledForm<'_>) -> Markup,
     ) -> Markup {
         let back = format!("{PAYROLL}/people/{}?period={}", self.person.id, self.earnings.month.period);
-        self.visitor.sheet(self.attempt, Sheet { path, now, version, back: &back, caption, testid }, draw)
+        self.visitor.record_form(self.attempt, FormSpec { path, now, version, back: &back, caption, testid }, draw)
     }
 
-    /// Which way an amount goes, how much it is and why: whoever adds one and whoever changes it say it alike.
-    fn fields(&self, form: &Filled<'_>) -> Markup {
+    /// The fields of an adjustment: kind, amount and reason.
+    fn fields(&self, form: &FilledForm<'_>) -> Markup {
         let language = self.language();
         let kinds = [(BONUS, Kind::ManualBonus), (DEDUCTION, Kind::ManualDeduction)];
         html! {
             (form.radios(KIND, &kinds.map(|(name, kind)| (name, language.text(kind.caption())))))
             div.row.fields {
                 (form.short("amount", &text!(language, "payroll-amount"), "text"))
-                (form.line("reason", &text!(language, "payroll-reason"), REASON_MOST))
+                (form.line("reason", &text!(language, "payroll-reason"), MAX_REASON_LENGTH))
             }
         }
     }
 
-    /// A new amount, and a payment.
+    /// The forms for an adjustment and for a payment.
     fn forms(&self) -> Markup {
         let is_payable = self.earnings.month.period <= self.payable;
         html! { div.columns { (self.new_amount()) @if is_payable { (self.new_payment()) } } }
@@ -237,15 +223,15 @@ impl Drawn<'_> {
                 h2 { (text!(language, "payroll-add")) }
                 @if self.earnings.month.is_closed() { p.quiet { (text!(language, "payroll-add-closed")) } }
                 (self.sheet(&path, &now, None, (&text!(language, "payroll-add-button"), "add"), |form| html! {
-                    (self.place())
+                    (self.hidden_fields())
                     (self.fields(form))
                 }))
             }
         }
     }
 
-    /// What is due, or what somebody tried to pay meanwhile. More than is due is asked about: an advance, or a slip. Who has
-    /// earned nothing yet can be paid an advance only, while the month is open.
+    /// The form for a payment, filled with what is due or what was submitted. More than is due needs a confirmation
+    /// that it is an advance. Without earnings only an advance is possible, while the month is open.
     fn new_payment(&self) -> Markup {
         let (language, entry, due) = (self.language(), self.earnings.entry.as_ref(), self.earnings.due());
         let version = entry.map_or(NO_ENTRY, |entry| entry.version);
@@ -262,7 +248,7 @@ impl Drawn<'_> {
                 }
                 @if is_payable {
                     (self.sheet(&path, &now, Some(version), (&text!(language, "payroll-mark-paid"), "pay"), |form| html! {
-                        (self.place())
+                        (self.hidden_fields())
                         div.row.fields { (form.short("amount", &text!(language, "payroll-amount"), "text")) }
                         @if entry.is_none() || self.attempt.is_unconfirmed(&path) {
                             label.tick data-testid="advance" {
@@ -297,7 +283,7 @@ impl Drawn<'_> {
                 }
                 @if self.may_change() && !paid.is_taken_back {
                     (visit.form(&format!("/payroll/payments/{}/take-back", paid.id), &html! {
-                        (self.place())
+                        (self.hidden_fields())
                         button.plain.small type="submit" data-testid="take-back" { (text!(language, "payroll-take-back")) }
                     }))
                 }
@@ -330,10 +316,10 @@ impl Drawn<'_> {
     }
 }
 
-/// How an amount by hand stands, as its form has it: the choice has the sign.
-fn changeable(line: &Line) -> Fields {
+/// The fields of a manual adjustment. The kind stands for the sign.
+fn edit_fields(line: &Adjustment) -> Fields {
     let amount = line.corrected.unwrap_or(line.amount);
-    // What was corrected to nothing has the sign that it had before.
+    // An amount that was corrected to zero keeps its former sign.
     let signed = if amount == Money::ZERO { line.amount } else { amount };
     let kind = if signed.is_negative() { DEDUCTION } else { BONUS };
     let size = if amount.is_negative() { -amount } else { amount };
@@ -341,7 +327,7 @@ fn changeable(line: &Line) -> Fields {
     fields([(KIND, kind.to_owned()), ("amount", size.to_string()), ("reason", reason)])
 }
 
-fn deed(change: &Changed, language: Language) -> String {
+fn deed(change: &AdjustmentChange, language: Language) -> String {
     match change.deed.as_str() {
         "added" => text!(language, "payroll-deed-added"),
         "changed" => text!(language, "payroll-deed-changed"),

@@ -1,36 +1,35 @@
-//! A month of everybody, drawn.
+//! Markup of a month of all people.
 
 use maud::{Markup, html};
 
-use super::super::{Entry, Money, PAGE, Period, Sheet};
-use super::sight::Sight;
+use super::super::{Entry, Money, PAGE_SIZE, PayrollMonth, PayrollSheet};
+use super::access::PayAccess;
 use super::{PAYROLL, TOPIC};
 use crate::payroll::Unsettled;
 use crate::text;
 use crate::texts::Language;
-use crate::web::form::Attempt;
+use crate::web::form::FormAttempt;
 use crate::web::{Visitor, moment};
 
-/// How many shifts that are still open are named one by one.
-const NAMED_MOST: usize = 10;
+/// How many open shifts are listed.
+const MAX_LISTED_SHIFTS: usize = 10;
 
-/// What there is to show.
+/// The data of the page.
 #[derive(Clone, Copy, Debug)]
-pub struct Shown<'a> {
-    pub sheet: &'a Sheet,
-    pub sight: &'a Sight,
-    /// The month of today.
-    pub current: Period,
-    /// The last one that there is a way to.
-    pub last: Period,
-    /// The page, counted from one.
+pub struct SheetPage<'a> {
+    pub sheet: &'a PayrollSheet,
+    pub access: &'a PayAccess,
+    pub current: PayrollMonth,
+    /// The last month that the page links to.
+    pub last: PayrollMonth,
+    /// The page number, counted from one.
     pub number: u64,
-    /// What is not settled yet of a month that can be closed.
+    /// What is still open, if the month can be closed.
     pub unsettled: Option<&'a Unsettled>,
 }
 
-pub fn page(visitor: &Visitor, shown: Shown<'_>, attempt: &Attempt) -> Markup {
-    let Shown { sheet, sight, last, number, .. } = shown;
+pub fn page(visitor: &Visitor, shown: SheetPage<'_>, attempt: &FormAttempt) -> Markup {
+    let SheetPage { sheet, access, last, number, .. } = shown;
     let (language, period) = (visitor.language(), sheet.month.period);
     let title = text!(language, "payroll-nav");
     visitor.page(
@@ -41,24 +40,24 @@ pub fn page(visitor: &Visitor, shown: Shown<'_>, attempt: &Attempt) -> Markup {
                 (months(PAYROLL, period, last, language))
             }
             (attempt.notice(language))
-            (sight.words(language))
+            (access.text(language))
             div #payroll data-live={ (TOPIC) " shifts" } {
-                (summary(sheet, sight, language))
+                (summary(sheet, access, language))
                 @if sheet.entries.is_empty() {
                     div.card.empty { (text!(language, "payroll-empty")) }
                 } @else {
-                    (table(sheet, sight, language))
+                    (table(sheet, access, language))
                 }
                 (pager(sheet, number, language))
-                @if sight.is_all() { (state(visitor, shown)) }
+                @if access.is_all() { (month_end(visitor, shown)) }
             }
         },
     )
 }
 
-/// The month, and the ways to those before and after it, up to the last.
-pub fn months(path: &str, period: Period, last: Period, language: Language) -> Markup {
-    let to = |period: Period| format!("{path}?period={period}");
+/// The month with links to its neighbours, up to the last one.
+pub fn months(path: &str, period: PayrollMonth, last: PayrollMonth, language: Language) -> Markup {
+    let to = |period: PayrollMonth| format!("{path}?period={period}");
     html! {
         nav.months aria-label=(text!(language, "payroll-months")) {
             @if period.has_previous() {
@@ -72,13 +71,13 @@ pub fn months(path: &str, period: Period, last: Period, language: Language) -> M
     }
 }
 
-fn summary(sheet: &Sheet, sight: &Sight, language: Language) -> Markup {
+fn summary(sheet: &PayrollSheet, access: &PayAccess, language: Language) -> Markup {
     let sum = &sheet.sum;
     html! {
         div.cards.sums {
             (card(&text!(language, "payroll-total"), &sum.total.shown(language), "sum-total"))
             (card(&text!(language, "payroll-hours"), &sum.hours.shown(language), "sum-hours"))
-            @if sight.is_all() {
+            @if access.is_all() {
                 (card(&text!(language, "payroll-paid"), &sum.paid.shown(language), "sum-paid"))
                 (card(&text!(language, "payroll-due"), &sum.due().shown(language), "sum-due"))
             }
@@ -86,12 +85,12 @@ fn summary(sheet: &Sheet, sight: &Sight, language: Language) -> Markup {
     }
 }
 
-/// A sum as a card.
+/// A card with a sum.
 pub fn card(label: &str, amount: &str, name: &str) -> Markup {
     html! { div.card.sum { span { (label) } strong data-testid=(name) { (amount) } } }
 }
 
-/// A person's sums of a month, in few words.
+/// A short summary of a person's month.
 pub fn month(entry: Option<&Entry>, path: &str, language: Language) -> Markup {
     html! {
         div #pay data-live={ (TOPIC) " shifts" } {
@@ -108,7 +107,7 @@ pub fn month(entry: Option<&Entry>, path: &str, language: Language) -> Markup {
     }
 }
 
-fn table(sheet: &Sheet, sight: &Sight, language: Language) -> Markup {
+fn table(sheet: &PayrollSheet, access: &PayAccess, language: Language) -> Markup {
     html! {
         table.list.pay data-testid="payroll" {
             thead { tr {
@@ -118,14 +117,14 @@ fn table(sheet: &Sheet, sight: &Sight, language: Language) -> Markup {
                 th.amount { (text!(language, "payroll-bonuses")) }
                 th.amount { (text!(language, "payroll-deductions")) }
                 th.amount { (text!(language, "payroll-total")) }
-                @if sight.is_all() { th { (text!(language, "payroll-payment")) } }
+                @if access.is_all() { th { (text!(language, "payroll-payment")) } }
             } }
-            tbody { @for entry in &sheet.entries { (row(sheet, entry, sight, language)) } }
+            tbody { @for entry in &sheet.entries { (row(sheet, entry, access, language)) } }
         }
     }
 }
 
-fn row(sheet: &Sheet, entry: &Entry, sight: &Sight, language: Language) -> Markup {
+fn row(sheet: &PayrollSheet, entry: &Entry, access: &PayAccess, language: Language) -> Markup {
     let name = sheet.names.get(&entry.user_id).map_or("–", String::as_str);
     let path = format!("/payroll/people/{}?period={}", entry.user_id, sheet.month.period);
     let cell = |label: String, amount: Money| html! { td.amount data-label=(label) { (amount.shown(language)) } };
@@ -137,14 +136,14 @@ fn row(sheet: &Sheet, entry: &Entry, sight: &Sight, language: Language) -> Marku
             (cell(text!(language, "payroll-bonuses"), entry.bonus))
             (cell(text!(language, "payroll-deductions"), entry.deduction))
             td.amount.total data-label=(text!(language, "payroll-total")) { strong { (entry.total.shown(language)) } }
-            @if sight.is_all() { td { (payment_label(entry, language)) } }
+            @if access.is_all() { td { (payment_label(entry, language)) } }
         }
     }
 }
 
-/// Whether somebody was paid, as a mark.
+/// A badge for the state of payment.
 pub fn payment_label(entry: &Entry, language: Language) -> Markup {
-    let (class, words) = match (entry.paid, entry.due()) {
+    let (class, text) = match (entry.paid, entry.due()) {
         (paid, due) if due == Money::ZERO && paid.is_positive() => ("verified", text!(language, "payroll-is-paid")),
         (_, due) if due.is_negative() => {
             ("rejected", text!(language, "payroll-is-overpaid", amount = (-due).shown(language)))
@@ -155,11 +154,11 @@ pub fn payment_label(entry: &Entry, language: Language) -> Markup {
         (_, due) if due == Money::ZERO => ("", text!(language, "payroll-is-nothing")),
         _ => ("pending", text!(language, "payroll-is-due")),
     };
-    html! { span class={ "badge " (class) } { (words) } }
+    html! { span class={ "badge " (class) } { (text) } }
 }
 
-fn pager(sheet: &Sheet, number: u64, language: Language) -> Markup {
-    let pages = sheet.people.div_ceil(PAGE).max(1);
+fn pager(sheet: &PayrollSheet, number: u64, language: Language) -> Markup {
+    let pages = sheet.people.div_ceil(PAGE_SIZE).max(1);
     let to = |page: u64| format!("{PAYROLL}?period={}&page={page}", sheet.month.period);
     html! {
         @if pages > 1 {
@@ -172,8 +171,8 @@ fn pager(sheet: &Sheet, number: u64, language: Language) -> Markup {
     }
 }
 
-/// Files, and the end of the month.
-fn state(visitor: &Visitor, Shown { sheet, current, unsettled, .. }: Shown<'_>) -> Markup {
+/// Exports, and the form to close the month.
+fn month_end(visitor: &Visitor, SheetPage { sheet, current, unsettled, .. }: SheetPage<'_>) -> Markup {
     let (language, period) = (visitor.language(), sheet.month.period);
     html! {
         section.card.closing {
@@ -189,7 +188,7 @@ fn state(visitor: &Visitor, Shown { sheet, current, unsettled, .. }: Shown<'_>) 
                 p data-testid="closed" { "🔒 " (text!(language, "payroll-closed-since")) " " (moment(at)) }
                 p.quiet { (text!(language, "payroll-closed-about")) }
             } @else if period < current {
-                @if let Some(unsettled) = unsettled { (left_open(unsettled, language)) }
+                @if let Some(unsettled) = unsettled { (unsettled_items(unsettled, language)) }
                 (visitor.visit.form("/payroll/close", &html! {
                     input type="hidden" name="period" value=(period);
                     input type="hidden" name="total" value=(sheet.seen().total.kopecks());
@@ -206,10 +205,10 @@ fn state(visitor: &Visitor, Shown { sheet, current, unsettled, .. }: Shown<'_>) 
     }
 }
 
-/// What is not settled yet. The month can be closed all the same: what comes of it counts in the next one then.
-fn left_open(unsettled: &Unsettled, language: Language) -> Markup {
+/// What is still open. The month can be closed anyway: later adjustments go into the next one.
+fn unsettled_items(unsettled: &Unsettled, language: Language) -> Markup {
     let Unsettled { shifts, cancellations } = unsettled;
-    let (days, more) = (shifts.iter().take(NAMED_MOST), shifts.len() > NAMED_MOST);
+    let (days, more) = (shifts.iter().take(MAX_LISTED_SHIFTS), shifts.len() > MAX_LISTED_SHIFTS);
     html! {
         @if !shifts.is_empty() {
             p.notice-line data-testid="open-shifts" {

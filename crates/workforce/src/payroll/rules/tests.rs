@@ -1,4 +1,4 @@
-//! The worked examples to the kopeck, and what holds for every shift.
+//! Worked examples to the kopeck, and properties of every shift.
 
 use std::collections::HashSet;
 
@@ -24,11 +24,11 @@ fn task(task_id: i64, kopecks: i64, is_mandatory: bool, is_done: bool) -> TaskFa
     TaskFacts { task_id, text: format!("task {task_id}"), amount: Money::from_kopecks(kopecks), is_mandatory, is_done }
 }
 
-fn amounts(rows: &[Row]) -> Vec<(Kind, i64)> {
+fn amounts(rows: &[NewAdjustment]) -> Vec<(Kind, i64)> {
     rows.iter().map(|row| (row.kind, row.amount.kopecks())).collect()
 }
 
-fn total(rows: &[Row]) -> i64 {
+fn total(rows: &[NewAdjustment]) -> i64 {
     rows.iter().map(|row| row.amount).sum::<Money>().kopecks()
 }
 
@@ -48,21 +48,21 @@ fn shift_352_is_late_by_ten_minutes_and_has_both_tasks_done() {
 }
 
 #[test]
-fn shift_364_leaves_the_penalty_task_undone_and_does_the_bonus_task() {
+fn shift_364_has_the_bonus_task_done_only() {
     let rows = adjustments_of(&shift(364, 360, 99), &[task(1, -3300, true, false), task(2, 10_000, false, true)]);
     assert_eq!(amounts(&rows), [(Kind::ShiftBase, 990), (Kind::TaskPenalty, -3300), (Kind::TaskBonus, 10_000)]);
     assert_eq!(total(&rows), 7690);
 }
 
 #[test]
-fn shift_365_does_the_penalty_task_and_leaves_the_bonus_task_undone() {
+fn shift_365_has_the_penalty_task_done_only() {
     let rows = adjustments_of(&shift(365, 36, 44), &[task(1, -4400, true, true), task(2, 10_000, false, false)]);
     assert_eq!(amounts(&rows), [(Kind::ShiftBase, 44), (Kind::TaskCompleted, 0)]);
     assert_eq!(total(&rows), 44);
 }
 
 #[test]
-fn a_mandatory_task_without_a_price_costs_what_the_setting_says() {
+fn a_mandatory_task_without_a_price_costs_the_setting() {
     let fifty = Money::from_roubles(50);
     assert_eq!(task_row(&task(1, 0, true, true), fifty), Some((Kind::TaskCompleted, Money::ZERO)));
     assert_eq!(task_row(&task(1, 0, true, false), fifty), Some((Kind::TaskPenalty, -fifty)));
@@ -84,7 +84,7 @@ fn lateness_counts_whole_minutes_past_the_threshold_only() {
 }
 
 #[test]
-fn the_contracts_rate_goes_before_the_slots_and_that_before_the_sites() {
+fn the_rate_comes_from_contract_then_slot_then_site() {
     let (one, two, three) = (Money::from_roubles(1), Money::from_roubles(2), Money::from_roubles(3));
     assert_eq!(rate_of(Some(one), Some(two), three), one);
     assert_eq!(rate_of(None, Some(two), three), two);
@@ -133,12 +133,12 @@ fn any_shift() -> impl Strategy<Value = (ShiftFacts, Vec<TaskFacts>)> {
     })
 }
 
-/// What a row is worth by the facts alone, in hundredths of a kopeck: whole numbers, and nothing of the code is asked.
-fn exactly(facts: &ShiftFacts, tasks: &[TaskFacts], row: &Row) -> i128 {
+/// The exact value of an adjustment in hundredths of a kopeck, calculated independently with integers.
+fn exactly(facts: &ShiftFacts, tasks: &[TaskFacts], row: &NewAdjustment) -> i128 {
     let wide = |money: Money| i128::from(money.kopecks());
     let of_task = |id: i64| tasks.iter().find(|task| task.task_id == id);
     match (row.kind, row.source) {
-        // Hours are paid by the hundredth, which is 36 seconds; half of one goes up.
+        // Hours are paid in hundredths of 36 seconds, rounded half up.
         (Kind::ShiftBase, _) => i128::from((facts.worked_seconds + 18).div_euclid(36)) * wide(facts.rate),
         (Kind::LateStart, _) => facts.lateness.map_or(0, |late| {
             let late_ms = late.actual_start.0 - late.planned_start.0;
@@ -155,7 +155,7 @@ fn exactly(facts: &ShiftFacts, tasks: &[TaskFacts], row: &Row) -> i128 {
 }
 
 proptest! {
-    /// What each part is worth by itself, in whole numbers, adds up to the rows: nothing is rounded twice.
+    /// The parts, calculated separately with integers, add up to the adjustments: nothing is rounded twice.
     #[test]
     fn the_total_is_the_sum_of_its_parts((facts, tasks) in any_shift()) {
         let rows = adjustments_of(&facts, &tasks);
@@ -171,15 +171,15 @@ proptest! {
         prop_assert_eq!(i128::from(total(&rows)), base + i128::from(late + of_tasks));
     }
 
-    /// However many shifts there are: each row is the whole kopeck nearest to what it is worth exactly, and their sum is as
-    /// far from the exact one as these roundings are, and no further.
+    /// Each adjustment is the exact value rounded to the kopeck, and the sum differs from the exact sum only by these
+    /// roundings.
     #[test]
     fn amounts_do_not_drift(shifts in proptest::collection::vec(any_shift(), 1..40)) {
         let (mut rows, mut exact_hundredths, mut fractions) = (Vec::new(), 0_i128, 0_i128);
         for (facts, tasks) in &shifts {
             for row in adjustments_of(facts, tasks) {
                 let exact = exactly(facts, tasks, &row);
-                // Half a kopeck goes up; nothing but the hours has parts of one, and they are never below zero.
+                // Rounded half up. Only pay for hours has fractions, and it is never negative.
                 let beyond = i128::from(row.amount.kopecks()) * 100 - exact;
                 prop_assert!((-49..=50).contains(&beyond), "{row:?} is worth {exact} hundredths of a kopeck");
                 prop_assert!(beyond == 0 || row.kind == Kind::ShiftBase, "{row:?}");
@@ -194,7 +194,7 @@ proptest! {
         prop_assert!(fractions.abs() <= 50 * shifts.len() as i128);
     }
 
-    /// A share is the whole kopeck nearest to so many per cent of what is left after the materials.
+    /// A share is rounded to the nearest kopeck of its percentage of the net amount.
     #[test]
     fn a_share_is_rounded_once(net in 0_i64..100_000_000, materials in 0_i64..100_000_000, extras in any::<(bool, bool)>()) {
         let (has_review, is_out_of_town) = extras;
@@ -215,7 +215,7 @@ proptest! {
     }
 
     #[test]
-    fn no_sign_ever_flips((facts, tasks) in any_shift()) {
+    fn no_sign_flips((facts, tasks) in any_shift()) {
         let rows = adjustments_of(&facts, &tasks);
         for row in &rows {
             prop_assert!(row.kind.fits(row.amount), "{row:?}");
@@ -225,7 +225,7 @@ proptest! {
         }
     }
 
-    /// No two rows come of the same: a task has one row, and the shift itself one of each kind.
+    /// Sources are unique: a task has one adjustment, and the shift one of each kind.
     #[test]
     fn nothing_is_paid_or_fined_twice((facts, tasks) in any_shift()) {
         let rows = adjustments_of(&facts, &tasks);
@@ -236,7 +236,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_shown_reads_back(kopecks in -99_999_999_999_i64..99_999_999_999) {
+    fn formatted_amounts_parse_back(kopecks in -99_999_999_999_i64..99_999_999_999) {
         let amount = Money::from_kopecks(kopecks);
         prop_assert_eq!(amount.to_string().parse(), Ok(amount));
         let shown = amount.shown(crate::texts::Language::Ru).replace('₽', "");

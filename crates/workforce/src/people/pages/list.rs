@@ -9,37 +9,38 @@ use crate::application::App;
 use crate::people::{PAGE, Page};
 use crate::person::{OWNERS, Person};
 use crate::text;
-use crate::web::{Oops, PageNumber, SignedIn, Visitor, role_label, status_label};
+use crate::web::{PageError, PageNumber, SignedIn, Visitor, role_label, status_label};
 
-/// What somebody looks for.
+/// The query string.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct Wanted {
+pub struct ListQuery {
     q: String,
     page: PageNumber,
 }
 
-/// `GET /people`: everybody for owners, and for managers those with a contract for the sites whose employees they look after.
+/// `GET /people`: all people for owners; for managers, people with a contract for the sites whose employees they
+/// manage.
 pub async fn show(
     State(app): State<App>,
     SignedIn(visitor): SignedIn,
-    Query(wanted): Query<Wanted>,
-) -> Result<Markup, Oops> {
-    let whose = theirs(&app, &visitor).await?;
-    let page = app.people.page_of(whose.as_deref(), &wanted.q, wanted.page.index()).await?;
+    Query(wanted): Query<ListQuery>,
+) -> Result<Markup, PageError> {
+    let visible = visible_ids(&app, &visitor).await?;
+    let page = app.people.page_of(visible.as_deref(), &wanted.q, wanted.page.index()).await?;
     Ok(draw(&visitor, &wanted.q, wanted.page.number(), &page))
 }
 
-/// The people whom somebody looks after; none if it is everybody.
-async fn theirs(app: &App, visitor: &Visitor) -> Result<Option<Vec<i64>>, Oops> {
+/// Ids of the people that the visitor may see; none means everybody.
+async fn visible_ids(app: &App, visitor: &Visitor) -> Result<Option<Vec<i64>>, PageError> {
     if is_owner(visitor) {
         return Ok(None);
     }
     let rooms: Vec<_> = app.rooms.iter().collect();
-    let of_rooms = try_join_all(rooms.iter().map(|room| room.looked_after(app, &visitor.person))).await?;
+    let of_rooms = try_join_all(rooms.iter().map(|room| room.managed_people(app, &visitor.person))).await?;
     let known: Vec<Vec<i64>> = of_rooms.into_iter().flatten().collect();
     if known.is_empty() {
-        return Err(Oops::Forbidden);
+        return Err(PageError::Forbidden);
     }
     Ok(Some(known.concat()))
 }
@@ -94,7 +95,7 @@ fn table(visitor: &Visitor, page: &Page) -> Markup {
 
 fn row(visitor: &Visitor, person: &Person) -> Markup {
     let language = visitor.language();
-    // What else there is of a person is for owners.
+    // The rest of a person's page is for owners.
     let path = format!("/people/{}{}", person.id, if is_owner(visitor) { "" } else { "/contracts" });
     html! {
         tr {

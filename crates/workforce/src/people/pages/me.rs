@@ -1,4 +1,4 @@
-//! Everybody's own page: what is known of them, their language, and where they are signed in.
+//! The visitor's own page: personal data, language and sessions.
 
 use axum::Form;
 use axum::extract::State;
@@ -13,21 +13,21 @@ use crate::people;
 use crate::text;
 use crate::texts::Language;
 use crate::web::sessions::Session;
-use crate::web::{Event, Oops, SignedIn, Visitor, devices, moment, sessions};
+use crate::web::{Event, PageError, SignedIn, Visitor, devices, moment, sessions};
 
 #[derive(Debug, Deserialize)]
-pub struct Chosen {
+pub struct LanguageForm {
     language: Language,
 }
 
 #[derive(Debug, Deserialize)]
-pub struct Ended {
+pub struct SessionForm {
     session: i64,
 }
 
 /// `GET /me`.
-pub async fn show(State(app): State<App>, SignedIn(visitor): SignedIn) -> Result<Markup, Oops> {
-    let sessions = sessions::of(&app, visitor.person.id).await?;
+pub async fn show(State(app): State<App>, SignedIn(visitor): SignedIn) -> Result<Markup, PageError> {
+    let sessions = sessions::of_person(&app, visitor.person.id).await?;
     let language = visitor.language();
     let title = text!(language, "web-me");
     Ok(visitor.page(
@@ -48,8 +48,8 @@ pub async fn show(State(app): State<App>, SignedIn(visitor): SignedIn) -> Result
 pub async fn set_language(
     State(app): State<App>,
     SignedIn(visitor): SignedIn,
-    Form(chosen): Form<Chosen>,
-) -> Result<Redirect, Oops> {
+    Form(chosen): Form<LanguageForm>,
+) -> Result<Redirect, PageError> {
     let (id, at) = (visitor.person.id, app.clock.now());
     app.domain.write(move |db| Box::pin(people::set_language(db, id, chosen.language, at))).await?;
     Ok(Redirect::to("/me"))
@@ -59,8 +59,8 @@ pub async fn set_language(
 pub async fn end_session(
     State(app): State<App>,
     SignedIn(visitor): SignedIn,
-    Form(ended): Form<Ended>,
-) -> Result<Redirect, Oops> {
+    Form(ended): Form<SessionForm>,
+) -> Result<Redirect, PageError> {
     let id = visitor.person.id;
     app.domain.write(move |db| Box::pin(sessions::end(db, id, ended.session))).await?;
     app.events.publish(Event::to_person("me", id));
@@ -72,7 +72,7 @@ pub async fn end_others(
     State(app): State<App>,
     SignedIn(visitor): SignedIn,
     headers: HeaderMap,
-) -> Result<Redirect, Oops> {
+) -> Result<Redirect, PageError> {
     let (id, session) = (visitor.person.id, visitor.session);
     let device = devices::known(&app, &visitor.visit, &headers, id).await?;
     app.domain
@@ -131,11 +131,11 @@ fn list(visitor: &Visitor, sessions: &[Session]) -> Markup {
     }
 }
 
-/// What people call the browser that calls itself so.
+/// A short name for a browser, from its `User-Agent`.
 fn browser(agent: &str) -> String {
     let named =
         |names: &[(&str, &'static str)]| names.iter().find(|(mark, _)| agent.contains(mark)).map(|(_, name)| *name);
-    // Most of them claim to be others as well: the rarer mark comes first.
+    // Most browsers claim to be others as well, so the rarer marks come first.
     let browser = named(&[
         ("YaBrowser/", "Yandex Browser"),
         ("Edg", "Edge"),
@@ -165,7 +165,7 @@ mod tests {
     use super::browser;
 
     #[test]
-    fn browsers_are_called_what_people_call_them() {
+    fn browsers_have_short_names() {
         let edge = "Mozilla/5.0 (Windows NT 10.0; Win64) AppleWebKit/537.36 Chrome/142.0 Safari/537.36 Edg/142.0";
         assert_eq!(browser(edge), "Edge, Windows");
         assert_eq!(browser("curl/8.5"), "curl/8.5");

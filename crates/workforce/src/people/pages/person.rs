@@ -1,6 +1,6 @@
-//! A person's page: what is known, what they may do, what staff did, and what rooms add.
+//! A person's page: personal data, roles, the audit, and sections of rooms.
 //!
-//! What an owner may do to whom is decided by [`Deed`], before the commit and again within it.
+//! [`OwnerAction`] decides what an owner may do, before the commit and again within it.
 
 use axum::Form;
 use axum::extract::{Path, State};
@@ -14,30 +14,30 @@ use serde::Deserialize;
 pub use self::view::facts;
 use crate::application::App;
 use crate::audit;
-use crate::domain::{NotWritten, Writing};
-use crate::people::{self, Deed, Hindrance};
+use crate::domain::{NotWritten, Transaction};
+use crate::people::{self, OwnerAction, OwnerActionRefusal};
 use crate::person::{OWNERS, Person, Role, Status};
 use crate::rooms::Rooms;
-use crate::web::{Event, Oops, Owner, Section, Visitor};
+use crate::web::{Event, Owner, PageError, Section, Visitor};
 
 mod view;
 
-/// Lines of the audit that a page shows.
-const LINES: u64 = 50;
+/// Audit lines on a page.
+const AUDIT_LINES: u64 = 50;
 
 #[derive(Debug, Deserialize)]
-pub struct Sure {
+pub struct ForgetForm {
     #[serde(default)]
     sure: String,
 }
 
 #[derive(Debug, Deserialize)]
-pub struct Chosen {
+pub struct RoleForm {
     role: Role,
 }
 
-/// Everything on the page.
-struct Shown {
+/// The data of the page.
+struct PersonPage {
     person: Person,
     lines: Vec<audit::Line>,
     names: std::collections::HashMap<i64, String>,
@@ -45,19 +45,19 @@ struct Shown {
 }
 
 /// `GET /people/<id>`.
-pub async fn show(State(app): State<App>, Owner(visitor): Owner, Path(id): Path<i64>) -> Result<Markup, Oops> {
-    let person = app.people.by_id(id).await?.ok_or(Oops::NotFound)?;
-    let lines = audit::latest(&app.domain, ("user", id), LINES).await?;
+pub async fn show(State(app): State<App>, Owner(visitor): Owner, Path(id): Path<i64>) -> Result<Markup, PageError> {
+    let person = app.people.by_id(id).await?.ok_or(PageError::NotFound)?;
+    let lines = audit::latest(&app.domain, ("user", id), AUDIT_LINES).await?;
     let names = app.people.names(lines.iter().filter_map(|line| line.actor)).await?;
-    let rooms = app.rooms.iter().map(|room| room.about_person(&app, &visitor.person, &person));
+    let rooms = app.rooms.iter().map(|room| room.person_sections(&app, &visitor.person, &person));
     let sections = try_join_all(rooms).await?.into_iter().flatten().collect();
-    Ok(view::page(&visitor, &Shown { person, lines, names, sections }))
+    Ok(view::page(&visitor, &PersonPage { person, lines, names, sections }))
 }
 
 /// `POST /people/<id>/block`.
-pub async fn block(State(app): State<App>, Owner(visitor): Owner, Path(id): Path<i64>) -> Result<Redirect, Oops> {
+pub async fn block(State(app): State<App>, Owner(visitor): Owner, Path(id): Path<i64>) -> Result<Redirect, PageError> {
     let (by, at) = (Some(visitor.person.id), app.clock.now());
-    let is_changed = change(&app, &visitor, id, Deed::Block, move |db, person| {
+    let is_changed = change(&app, &visitor, id, OwnerAction::Block, move |db, person| {
         Box::pin(people::set_status(db, person.id, Status::Blocked, by, at))
     });
     if !is_changed.await? {
@@ -68,31 +68,39 @@ pub async fn block(State(app): State<App>, Owner(visitor): Owner, Path(id): Path
 }
 
 /// `POST /people/<id>/unblock`.
-pub async fn unblock(State(app): State<App>, Owner(visitor): Owner, Path(id): Path<i64>) -> Result<Redirect, Oops> {
+pub async fn unblock(
+    State(app): State<App>,
+    Owner(visitor): Owner,
+    Path(id): Path<i64>,
+) -> Result<Redirect, PageError> {
     let (by, at) = (Some(visitor.person.id), app.clock.now());
-    let is_changed = change(&app, &visitor, id, Deed::Unblock, move |db, person| {
+    let is_changed = change(&app, &visitor, id, OwnerAction::Unblock, move |db, person| {
         Box::pin(async move {
-            let status = unblocked(db, &person).await?;
+            let status = status_without_block(db, &person).await?;
             people::set_status(db, person.id, status, by, at).await
         })
     });
     Ok(if is_changed.await? { changed(&app, id) } else { back(id) })
 }
 
-/// `POST /people/<id>/export`: everything that is known, as a file. It is noted, so it is a form and no link.
-pub async fn export(State(app): State<App>, Owner(visitor): Owner, Path(id): Path<i64>) -> Result<Response, Oops> {
-    let person = target(&app, &visitor, id, Deed::Export).await?;
+/// `POST /people/<id>/export`: all personal data as a file. The export is audited, so it is a form and no link.
+pub async fn export(State(app): State<App>, Owner(visitor): Owner, Path(id): Path<i64>) -> Result<Response, PageError> {
+    let person = target(&app, &visitor, id, OwnerAction::Export).await?;
     let (by, at) = (Some(visitor.person.id), app.clock.now());
-    let told = people::export(&app.domain, &app.rooms, &person, by, at).await.map_err(refused)?;
+    let data = people::export(&app.domain, &app.rooms, &person, by, at).await.map_err(page_error)?;
     let name = format!("attachment; filename=\"person-{id}.json\"");
     let headers = [(header::CONTENT_TYPE, "application/json"), (header::CONTENT_DISPOSITION, name.as_str())];
-    let body = serde_json::to_string_pretty(&told).map_err(anyhow::Error::from)?;
+    let body = serde_json::to_string_pretty(&data).map_err(anyhow::Error::from)?;
     Ok((headers, body).into_response())
 }
 
-/// `GET /people/<id>/forget`: what goes and what stays.
-pub async fn ask_to_forget(State(app): State<App>, Owner(visitor): Owner, Path(id): Path<i64>) -> Result<Markup, Oops> {
-    let person = target(&app, &visitor, id, Deed::Forget).await?;
+/// `GET /people/<id>/forget`: explains what is deleted and what stays.
+pub async fn ask_to_forget(
+    State(app): State<App>,
+    Owner(visitor): Owner,
+    Path(id): Path<i64>,
+) -> Result<Markup, PageError> {
+    let person = target(&app, &visitor, id, OwnerAction::Forget).await?;
     Ok(view::forgetting(&visitor, &person))
 }
 
@@ -101,15 +109,15 @@ pub async fn forget(
     State(app): State<App>,
     Owner(visitor): Owner,
     Path(id): Path<i64>,
-    Form(Sure { sure }): Form<Sure>,
-) -> Result<Redirect, Oops> {
-    let person = target(&app, &visitor, id, Deed::Forget).await?;
+    Form(ForgetForm { sure }): Form<ForgetForm>,
+) -> Result<Redirect, PageError> {
+    let person = target(&app, &visitor, id, OwnerAction::Forget).await?;
     if sure != "yes" {
         return Ok(back(id));
     }
     let (by, at) = (Some(visitor.person.id), app.clock.now());
-    people::forget(&app.domain, &app.rooms, &app.files, &person, by, at).await.map_err(refused)?;
-    people::forgetting::soon(&app);
+    people::forget(&app.domain, &app.rooms, &app.files, &person, by, at).await.map_err(page_error)?;
+    people::forgetting::start_now(&app);
     Ok(changed(&app, id))
 }
 
@@ -118,10 +126,10 @@ pub async fn grant(
     State(app): State<App>,
     Owner(visitor): Owner,
     Path(id): Path<i64>,
-    Form(Chosen { role }): Form<Chosen>,
-) -> Result<Redirect, Oops> {
+    Form(RoleForm { role }): Form<RoleForm>,
+) -> Result<Redirect, PageError> {
     let (by, at) = (Some(visitor.person.id), app.clock.now());
-    let is_changed = change(&app, &visitor, id, Deed::Grant(role), move |db, person| {
+    let is_changed = change(&app, &visitor, id, OwnerAction::Grant(role), move |db, person| {
         Box::pin(people::give_role(db, person.id, role, by, at))
     });
     Ok(if is_changed.await? { changed(&app, id) } else { back(id) })
@@ -132,35 +140,35 @@ pub async fn revoke(
     State(app): State<App>,
     Owner(visitor): Owner,
     Path(id): Path<i64>,
-    Form(Chosen { role }): Form<Chosen>,
-) -> Result<Redirect, Oops> {
+    Form(RoleForm { role }): Form<RoleForm>,
+) -> Result<Redirect, PageError> {
     let (by, at) = (Some(visitor.person.id), app.clock.now());
-    let is_changed = change(&app, &visitor, id, Deed::Revoke(role), move |db, person| {
+    let is_changed = change(&app, &visitor, id, OwnerAction::Revoke(role), move |db, person| {
         Box::pin(people::take_role(db, person.id, role, by, at))
     });
     Ok(if is_changed.await? { changed(&app, id) } else { back(id) })
 }
 
-/// The person, if this visitor may do this to them as things stand now. The commit checks it once more.
-async fn target(app: &App, visitor: &Visitor, id: i64, deed: Deed) -> Result<Person, Oops> {
-    let person = app.people.by_id(id).await?.ok_or(Oops::NotFound)?;
-    match deed.check(&visitor.person, &person) {
+/// The person, if the visitor may do this to them now. The commit checks it again.
+async fn target(app: &App, visitor: &Visitor, id: i64, action: OwnerAction) -> Result<Person, PageError> {
+    let person = app.people.by_id(id).await?.ok_or(PageError::NotFound)?;
+    match action.check(&visitor.person, &person) {
         Ok(()) => Ok(person),
-        Err(Hindrance::NotAllowed) => Err(Oops::Forbidden),
-        Err(Hindrance::NotPossible) => Err(Oops::NotPossible),
+        Err(OwnerActionRefusal::NotAllowed) => Err(PageError::Forbidden),
+        Err(OwnerActionRefusal::NotPossible) => Err(PageError::NotPossible),
     }
 }
 
-/// Changes a person in a commit that checks actor and person first; answers whether there was something to change.
-async fn change<F>(app: &App, visitor: &Visitor, id: i64, deed: Deed, run: F) -> Result<bool, Oops>
+/// Changes a person in a commit that checks actor and person first; returns whether there was something to change.
+async fn change<F>(app: &App, visitor: &Visitor, id: i64, action: OwnerAction, run: F) -> Result<bool, PageError>
 where
-    F: for<'w> FnOnce(&'w Writing<'_, '_>, Person) -> BoxFuture<'w, Result<(), WriteError>> + Send + 'static,
+    F: for<'w> FnOnce(&'w Transaction<'_, '_>, Person) -> BoxFuture<'w, Result<(), WriteError>> + Send + 'static,
 {
-    target(app, visitor, id, deed).await?;
+    target(app, visitor, id, action).await?;
     let actor = visitor.person.id;
     let write = app.domain.write_and_get(move |db| {
         Box::pin(async move {
-            let Some(person) = people::hold(db, deed, actor, id).await? else { return Ok(false) };
+            let Some(person) = people::lock_and_check(db, action, actor, id).await? else { return Ok(false) };
             run(db, person).await?;
             Ok(true)
         })
@@ -168,22 +176,22 @@ where
     Ok(write.await?)
 }
 
-/// Where a person stands without the block, as the room says that let them in.
-async fn unblocked(db: &Writing<'_, '_>, person: &Person) -> Result<Status, WriteError> {
+/// The status without the block, from the room that admitted the person.
+async fn status_without_block(db: &Transaction<'_, '_>, person: &Person) -> Result<Status, WriteError> {
     for room in Rooms::all().iter() {
-        if let Some(status) = room.standing(db, person).await? {
+        if let Some(status) = room.status_after_unblock(db, person).await? {
             return Ok(status);
         }
     }
     Ok(Status::Rejected)
 }
 
-/// A refusal of the commit as a page; what failed goes to the log.
-fn refused(error: anyhow::Error) -> Oops {
-    error.downcast::<NotWritten>().map_or_else(Oops::from, Oops::from)
+/// A refusal of the commit becomes its page; a failure is logged.
+fn page_error(error: anyhow::Error) -> PageError {
+    error.downcast::<NotWritten>().map_or_else(PageError::from, PageError::from)
 }
 
-/// Tells open pages, those of the person among them.
+/// Tells open pages of staff and of the person.
 fn changed(app: &App, id: i64) -> Redirect {
     app.events.publish(Event::to_roles("people", OWNERS));
     app.events.publish(Event::to_roles(format!("person:{id}"), OWNERS));

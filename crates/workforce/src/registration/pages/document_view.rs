@@ -1,4 +1,4 @@
-//! How the page of one document looks.
+//! The view of a document's page.
 
 use maud::{Markup, html};
 
@@ -9,16 +9,16 @@ use crate::person::Person;
 use crate::text;
 use crate::web::{Visitor, moment};
 
-/// Everything on the page.
-pub struct Shown {
+/// The data of the page.
+pub struct DocumentPage {
     pub document: Document,
     pub person: Person,
-    /// What else this person has shown.
+    /// Other documents of the person.
     pub others: Vec<Document>,
 }
 
-pub fn page(visitor: &Visitor, shown: &Shown) -> Markup {
-    let (language, Shown { document, person, others }) = (visitor.language(), shown);
+pub fn page(visitor: &Visitor, shown: &DocumentPage) -> Markup {
+    let (language, DocumentPage { document, person, others }) = (visitor.language(), shown);
     let kind = kind_name(document.kind, language);
     visitor.page(
         &format!("{kind}: {}", person.full_name),
@@ -34,7 +34,7 @@ pub fn page(visitor: &Visitor, shown: &Shown) -> Markup {
                     section.card {
                         (facts(visitor, shown))
                         @if let Some(reason) = &document.reason { p.warning { (reason) } }
-                        p.row.deeds { (deeds(visitor, shown)) }
+                        p.row.deeds { (actions(visitor, shown)) }
                         p.quiet { (text!(language, "registration-document-private")) }
                     }
                     @if !others.is_empty() {
@@ -49,7 +49,7 @@ pub fn page(visitor: &Visitor, shown: &Shown) -> Markup {
     )
 }
 
-fn facts(visitor: &Visitor, Shown { document, person, .. }: &Shown) -> Markup {
+fn facts(visitor: &Visitor, DocumentPage { document, person, .. }: &DocumentPage) -> Markup {
     let language = visitor.language();
     let kilobytes = document.size_bytes.max(0).unsigned_abs().div_ceil(1024);
     html! {
@@ -64,7 +64,7 @@ fn facts(visitor: &Visitor, Shown { document, person, .. }: &Shown) -> Markup {
     }
 }
 
-fn deeds(visitor: &Visitor, Shown { document, person, .. }: &Shown) -> Markup {
+fn actions(visitor: &Visitor, DocumentPage { document, person, .. }: &DocumentPage) -> Markup {
     let language = visitor.language();
     let (kind, ending) = (document.kind.name(), document.media_type.trim_start_matches("image/"));
     let file_name = format!("{kind}-{}.{ending}", person.telegram_id);

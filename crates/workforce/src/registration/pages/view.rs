@@ -1,17 +1,17 @@
-//! How the pages of registrations look.
+//! The views of the pages of registrations.
 
 use maud::{Markup, html};
 
-use super::super::answers::REASON_UNITS_MOST;
+use super::super::answers::MAX_REASON_UNITS;
 use super::super::questions::kind_name;
-use super::super::{Document, DocumentStatus, Waiting};
+use super::super::{Document, DocumentStatus, PendingRegistration};
 use crate::files::MediaType;
 use crate::text;
 use crate::texts::Language;
 use crate::web::{Visitor, moment};
 
-/// Those who wait longest of so many, with what is needed to decide.
-pub fn queue(visitor: &Visitor, waiting: &[Waiting], count: u64, notice: Option<&str>) -> Markup {
+/// The queue, oldest first, with what is needed to decide.
+pub fn queue(visitor: &Visitor, waiting: &[PendingRegistration], count: u64, notice: Option<&str>) -> Markup {
     let language = visitor.language();
     let title = text!(language, "registration-nav");
     let shown = waiting.len() as u64;
@@ -31,7 +31,7 @@ pub fn queue(visitor: &Visitor, waiting: &[Waiting], count: u64, notice: Option<
     )
 }
 
-fn card(visitor: &Visitor, one: &Waiting) -> Markup {
+fn card(visitor: &Visitor, one: &PendingRegistration) -> Markup {
     let (language, person) = (visitor.language(), &one.person);
     html! {
         section.card id={ "registration-" (person.id) } data-testid={ "registration-" (person.telegram_id) } {
@@ -50,8 +50,8 @@ fn card(visitor: &Visitor, one: &Waiting) -> Markup {
     }
 }
 
-/// Both forms name the document that stands above them: what comes later has to be looked at first.
-fn decision(visitor: &Visitor, one: &Waiting) -> Markup {
+/// Both forms name the document above them, so that a later document is not decided unseen.
+fn decision(visitor: &Visitor, one: &PendingRegistration) -> Markup {
     let (language, visit, person_id) = (visitor.language(), &visitor.visit, one.person.id);
     let main = one.documents.iter().find(|document| document.kind.is_main());
     let mark = html! { input type="hidden" name="mark" value=(main.map_or("", |document| &document.id)); };
@@ -73,7 +73,7 @@ fn decision(visitor: &Visitor, one: &Waiting) -> Markup {
 fn reason(language: Language) -> Markup {
     html! {
         div.row {
-            input type="text" name="reason" required maxlength=(REASON_UNITS_MOST) data-testid="reason"
+            input type="text" name="reason" required maxlength=(MAX_REASON_UNITS) data-testid="reason"
                 aria-label=(text!(language, "registration-reason-label"))
                 placeholder=(text!(language, "registration-reason-label"));
             button.danger type="submit" data-testid="reject" { (text!(language, "registration-reject-button")) }
@@ -81,13 +81,13 @@ fn reason(language: Language) -> Markup {
     }
 }
 
-/// Documents as small pictures that lead to the large ones, or that there are none.
+/// Documents as thumbnails with links, or that there are none.
 pub fn documents(documents: &[Document], language: Language) -> Markup {
     html! {
         @if documents.is_empty() { p.quiet { (text!(language, "registration-no-documents")) } }
         div.papers data-testid="documents" {
             @for document in documents {
-                (paper(document, language, &html! {
+                (document_figure(document, language, &html! {
                     " " (status_label(document.status, language))
                     @if let Some(reason) = &document.reason { p.quiet { (reason) } }
                     p.quiet { (moment(document.created_at)) }
@@ -97,17 +97,17 @@ pub fn documents(documents: &[Document], language: Language) -> Markup {
     }
 }
 
-/// The same large and side by side: whoever decides compares faces, and all of them wait.
+/// Documents large and side by side, to compare faces.
 fn to_compare(documents: &[Document], language: Language) -> Markup {
     html! {
         @if documents.is_empty() { p.quiet { (text!(language, "registration-no-documents")) } }
         div.papers.large data-testid="documents" {
-            @for document in documents { (paper(document, language, &html! {})) }
+            @for document in documents { (document_figure(document, language, &html! {})) }
         }
     }
 }
 
-fn paper(document: &Document, language: Language, about: &Markup) -> Markup {
+fn document_figure(document: &Document, language: Language, about: &Markup) -> Markup {
     html! {
         figure.paper {
             a href={ "/documents/" (document.id) } { (picture(document, language)) }
@@ -116,7 +116,7 @@ fn paper(document: &Document, language: Language, about: &Markup) -> Markup {
     }
 }
 
-/// The picture itself, where browsers can show it.
+/// The picture itself, if browsers can show it.
 pub fn picture(document: &Document, language: Language) -> Markup {
     html! {
         @if document.media_type == MediaType::Heic.name() {
@@ -128,10 +128,10 @@ pub fn picture(document: &Document, language: Language) -> Markup {
 }
 
 pub fn status_label(status: DocumentStatus, language: Language) -> Markup {
-    let (class, words) = match status {
+    let (class, text) = match status {
         DocumentStatus::Pending => ("badge pending", text!(language, "registration-document-pending")),
         DocumentStatus::Approved => ("badge verified", text!(language, "registration-document-approved")),
         DocumentStatus::Rejected => ("badge rejected", text!(language, "registration-document-rejected")),
     };
-    html! { span class=(class) { (words) } }
+    html! { span class=(class) { (text) } }
 }

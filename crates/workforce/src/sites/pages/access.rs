@@ -1,13 +1,13 @@
-//! What whoever looks at a page may see and do there: owners everything, managers what they were permitted.
+//! What the visitor of a page may see and do: owners everything, managers according to their permissions.
 
 use std::collections::HashSet;
 
 use crate::application::App;
 use crate::person::{MANAGERS, OWNERS, Permission, Person};
-use crate::sites::{Contract, NotDone, Site, Sites, Why};
-use crate::web::Oops;
+use crate::sites::{ActionError, Contract, Site, SiteRefusal, Sites};
+use crate::web::PageError;
 
-/// Asked once for a page.
+/// The rights of one person, loaded once for a page.
 #[derive(Clone, Debug)]
 pub struct Access {
     person_id: i64,
@@ -16,7 +16,7 @@ pub struct Access {
 }
 
 impl Access {
-    pub async fn of(app: &App, person: &Person) -> Result<Self, Oops> {
+    pub async fn for_person(app: &App, person: &Person) -> Result<Self, PageError> {
         let is_owner = person.may(OWNERS);
         let is_manager = person.may(MANAGERS);
         let permitted =
@@ -32,49 +32,49 @@ impl Access {
         self.is_owner || self.permitted.contains(&(site_id, what))
     }
 
-    /// Whether this person may decide on somebody: everybody but themselves, which is for owners.
+    /// Whether this person may decide on that user. Only owners may decide on themselves.
     pub const fn decides_on(&self, user_id: i64) -> bool {
         self.is_owner || self.person_id != user_id
     }
 
-    /// Whether there is anything that this person may do so.
+    /// Whether this person has the permission at any site.
     pub fn may_somewhere(&self, what: Permission) -> bool {
         self.is_owner || self.permitted.iter().any(|(_, permitted)| *permitted == what)
     }
 
-    /// Whether a contract may be handled so: by a permission at all of its sites.
+    /// Whether this person has the permission at all sites of a contract.
     pub fn may_with(&self, what: Permission, contract: &Contract) -> bool {
         let sites = &contract.about.sites;
         let at_all = !sites.is_empty() && sites.iter().all(|site| self.may(what, *site));
         self.is_owner || at_all
     }
 
-    /// Whether a contract is of somebody whom this person looks after, at one of its sites at least.
+    /// Whether this person manages employees at one of the contract's sites.
     pub fn sees(&self, contract: &Contract) -> bool {
         self.is_owner || contract.about.sites.iter().any(|site| self.may(Permission::Employees, *site))
     }
 
-    /// The sites that this person may see.
-    pub async fn sites(&self, app: &App) -> Result<Vec<Site>, Oops> {
+    /// The sites that this person may view.
+    pub async fn sites(&self, app: &App) -> Result<Vec<Site>, PageError> {
         let mut sites = Sites::of_app(app).list().await?;
         sites.retain(|site| self.may(Permission::View, site.id));
         Ok(sites)
     }
 
-    /// The same with deleted ones behind them, for what has been: it is still listed and judged.
-    pub async fn sites_ever(&self, app: &App) -> Result<Vec<Site>, Oops> {
+    /// The sites that this person may view, with deleted ones at the end, for shifts and cancellations of the past.
+    pub async fn sites_with_deleted(&self, app: &App) -> Result<Vec<Site>, PageError> {
         let mut sites = Sites::of_app(app).all().await?;
         sites.retain(|site| self.may(Permission::View, site.id));
         Ok(sites)
     }
 }
 
-/// What was refused, for whoever may read it; what failed goes to the log.
-pub fn why(error: NotDone) -> Result<Why, Oops> {
+/// The refusal that a page shows. Other errors become error pages.
+pub fn refusal(error: ActionError) -> Result<SiteRefusal, PageError> {
     match error {
-        NotDone::Refused(Why::NotAllowed) | NotDone::NotAllowed => Err(Oops::Forbidden),
-        NotDone::Refused(why) => Ok(why),
-        NotDone::Repeated => Err(Oops::NotPossible),
-        NotDone::Failed(error) => Err(error.into()),
+        ActionError::Refused(SiteRefusal::NotAllowed) | ActionError::NotAllowed => Err(PageError::Forbidden),
+        ActionError::Refused(why) => Ok(why),
+        ActionError::Repeated => Err(PageError::NotPossible),
+        ActionError::Failed(error) => Err(error.into()),
     }
 }

@@ -1,7 +1,8 @@
-//! The contracts of a person, on their page: where somebody works, and at which rate.
+//! The contracts of a person: where the person works, and at which rate.
 //!
-//! Owners see all of them. Managers who look after employees see those of their sites, change what is theirs alone, and may
-//! offer one to somebody who works elsewhere, by number; rates are for those who may change them.
+//! Owners see all contracts. Managers with the permission for employees see those of their sites, edit those that count
+//! only there, and may offer a contract to a person from another site by number or name. Rates need their own
+//! permission.
 
 use axum::Form;
 use axum::extract::{Path, State};
@@ -10,68 +11,68 @@ use maud::html;
 
 use super::access::Access;
 use crate::application::App;
-use crate::person::{OWNERS, Permission, Person, WORKERS, Who};
+use crate::person::{OWNERS, Permission, Person, PersonIdentifier, WORKERS};
 use crate::sites::{AboutContract, Contract, Site, Sites};
 use crate::text;
-use crate::web::form::{Attempt, Fields, carry_out, once, seen, version_of};
-use crate::web::{Oops, Owner, Section, SignedIn, Visitor};
+use crate::web::form::{Fields, FormAttempt, form_key, submit, version_of, version_only};
+use crate::web::{Owner, PageError, Section, SignedIn, Visitor};
 
 mod view;
 
-/// Where a contract is offered to somebody by number.
+/// The page where a contract is offered to a person by number or name.
 const NEW: &str = "/contracts/new";
 
-/// What whoever looks may do with contracts.
-struct Desk {
-    access: Access,
-    /// Where they look after employees.
+/// What the visitor may do with contracts.
+struct ContractAccess {
+    site_access: Access,
+    /// The sites where the visitor manages employees.
     sites: Vec<Site>,
 }
 
-impl Desk {
-    /// Refused for those who look after nobody.
-    async fn of(app: &App, visitor: &Visitor) -> Result<Self, Oops> {
-        let access = Access::of(app, &visitor.person).await?;
-        if !access.may_somewhere(Permission::Employees) {
-            return Err(Oops::Forbidden);
+impl ContractAccess {
+    /// Refused for visitors who manage no employees.
+    async fn for_visitor(app: &App, visitor: &Visitor) -> Result<Self, PageError> {
+        let site_access = Access::for_person(app, &visitor.person).await?;
+        if !site_access.may_somewhere(Permission::Employees) {
+            return Err(PageError::Forbidden);
         }
         let mut sites = Sites::of_app(app).list().await?;
-        sites.retain(|site| access.may(Permission::Employees, site.id));
-        Ok(Self { access, sites })
+        sites.retain(|site| site_access.may(Permission::Employees, site.id));
+        Ok(Self { site_access, sites })
     }
 
-    /// The contracts of a person that may be seen; refused where a manager has nothing to do with the person.
-    async fn contracts(&self, app: &App, user_id: i64) -> Result<Vec<Contract>, Oops> {
+    /// The person's contracts that the visitor may see; refused if a manager shares no site with the person.
+    async fn contracts(&self, app: &App, user_id: i64) -> Result<Vec<Contract>, PageError> {
         let mut contracts = Sites::of_app(app).contracts_of(user_id).await?;
-        if self.access.is_owner() {
+        if self.site_access.is_owner() {
             return Ok(contracts);
         }
-        contracts.retain(|one| one.deleted_at.is_none() && self.access.sees(one));
-        if contracts.is_empty() { Err(Oops::Forbidden) } else { Ok(contracts) }
+        contracts.retain(|one| one.deleted_at.is_none() && self.site_access.sees(one));
+        if contracts.is_empty() { Err(PageError::Forbidden) } else { Ok(contracts) }
     }
 
-    /// Whether a new contract may have a rate of its own, wherever it will count.
-    fn may_rate(&self) -> bool {
-        self.access.is_owner() || self.sites.iter().all(|site| self.access.may(Permission::Rates, site.id))
+    /// Whether a new contract may have its own rate: needs the permission at every site of the list.
+    fn may_see_rates(&self) -> bool {
+        self.site_access.is_owner() || self.sites.iter().all(|site| self.site_access.may(Permission::Rates, site.id))
     }
 
-    /// What a form says. A manager's contract counts somewhere: else nobody but owners would see it.
+    /// Reads the form. A manager must choose a site, because only owners see contracts without sites.
     fn read(&self, typed: &Fields) -> Result<AboutContract, Vec<&'static str>> {
         let about = view::read(typed, &self.sites)?;
-        if about.sites.is_empty() && !self.access.is_owner() { Err(vec![view::SITES]) } else { Ok(about) }
+        if about.sites.is_empty() && !self.site_access.is_owner() { Err(vec![view::SITES]) } else { Ok(about) }
     }
 }
 
-/// What a person's page shows of contracts, to owners.
-pub async fn section(app: &App, viewer: &Person, person: &Person) -> Result<Vec<Section>, Oops> {
+/// The section about contracts on a person's page, for owners.
+pub async fn section(app: &App, viewer: &Person, person: &Person) -> Result<Vec<Section>, PageError> {
     if !viewer.may(OWNERS) {
         return Ok(Vec::new());
     }
-    let doors = Sites::of_app(app);
-    let (contracts, sites) = tokio::try_join!(doors.contracts_of(person.id), doors.list())?;
+    let api = Sites::of_app(app);
+    let (contracts, sites) = tokio::try_join!(api.contracts_of(person.id), api.list())?;
     let language = viewer.language;
     let body = html! {
-        @for contract in contracts.iter().filter(|one| one.deleted_at.is_none()) { (view::drawn(contract, &sites, true, language)) }
+        @for contract in contracts.iter().filter(|one| one.deleted_at.is_none()) { (view::summary(contract, &sites, true, language)) }
         @if sites.is_empty() { p.quiet { (text!(language, "cabinet-no-sites")) } }
         p { a.button.plain href={ "/people/" (person.id) "/contracts" } { (text!(language, "cabinet-contracts-edit")) } }
     };
@@ -79,9 +80,13 @@ pub async fn section(app: &App, viewer: &Person, person: &Person) -> Result<Vec<
 }
 
 /// `GET /people/<id>/contracts`.
-pub async fn show(State(app): State<App>, SignedIn(visitor): SignedIn, Path(id): Path<i64>) -> Result<Response, Oops> {
-    let desk = Desk::of(&app, &visitor).await?;
-    page(&app, &visitor, &desk, id, Attempt::default()).await
+pub async fn show(
+    State(app): State<App>,
+    SignedIn(visitor): SignedIn,
+    Path(id): Path<i64>,
+) -> Result<Response, PageError> {
+    let access = ContractAccess::for_visitor(&app, &visitor).await?;
+    page(&app, &visitor, &access, id, FormAttempt::default()).await
 }
 
 /// `POST /people/<id>/contracts`.
@@ -90,19 +95,19 @@ pub async fn create(
     SignedIn(visitor): SignedIn,
     Path(id): Path<i64>,
     Form(typed): Form<Fields>,
-) -> Result<Response, Oops> {
-    let desk = Desk::of(&app, &visitor).await?;
-    desk.contracts(&app, id).await?;
-    let doors = Sites::of_app(&app).once(once(&visitor, &typed));
-    let act = async |about| doors.create_contract(&visitor.person, id, about).await.map(drop);
-    let went = carry_out(&visitor, typed, |typed| desk.read(typed), act).await?;
-    answer(&app, &visitor, &desk, id, went).await
+) -> Result<Response, PageError> {
+    let access = ContractAccess::for_visitor(&app, &visitor).await?;
+    access.contracts(&app, id).await?;
+    let api = Sites::of_app(&app).once(form_key(&visitor, &typed));
+    let act = async |about| api.create_contract(&visitor.person, id, about).await.map(drop);
+    let result = submit(&visitor, typed, |typed| access.read(typed), act).await?;
+    answer(&app, &visitor, &access, id, result).await
 }
 
-/// `GET /contracts/new`: for somebody who has none here yet.
-pub async fn ask_whom(State(app): State<App>, SignedIn(visitor): SignedIn) -> Result<Response, Oops> {
-    let desk = Desk::of(&app, &visitor).await?;
-    Ok(view::offering(&visitor, &desk, &Attempt::default()).into_response())
+/// `GET /contracts/new`: for a person without a contract here.
+pub async fn ask_whom(State(app): State<App>, SignedIn(visitor): SignedIn) -> Result<Response, PageError> {
+    let access = ContractAccess::for_visitor(&app, &visitor).await?;
+    Ok(view::offer_page(&visitor, &access, &FormAttempt::default()).into_response())
 }
 
 /// `POST /contracts/new`.
@@ -110,23 +115,23 @@ pub async fn offer(
     State(app): State<App>,
     SignedIn(visitor): SignedIn,
     Form(typed): Form<Fields>,
-) -> Result<Response, Oops> {
-    let desk = Desk::of(&app, &visitor).await?;
-    let whom = match typed.get(view::WHO).and_then(|who| Who::parse(who)) {
+) -> Result<Response, PageError> {
+    let access = ContractAccess::for_visitor(&app, &visitor).await?;
+    let person_id = match typed.get(view::WHO).and_then(|who| PersonIdentifier::parse(who)) {
         Some(who) => app.people.verified(&who).await?.filter(|person| person.may(WORKERS)).map(|person| person.id),
         None => None,
     };
-    let doors = Sites::of_app(&app).once(once(&visitor, &typed));
-    let read = |typed: &Fields| match (whom, desk.read(typed)) {
+    let api = Sites::of_app(&app).once(form_key(&visitor, &typed));
+    let read = |typed: &Fields| match (person_id, access.read(typed)) {
         (Some(_), read) => read,
         (None, Ok(_)) => Err(vec![view::WHO]),
         (None, Err(bad)) => Err([vec![view::WHO], bad].concat()),
     };
-    let act = async |about| doors.create_contract(&visitor.person, whom.unwrap_or_default(), about).await.map(drop);
-    match (carry_out(&visitor, typed, read, act).await?, whom) {
+    let act = async |about| api.create_contract(&visitor.person, person_id.unwrap_or_default(), about).await.map(drop);
+    match (submit(&visitor, typed, read, act).await?, person_id) {
         (Ok(()), Some(id)) => Ok(Redirect::to(&path(id)).into_response()),
         (Ok(()), None) => Ok(Redirect::to("/people").into_response()),
-        (Err(attempt), _) => Ok((attempt.status(), view::offering(&visitor, &desk, &attempt)).into_response()),
+        (Err(attempt), _) => Ok((attempt.status(), view::offer_page(&visitor, &access, &attempt)).into_response()),
     }
 }
 
@@ -136,21 +141,22 @@ pub async fn edit(
     SignedIn(visitor): SignedIn,
     Path(id): Path<i64>,
     Form(typed): Form<Fields>,
-) -> Result<Response, Oops> {
-    let desk = Desk::of(&app, &visitor).await?;
-    let (doors, version) = (Sites::of_app(&app), version_of(&typed));
-    let contract = doors.contract(id).await?.ok_or(Oops::NotFound)?;
-    // Sites that have no box, deleted ones among them, stay; so does a rate that somebody may not see.
-    let had = contract.about.sites.iter().copied();
-    let unseen: Vec<i64> = had.filter(|id| desk.sites.iter().all(|site| site.id != *id)).collect();
+) -> Result<Response, PageError> {
+    let access = ContractAccess::for_visitor(&app, &visitor).await?;
+    let (api, version) = (Sites::of_app(&app), version_of(&typed));
+    let contract = api.contract(id).await?.ok_or(PageError::NotFound)?;
+    // Sites without a checkbox, such as deleted ones, stay in the contract. So does a rate that the visitor may not
+    // see.
+    let sites_before = contract.about.sites.iter().copied();
+    let unseen: Vec<i64> = sites_before.filter(|id| access.sites.iter().all(|site| site.id != *id)).collect();
     let kept_rate = (!typed.contains_key(view::RATE)).then_some(contract.about.rate_kopecks);
     let act = async |mut about: AboutContract| {
         about.sites.extend(unseen);
         about.rate_kopecks = kept_rate.unwrap_or(about.rate_kopecks);
-        doors.edit_contract(&visitor.person, id, version, about).await
+        api.edit_contract(&visitor.person, id, version, about).await
     };
-    let went = carry_out(&visitor, typed, |typed| desk.read(typed), act).await?;
-    answer(&app, &visitor, &desk, contract.user_id, went).await
+    let result = submit(&visitor, typed, |typed| access.read(typed), act).await?;
+    answer(&app, &visitor, &access, contract.user_id, result).await
 }
 
 /// `POST /contracts/<id>/delete`.
@@ -159,21 +165,25 @@ pub async fn delete(
     Owner(visitor): Owner,
     Path(id): Path<i64>,
     Form(typed): Form<Fields>,
-) -> Result<Response, Oops> {
-    let (doors, desk) = (Sites::of_app(&app), Desk::of(&app, &visitor).await?);
-    let contract = doors.contract(id).await?.ok_or(Oops::NotFound)?;
-    let act = async |version| doors.delete_contract(&visitor.person, id, version).await;
-    let went = carry_out(&visitor, typed, seen, act).await?;
-    answer(&app, &visitor, &desk, contract.user_id, went).await
+) -> Result<Response, PageError> {
+    let (api, access) = (Sites::of_app(&app), ContractAccess::for_visitor(&app, &visitor).await?);
+    let contract = api.contract(id).await?.ok_or(PageError::NotFound)?;
+    let act = async |version| api.delete_contract(&visitor.person, id, version).await;
+    let result = submit(&visitor, typed, version_only, act).await?;
+    answer(&app, &visitor, &access, contract.user_id, result).await
 }
 
 /// `POST /contracts/<id>/restore`.
-pub async fn restore(State(app): State<App>, Owner(visitor): Owner, Path(id): Path<i64>) -> Result<Response, Oops> {
-    let (doors, desk) = (Sites::of_app(&app), Desk::of(&app, &visitor).await?);
-    let contract = doors.contract(id).await?.ok_or(Oops::NotFound)?;
-    let act = async |_| doors.restore_contract(&visitor.person, id).await;
-    let went = carry_out(&visitor, Fields::new(), seen, act).await?;
-    answer(&app, &visitor, &desk, contract.user_id, went).await
+pub async fn restore(
+    State(app): State<App>,
+    Owner(visitor): Owner,
+    Path(id): Path<i64>,
+) -> Result<Response, PageError> {
+    let (api, access) = (Sites::of_app(&app), ContractAccess::for_visitor(&app, &visitor).await?);
+    let contract = api.contract(id).await?.ok_or(PageError::NotFound)?;
+    let act = async |_| api.restore_contract(&visitor.person, id).await;
+    let result = submit(&visitor, Fields::new(), version_only, act).await?;
+    answer(&app, &visitor, &access, contract.user_id, result).await
 }
 
 fn path(user_id: i64) -> String {
@@ -183,18 +193,24 @@ fn path(user_id: i64) -> String {
 async fn answer(
     app: &App,
     visitor: &Visitor,
-    desk: &Desk,
+    access: &ContractAccess,
     user_id: i64,
-    went: Result<(), Attempt>,
-) -> Result<Response, Oops> {
-    match went {
+    result: Result<(), FormAttempt>,
+) -> Result<Response, PageError> {
+    match result {
         Ok(()) => Ok(Redirect::to(&path(user_id)).into_response()),
-        Err(attempt) => page(app, visitor, desk, user_id, attempt).await,
+        Err(attempt) => page(app, visitor, access, user_id, attempt).await,
     }
 }
 
-async fn page(app: &App, visitor: &Visitor, desk: &Desk, id: i64, attempt: Attempt) -> Result<Response, Oops> {
-    let contracts = desk.contracts(app, id).await?;
-    let person = app.people.by_id(id).await?.ok_or(Oops::NotFound)?;
-    Ok((attempt.status(), view::page(visitor, desk, &person, &contracts, &attempt)).into_response())
+async fn page(
+    app: &App,
+    visitor: &Visitor,
+    access: &ContractAccess,
+    id: i64,
+    attempt: FormAttempt,
+) -> Result<Response, PageError> {
+    let contracts = access.contracts(app, id).await?;
+    let person = app.people.by_id(id).await?.ok_or(PageError::NotFound)?;
+    Ok((attempt.status(), view::page(visitor, access, &person, &contracts, &attempt)).into_response())
 }

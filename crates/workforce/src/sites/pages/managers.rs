@@ -1,4 +1,4 @@
-//! What managers may do, site by site: who has which, changing it, and its history. For owners.
+//! Permissions of managers by site: the list, the form, and its history. For owners.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -9,28 +9,28 @@ use maud::{Markup, html};
 
 use crate::application::App;
 use crate::audit::{self, Line};
-use crate::person::{MANAGERS, OWNERS, Permission, Permits, Person, Role};
+use crate::person::{MANAGERS, OWNERS, Permission, Person, Role, SitePermissions};
 use crate::sites::{Site, Sites};
 use crate::text;
 use crate::texts::Language;
-use crate::web::form::{Attempt, Fields, Filled, Sheet, carry_out};
-use crate::web::{Oops, Owner, Section, Visitor, moment};
+use crate::web::form::{Fields, FilledForm, FormAttempt, FormSpec, submit};
+use crate::web::{Owner, PageError, Section, Visitor, moment};
 
-/// The field that says what was looked at.
+/// The hidden field with the permissions that the owner saw.
 const SEEN: &str = "seen";
 /// How many lines of history are shown.
-const LINES: u64 = 50;
+const HISTORY_LINES: u64 = 50;
 
-/// A manager and everything about them.
-struct Whole {
+/// The data of a manager's page.
+struct ManagerPage {
     person: Person,
     sites: Vec<Site>,
-    permits: Permits,
+    permissions: SitePermissions,
     lines: Vec<Line>,
     names: HashMap<i64, String>,
 }
 
-/// The way here from a manager's page.
+/// The link from a person's page to the manager's permissions.
 pub fn section(viewer: &Person, person: &Person) -> Option<Section> {
     if !viewer.may(OWNERS) || !person.roles.has(Role::Manager) {
         return None;
@@ -43,27 +43,27 @@ pub fn section(viewer: &Person, person: &Person) -> Option<Section> {
 }
 
 /// `GET /managers`.
-pub async fn list(State(app): State<App>, Owner(visitor): Owner) -> Result<Markup, Oops> {
-    let doors = Sites::of_app(&app);
+pub async fn list(State(app): State<App>, Owner(visitor): Owner) -> Result<Markup, PageError> {
+    let api = Sites::of_app(&app);
     let managers = app.people.with_any(MANAGERS);
-    let (managers, sites, permits) = tokio::try_join!(managers, doors.list(), doors.permits())?;
+    let (managers, sites, permissions) = tokio::try_join!(managers, api.list(), api.all_permissions())?;
     let language = visitor.language();
     let title = text!(language, "cabinet-nav-managers");
-    let none = Permits::new();
+    let none = SitePermissions::new();
     let body = html! {
         h1 { (title) }
         p.quiet { (text!(language, "cabinet-managers-about")) }
         div #managers data-live="sites" {
             @if managers.is_empty() { div.card.empty { (text!(language, "cabinet-no-managers")) } }
-            @for person in &managers { (card(person, &sites, permits.get(&person.id).unwrap_or(&none), language)) }
+            @for person in &managers { (card(person, &sites, permissions.get(&person.id).unwrap_or(&none), language)) }
         }
     };
     Ok(visitor.page(&title, &body))
 }
 
 /// `GET /managers/<id>`.
-pub async fn show(State(app): State<App>, Owner(visitor): Owner, Path(id): Path<i64>) -> Result<Response, Oops> {
-    page(&app, &visitor, id, Attempt::default()).await
+pub async fn show(State(app): State<App>, Owner(visitor): Owner, Path(id): Path<i64>) -> Result<Response, PageError> {
+    page(&app, &visitor, id, FormAttempt::default()).await
 }
 
 /// `POST /managers/<id>`.
@@ -72,33 +72,33 @@ pub async fn edit(
     Owner(visitor): Owner,
     Path(id): Path<i64>,
     Form(typed): Form<Fields>,
-) -> Result<Response, Oops> {
-    let doors = Sites::of_app(&app);
+) -> Result<Response, PageError> {
+    let api = Sites::of_app(&app);
     manager(&app, id).await?;
-    let sites: BTreeSet<i64> = doors.list().await?.iter().map(|site| site.id).collect();
-    let act = async |(seen, wanted)| doors.permit_at_sites(&visitor.person, id, seen, wanted).await;
-    match carry_out(&visitor, typed, |typed| read(typed, &sites), act).await? {
+    let sites: BTreeSet<i64> = api.list().await?.iter().map(|site| site.id).collect();
+    let act = async |(seen, wanted)| api.set_permissions_at_sites(&visitor.person, id, seen, wanted).await;
+    match submit(&visitor, typed, |typed| read(typed, &sites), act).await? {
         Ok(()) => Ok(Redirect::to(&format!("/managers/{id}")).into_response()),
         Err(attempt) => page(&app, &visitor, id, attempt).await,
     }
 }
 
-async fn manager(app: &App, id: i64) -> Result<Person, Oops> {
+async fn manager(app: &App, id: i64) -> Result<Person, PageError> {
     let person = app.people.by_id(id).await?;
-    person.filter(|person| person.roles.has(Role::Manager)).ok_or(Oops::NotFound)
+    person.filter(|person| person.roles.has(Role::Manager)).ok_or(PageError::NotFound)
 }
 
-async fn page(app: &App, visitor: &Visitor, id: i64, attempt: Attempt) -> Result<Response, Oops> {
-    let (person, doors) = (manager(app, id).await?, Sites::of_app(app));
-    let lines = audit::latest(&app.domain, ("manager", id), LINES);
-    let (sites, permits, lines) = tokio::try_join!(doors.list(), doors.permits_of(id), lines)?;
+async fn page(app: &App, visitor: &Visitor, id: i64, attempt: FormAttempt) -> Result<Response, PageError> {
+    let (person, api) = (manager(app, id).await?, Sites::of_app(app));
+    let lines = audit::latest(&app.domain, ("manager", id), HISTORY_LINES);
+    let (sites, permissions, lines) = tokio::try_join!(api.list(), api.site_permissions(id), lines)?;
     let names = app.people.names(lines.iter().filter_map(|line| line.actor)).await?;
-    let whole = Whole { person, sites, permits, lines, names };
-    Ok((attempt.status(), draw(visitor, &whole, &attempt)).into_response())
+    let page = ManagerPage { person, sites, permissions, lines, names };
+    Ok((attempt.status(), draw(visitor, &page, &attempt)).into_response())
 }
 
-fn card(person: &Person, sites: &[Site], permits: &Permits, language: Language) -> Markup {
-    let here = sites.iter().filter_map(|site| Some((site, permits.get(&site.id)?)));
+fn card(person: &Person, sites: &[Site], permissions: &SitePermissions, language: Language) -> Markup {
+    let permitted_sites = sites.iter().filter_map(|site| Some((site, permissions.get(&site.id)?)));
     html! {
         section.card data-testid={ "manager-" (person.id) } {
             div.headline {
@@ -107,12 +107,12 @@ fn card(person: &Person, sites: &[Site], permits: &Permits, language: Language) 
                     (text!(language, "cabinet-permissions-edit"))
                 }
             }
-            @if here.clone().next().is_none() { p.quiet { (text!(language, "cabinet-permitted-nothing")) } }
+            @if permitted_sites.clone().next().is_none() { p.quiet { (text!(language, "cabinet-permitted-nothing")) } }
             ul.rows {
-                @for (site, allowed) in here {
+                @for (site, allowed) in permitted_sites {
                     li {
                         a href={ "/sites/" (site.id) } { (site.about.name) }
-                        div.chips { @for one in allowed { span.chip { (one.words(language)) } " " } }
+                        div.chips { @for one in allowed { span.chip { (one.text(language)) } " " } }
                     }
                 }
             }
@@ -120,12 +120,12 @@ fn card(person: &Person, sites: &[Site], permits: &Permits, language: Language) 
     }
 }
 
-fn draw(visitor: &Visitor, whole: &Whole, attempt: &Attempt) -> Markup {
-    let (language, person) = (visitor.language(), &whole.person);
+fn draw(visitor: &Visitor, page: &ManagerPage, attempt: &FormAttempt) -> Markup {
+    let (language, person) = (visitor.language(), &page.person);
     let (path, caption, now) =
-        (format!("/managers/{}", person.id), text!(language, "cabinet-save"), write(&whole.permits));
+        (format!("/managers/{}", person.id), text!(language, "cabinet-save"), write(&page.permissions));
     let sheet =
-        Sheet { path: &path, now: &now, version: None, back: &path, caption: &caption, testid: "save-permissions" };
+        FormSpec { path: &path, now: &now, version: None, back: &path, caption: &caption, testid: "save-permissions" };
     visitor.page(
         &person.full_name,
         &html! {
@@ -138,39 +138,39 @@ fn draw(visitor: &Visitor, whole: &Whole, attempt: &Attempt) -> Markup {
             section.card {
                 h2 { (text!(language, "cabinet-permissions")) }
                 p.quiet { (text!(language, "cabinet-permissions-about")) }
-                @if whole.sites.is_empty() { p.quiet { (text!(language, "cabinet-no-sites")) } }
+                @if page.sites.is_empty() { p.quiet { (text!(language, "cabinet-no-sites")) } }
                 @else {
-                    (visitor.sheet(attempt, sheet, |form| html! {
-                        input type="hidden" name=(SEEN) value=(seen_text(&whole.permits));
-                        @for site in &whole.sites { (boxes(form, site)) }
+                    (visitor.record_form(attempt, sheet, |form| html! {
+                        input type="hidden" name=(SEEN) value=(seen_text(&page.permissions));
+                        @for site in &page.sites { (boxes(form, site)) }
                     }))
                 }
             }
             section.card {
                 h2 { (text!(language, "cabinet-permissions-history")) }
-                (history(whole, language))
+                (history(page, language))
             }
         },
     )
 }
 
-fn boxes(form: &Filled<'_>, site: &Site) -> Markup {
+fn boxes(form: &FilledForm<'_>, site: &Site) -> Markup {
     html! {
         fieldset data-testid={ "site-" (site.id) } {
             legend { (site.about.name) }
             div.ticks {
-                @for one in Permission::ALL { (form.tick(&field(site.id, one), &one.words(form.language))) }
+                @for one in Permission::ALL { (form.tick(&field(site.id, one), &one.text(form.language))) }
             }
         }
     }
 }
 
-fn history(whole: &Whole, language: Language) -> Markup {
+fn history(page: &ManagerPage, language: Language) -> Markup {
     html! {
-        @if whole.lines.is_empty() { p.quiet { (text!(language, "cabinet-permissions-untouched")) } }
+        @if page.lines.is_empty() { p.quiet { (text!(language, "cabinet-permissions-untouched")) } }
         ul.rows data-testid="permissions-history" {
-            @for line in &whole.lines {
-                @let actor = line.actor.and_then(|id| whole.names.get(&id)).map_or("–", String::as_str);
+            @for line in &page.lines {
+                @let actor = line.actor.and_then(|id| page.names.get(&id)).map_or("–", String::as_str);
                 li { div { (audit::in_words(line, language)) p.quiet { (actor) } } span.quiet { (moment(line.at)) } }
             }
         }
@@ -181,15 +181,15 @@ fn field(site_id: i64, permission: Permission) -> String {
     format!("{}-{site_id}", permission.name())
 }
 
-/// Permissions as their form shows them.
-fn write(permits: &Permits) -> Fields {
-    let ticked = permits.iter().flat_map(|(site, allowed)| allowed.iter().map(|one| field(*site, *one)));
+/// The form fields of permissions.
+fn write(permissions: &SitePermissions) -> Fields {
+    let ticked = permissions.iter().flat_map(|(site, allowed)| allowed.iter().map(|one| field(*site, *one)));
     ticked.map(|name| (name, "on".to_owned())).collect()
 }
 
-/// What was looked at, and what is wanted at these sites. Whoever may do something at a site sees it.
-fn read(typed: &Fields, sites: &BTreeSet<i64>) -> Result<(Permits, Permits), Vec<&'static str>> {
-    let mut seen: Permits = typed.get(SEEN).and_then(|text| read_seen(text)).ok_or_else(|| vec![SEEN])?;
+/// The permissions that the owner saw, and those that the form asks for. Any permission at a site includes View.
+fn read(typed: &Fields, sites: &BTreeSet<i64>) -> Result<(SitePermissions, SitePermissions), Vec<&'static str>> {
+    let mut seen: SitePermissions = typed.get(SEEN).and_then(|text| read_seen(text)).ok_or_else(|| vec![SEEN])?;
     seen.retain(|site, _| sites.contains(site));
     let wanted = sites.iter().filter_map(|site| {
         let is_ticked = |one: &Permission| typed.contains_key(&field(*site, *one));
@@ -202,13 +202,13 @@ fn read(typed: &Fields, sites: &BTreeSet<i64>) -> Result<(Permits, Permits), Vec
     Ok((seen, wanted.collect()))
 }
 
-/// `3:view,edit;4:view`.
-fn seen_text(permits: &Permits) -> String {
+/// The seen permissions as text: `3:view,edit;4:view`.
+fn seen_text(permissions: &SitePermissions) -> String {
     let names = |allowed: &BTreeSet<Permission>| allowed.iter().map(|one| one.name()).collect::<Vec<_>>().join(",");
-    permits.iter().map(|(site, allowed)| format!("{site}:{}", names(allowed))).collect::<Vec<_>>().join(";")
+    permissions.iter().map(|(site, allowed)| format!("{site}:{}", names(allowed))).collect::<Vec<_>>().join(";")
 }
 
-fn read_seen(text: &str) -> Option<Permits> {
+fn read_seen(text: &str) -> Option<SitePermissions> {
     let one = |part: &str| -> Option<(i64, BTreeSet<Permission>)> {
         let (site, names) = part.split_once(':')?;
         let allowed: Result<BTreeSet<Permission>, _> = names.split(',').map(str::parse).collect();
@@ -223,22 +223,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn permissions_come_back_from_their_form_as_they_were() {
-        let permits = Permits::from([
+    fn permissions_survive_their_form() {
+        let permissions = SitePermissions::from([
             (3, BTreeSet::from([Permission::View, Permission::Finances])),
             (4, [Permission::View].into()),
         ]);
-        let mut typed = write(&permits);
-        typed.insert(SEEN.into(), seen_text(&permits));
-        assert_eq!(read(&typed, &BTreeSet::from([3, 4, 5])), Ok((permits.clone(), permits)));
+        let mut typed = write(&permissions);
+        typed.insert(SEEN.into(), seen_text(&permissions));
+        assert_eq!(read(&typed, &BTreeSet::from([3, 4, 5])), Ok((permissions.clone(), permissions)));
         typed.insert(SEEN.into(), "3:everything".into());
         assert_eq!(read(&typed, &BTreeSet::from([3])), Err(vec![SEEN]));
     }
 
     #[test]
-    fn whoever_may_do_something_at_a_site_sees_it() {
+    fn any_permission_includes_view() {
         let typed = Fields::from([(SEEN.into(), String::new()), (field(3, Permission::Rates), "on".into())]);
-        let wanted = Permits::from([(3, BTreeSet::from([Permission::View, Permission::Rates]))]);
-        assert_eq!(read(&typed, &BTreeSet::from([3])), Ok((Permits::new(), wanted)));
+        let wanted = SitePermissions::from([(3, BTreeSet::from([Permission::View, Permission::Rates]))]);
+        assert_eq!(read(&typed, &BTreeSet::from([3])), Ok((SitePermissions::new(), wanted)));
     }
 }

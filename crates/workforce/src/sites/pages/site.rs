@@ -1,4 +1,4 @@
-//! Sites: the list, and a site with its tasks.
+//! The list of sites, and a site with its tasks.
 
 use axum::Form;
 use axum::extract::{Path, Query, State};
@@ -12,22 +12,23 @@ use crate::application::App;
 use crate::person::Permission;
 use crate::rooms;
 use crate::settings::TIME_ZONE;
-use crate::sites::{AboutSite, NotDone, Position, Site, Sites, WorkingDays};
-use crate::web::form::{Attempt, Fields, Reader, carry_out, fields, money_field, once, seen, time_of, version_of};
-use crate::web::{Oops, PageNumber, SignedIn, Visitor};
+use crate::sites::{AboutSite, ActionError, Position, Site, Sites, WorkingDays};
+use crate::web::form::{
+    Fields, FormAttempt, Reader, fields, form_key, money_field, submit, time_of, version_of, version_only,
+};
+use crate::web::{PageError, PageNumber, SignedIn, Visitor};
 
 mod view;
 
 pub use self::view::{day_name, open_label, pager};
 
-/// The names of the boxes for the days, Monday first.
+/// The names of the checkboxes for the days, Monday first.
 const DAYS: [&str; 7] = ["d0", "d1", "d2", "d3", "d4", "d5", "d6"];
-/// How many sites a page has.
-const PAGE: usize = 50;
+const PAGE_SIZE: usize = 50;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct Wanted {
+pub struct ListQuery {
     page: PageNumber,
 }
 
@@ -35,9 +36,9 @@ pub struct Wanted {
 pub async fn list(
     State(app): State<App>,
     SignedIn(visitor): SignedIn,
-    Query(wanted): Query<Wanted>,
-) -> Result<Response, Oops> {
-    list_page(&app, &visitor, wanted.page, Attempt::default()).await
+    Query(query): Query<ListQuery>,
+) -> Result<Response, PageError> {
+    list_page(&app, &visitor, query.page, FormAttempt::default()).await
 }
 
 /// `POST /sites`.
@@ -45,22 +46,26 @@ pub async fn create(
     State(app): State<App>,
     SignedIn(visitor): SignedIn,
     Form(typed): Form<Fields>,
-) -> Result<Response, Oops> {
-    let (mut made, doors) = (None, Sites::of_app(&app).once(once(&visitor, &typed)));
-    let went = carry_out(&visitor, typed, read_site, async |about| {
-        made = Some(doors.create(&visitor.person, about).await?);
-        Ok::<_, NotDone>(())
+) -> Result<Response, PageError> {
+    let (mut made, api) = (None, Sites::of_app(&app).once(form_key(&visitor, &typed)));
+    let result = submit(&visitor, typed, read_site, async |about| {
+        made = Some(api.create(&visitor.person, about).await?);
+        Ok::<_, ActionError>(())
     });
-    match went.await? {
-        // By a second click it is in the list already.
+    match result.await? {
+        // A form that was submitted twice has created the site already.
         Ok(()) => Ok(Redirect::to(&made.map_or("/sites".to_owned(), |id| format!("/sites/{id}"))).into_response()),
         Err(attempt) => list_page(&app, &visitor, PageNumber::FIRST, attempt).await,
     }
 }
 
 /// `GET /sites/<id>`.
-pub async fn show(State(app): State<App>, SignedIn(visitor): SignedIn, Path(id): Path<i64>) -> Result<Response, Oops> {
-    site_page(&app, &visitor, id, Attempt::default()).await
+pub async fn show(
+    State(app): State<App>,
+    SignedIn(visitor): SignedIn,
+    Path(id): Path<i64>,
+) -> Result<Response, PageError> {
+    site_page(&app, &visitor, id, FormAttempt::default()).await
 }
 
 /// `POST /sites/<id>`.
@@ -69,11 +74,10 @@ pub async fn edit(
     SignedIn(visitor): SignedIn,
     Path(id): Path<i64>,
     Form(typed): Form<Fields>,
-) -> Result<Response, Oops> {
-    let (doors, version) = (Sites::of_app(&app), version_of(&typed));
-    let went =
-        carry_out(&visitor, typed, read_site, async |about| doors.edit(&visitor.person, id, version, about).await);
-    answer(&app, &visitor, id, went.await?).await
+) -> Result<Response, PageError> {
+    let (api, version) = (Sites::of_app(&app), version_of(&typed));
+    let result = submit(&visitor, typed, read_site, async |about| api.edit(&visitor.person, id, version, about).await);
+    answer(&app, &visitor, id, result.await?).await
 }
 
 /// `POST /sites/<id>/delete`.
@@ -82,10 +86,10 @@ pub async fn delete(
     SignedIn(visitor): SignedIn,
     Path(id): Path<i64>,
     Form(typed): Form<Fields>,
-) -> Result<Response, Oops> {
-    let doors = Sites::of_app(&app);
-    let went = carry_out(&visitor, typed, seen, async |version| doors.delete(&visitor.person, id, version).await);
-    answer(&app, &visitor, id, went.await?).await
+) -> Result<Response, PageError> {
+    let api = Sites::of_app(&app);
+    let result = submit(&visitor, typed, version_only, async |version| api.delete(&visitor.person, id, version).await);
+    answer(&app, &visitor, id, result.await?).await
 }
 
 /// `POST /sites/<id>/restore`.
@@ -93,22 +97,30 @@ pub async fn restore(
     State(app): State<App>,
     SignedIn(visitor): SignedIn,
     Path(id): Path<i64>,
-) -> Result<Response, Oops> {
-    let doors = Sites::of_app(&app);
-    let went = carry_out(&visitor, Fields::new(), seen, async |_| doors.restore(&visitor.person, id).await);
-    answer(&app, &visitor, id, went.await?).await
+) -> Result<Response, PageError> {
+    let api = Sites::of_app(&app);
+    let result = submit(&visitor, Fields::new(), version_only, async |_| api.restore(&visitor.person, id).await);
+    answer(&app, &visitor, id, result.await?).await
 }
 
 /// `POST /sites/<id>/open`.
-pub async fn open(State(app): State<App>, SignedIn(visitor): SignedIn, Path(id): Path<i64>) -> Result<Response, Oops> {
+pub async fn open(
+    State(app): State<App>,
+    SignedIn(visitor): SignedIn,
+    Path(id): Path<i64>,
+) -> Result<Response, PageError> {
     let act = async |_| rooms::attendance().open_site(&app, &visitor.person, id).await;
-    answer(&app, &visitor, id, carry_out(&visitor, Fields::new(), seen, act).await?).await
+    answer(&app, &visitor, id, submit(&visitor, Fields::new(), version_only, act).await?).await
 }
 
 /// `POST /sites/<id>/close`.
-pub async fn close(State(app): State<App>, SignedIn(visitor): SignedIn, Path(id): Path<i64>) -> Result<Response, Oops> {
+pub async fn close(
+    State(app): State<App>,
+    SignedIn(visitor): SignedIn,
+    Path(id): Path<i64>,
+) -> Result<Response, PageError> {
     let act = async |_| rooms::attendance().close_site(&app, &visitor.person, id).await;
-    answer(&app, &visitor, id, carry_out(&visitor, Fields::new(), seen, act).await?).await
+    answer(&app, &visitor, id, submit(&visitor, Fields::new(), version_only, act).await?).await
 }
 
 /// `POST /sites/<id>/tasks`.
@@ -117,7 +129,7 @@ pub async fn create_task(
     SignedIn(visitor): SignedIn,
     Path(id): Path<i64>,
     Form(typed): Form<Fields>,
-) -> Result<Response, Oops> {
+) -> Result<Response, PageError> {
     answer(&app, &visitor, id, tasks::create(&app, &visitor, id, None, typed).await?).await
 }
 
@@ -127,7 +139,7 @@ pub async fn edit_task(
     SignedIn(visitor): SignedIn,
     Path((id, task)): Path<(i64, i64)>,
     Form(typed): Form<Fields>,
-) -> Result<Response, Oops> {
+) -> Result<Response, PageError> {
     answer(&app, &visitor, id, tasks::edit(&app, &visitor, task, typed).await?).await
 }
 
@@ -137,7 +149,7 @@ pub async fn delete_task(
     SignedIn(visitor): SignedIn,
     Path((id, task)): Path<(i64, i64)>,
     Form(typed): Form<Fields>,
-) -> Result<Response, Oops> {
+) -> Result<Response, PageError> {
     answer(&app, &visitor, id, tasks::delete(&app, &visitor, task, typed).await?).await
 }
 
@@ -146,50 +158,55 @@ pub async fn restore_task(
     State(app): State<App>,
     SignedIn(visitor): SignedIn,
     Path((id, task)): Path<(i64, i64)>,
-) -> Result<Response, Oops> {
+) -> Result<Response, PageError> {
     answer(&app, &visitor, id, tasks::restore(&app, &visitor, task).await?).await
 }
 
-/// Back to the site, or its page again with what did not go.
-async fn answer(app: &App, visitor: &Visitor, id: i64, went: Result<(), Attempt>) -> Result<Response, Oops> {
-    match went {
+/// Redirects to the site, or shows its page again with the refused form.
+async fn answer(app: &App, visitor: &Visitor, id: i64, result: Result<(), FormAttempt>) -> Result<Response, PageError> {
+    match result {
         Ok(()) => Ok(Redirect::to(&format!("/sites/{id}")).into_response()),
         Err(attempt) => site_page(app, visitor, id, attempt).await,
     }
 }
 
-async fn list_page(app: &App, visitor: &Visitor, page: PageNumber, attempt: Attempt) -> Result<Response, Oops> {
-    let access = Access::of(app, &visitor.person).await?;
+async fn list_page(
+    app: &App,
+    visitor: &Visitor,
+    page: PageNumber,
+    attempt: FormAttempt,
+) -> Result<Response, PageError> {
+    let access = Access::for_person(app, &visitor.person).await?;
     if !access.may_somewhere(Permission::View) {
-        return Err(Oops::Forbidden);
+        return Err(PageError::Forbidden);
     }
     let sites = access.sites(app).await?;
     let total = sites.len();
-    let number = page.within(total.div_ceil(PAGE));
-    let shown: Vec<Site> = sites.into_iter().skip((number - 1) * PAGE).take(PAGE).collect();
+    let number = page.within(total.div_ceil(PAGE_SIZE));
+    let shown: Vec<Site> = sites.into_iter().skip((number - 1) * PAGE_SIZE).take(PAGE_SIZE).collect();
     let ids: Vec<i64> = shown.iter().map(|site| site.id).collect();
     let open = rooms::attendance().open_sites(app, &ids).await?;
     let is_deleting = access.may_somewhere(Permission::Delete);
     let mut deleted = if is_deleting { Sites::of_app(app).deleted().await? } else { Vec::new() };
     deleted.retain(|site| access.may(Permission::Delete, site.id));
     let usual = write_site(&AboutSite::usual(app.settings.get(&TIME_ZONE).await?));
-    let list = view::List { access: &access, sites: &shown, open: &open, deleted: &deleted, number, total };
+    let list = view::SiteListPage { access: &access, sites: &shown, open: &open, deleted: &deleted, number, total };
     Ok((attempt.status(), view::list(visitor, &list, &usual, &attempt)).into_response())
 }
 
-async fn site_page(app: &App, visitor: &Visitor, id: i64, attempt: Attempt) -> Result<Response, Oops> {
-    let access = Access::of(app, &visitor.person).await?;
+async fn site_page(app: &App, visitor: &Visitor, id: i64, attempt: FormAttempt) -> Result<Response, PageError> {
+    let access = Access::for_person(app, &visitor.person).await?;
     if !access.may(Permission::View, id) {
-        return Err(Oops::Forbidden);
+        return Err(PageError::Forbidden);
     }
-    let (doors, here) = (Sites::of_app(app), [id]);
+    let (api, here) = (Sites::of_app(app), [id]);
     let open = rooms::attendance().open_sites(app, &here);
-    let (site, tasks, open) = tokio::try_join!(doors.of(id), doors.tasks_of_site(id), open)?;
-    let shown = view::Shown { access, site: site.ok_or(Oops::NotFound)?, tasks, is_open: !open.is_empty() };
+    let (site, tasks, open) = tokio::try_join!(api.site(id), api.tasks_of_site(id), open)?;
+    let shown = view::SitePage { access, site: site.ok_or(PageError::NotFound)?, tasks, is_open: !open.is_empty() };
     Ok((attempt.status(), view::site(visitor, &shown, &attempt)).into_response())
 }
 
-/// A site as its form shows it.
+/// The form fields of a site.
 fn write_site(about: &AboutSite) -> Fields {
     let place = |at: Position| format!("{}, {}", at.latitude, at.longitude);
     let mut typed = fields([
@@ -213,20 +230,20 @@ fn write_site(about: &AboutSite) -> Fields {
     typed
 }
 
-/// The same the other way; else the names of what is not as it should be.
+/// Reads the form fields; returns the names of the invalid ones.
 fn read_site(typed: &Fields) -> Result<AboutSite, Vec<&'static str>> {
     let mut reader = Reader::new(typed);
-    let position = if reader.words("position").is_empty() {
+    let position = if reader.clean_text("position").is_empty() {
         None
     } else {
         reader.read("position", |text| position_of(text).map(Some))
     };
     let working_days =
         DAYS.iter().enumerate().filter(|(_, name)| reader.tick(name)).fold(0, |bits, (bit, _)| bits | 1 << bit);
-    let time_zone = reader.words("time_zone").parse::<Tz>();
+    let time_zone = reader.clean_text("time_zone").parse::<Tz>();
     let about = AboutSite {
-        name: reader.words("name"),
-        address: reader.words("address"),
+        name: reader.clean_text("name"),
+        address: reader.clean_text("address"),
         position,
         time_zone: time_zone.unwrap_or(TIME_ZONE.default),
         hours: super::read_hours(&mut reader, "opens", "closes"),
@@ -241,7 +258,7 @@ fn read_site(typed: &Fields) -> Result<AboutSite, Vec<&'static str>> {
     if time_zone.is_err() {
         bad.push("time_zone");
     }
-    for name in about.mistakes() {
+    for name in about.invalid_fields() {
         if !bad.contains(&name) {
             bad.push(name);
         }
@@ -249,7 +266,7 @@ fn read_site(typed: &Fields) -> Result<AboutSite, Vec<&'static str>> {
     if bad.is_empty() { Ok(about) } else { Err(bad) }
 }
 
-/// `55.7558, 37.6173`.
+/// Parses a position such as `55.7558, 37.6173`.
 fn position_of(text: &str) -> Option<Position> {
     let (latitude, longitude) = text.split_once([',', ' ', ';'])?;
     let degrees =
@@ -262,7 +279,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_site_comes_back_from_its_form_as_it_was() {
+    fn a_site_survives_its_form() {
         let mut about = AboutSite::usual(Tz::Asia__Yekaterinburg);
         about.name = "Lenin street".into();
         about.address = "Lenin street, 1".into();
@@ -272,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_named() {
+    fn invalid_fields_are_named() {
         let typed = fields([("name", "x".into()), ("position", "here".into()), ("rate", "much".into())]);
         let bad = read_site(&typed).unwrap_err();
         for name in ["position", "rate", "opens", "time_zone", "address"] {

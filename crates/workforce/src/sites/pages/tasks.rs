@@ -1,4 +1,4 @@
-//! Tasks, of a site or of one of its slots: their forms, what these do, and how tasks are listed. One way for both pages.
+//! Tasks of a site or of a slot: the list, and its forms. Shared by the pages of sites and slots.
 
 use maud::{Markup, html};
 
@@ -7,61 +7,66 @@ use crate::money::Money;
 use crate::sites::{AboutTask, Sites, Task};
 use crate::text;
 use crate::web::form::{
-    Attempt, Fields, Filled, Reader, Sheet, carry_out, fields, money_field, once, seen, version_of,
+    Fields, FilledForm, FormAttempt, FormSpec, Reader, fields, form_key, money_field, submit, version_of, version_only,
 };
-use crate::web::{Oops, Visitor};
+use crate::web::{PageError, Visitor};
 
-/// Where the tasks of a page are, and whether they may be changed.
+/// The page that shows a list of tasks, and whether they may be changed there.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
-    /// The path of the page; those of its tasks are below it.
+pub struct TaskListPlace<'a> {
+    /// The path of the page. The paths of the tasks' forms begin with it.
     pub page: &'a str,
     pub may_edit: bool,
 }
 
-/// What a form says becomes a task.
+/// Creates a task from a form.
 pub async fn create(
     app: &App,
     visitor: &Visitor,
     site_id: i64,
     slot_id: Option<i64>,
     typed: Fields,
-) -> Result<Result<(), Attempt>, Oops> {
-    let doors = Sites::of_app(app).once(once(visitor, &typed));
-    let act = async |about| doors.create_task(&visitor.person, site_id, slot_id, about).await.map(drop);
-    carry_out(visitor, typed, read, act).await
+) -> Result<Result<(), FormAttempt>, PageError> {
+    let api = Sites::of_app(app).once(form_key(visitor, &typed));
+    let act = async |about| api.create_task(&visitor.person, site_id, slot_id, about).await.map(drop);
+    submit(visitor, typed, read, act).await
 }
 
-pub async fn edit(app: &App, visitor: &Visitor, id: i64, typed: Fields) -> Result<Result<(), Attempt>, Oops> {
-    let (doors, version) = (Sites::of_app(app), version_of(&typed));
-    carry_out(visitor, typed, read, async |about| doors.edit_task(&visitor.person, id, version, about).await).await
+pub async fn edit(app: &App, visitor: &Visitor, id: i64, typed: Fields) -> Result<Result<(), FormAttempt>, PageError> {
+    let (api, version) = (Sites::of_app(app), version_of(&typed));
+    submit(visitor, typed, read, async |about| api.edit_task(&visitor.person, id, version, about).await).await
 }
 
-pub async fn delete(app: &App, visitor: &Visitor, id: i64, typed: Fields) -> Result<Result<(), Attempt>, Oops> {
-    let doors = Sites::of_app(app);
-    carry_out(visitor, typed, seen, async |version| doors.delete_task(&visitor.person, id, version).await).await
+pub async fn delete(
+    app: &App,
+    visitor: &Visitor,
+    id: i64,
+    typed: Fields,
+) -> Result<Result<(), FormAttempt>, PageError> {
+    let api = Sites::of_app(app);
+    submit(visitor, typed, version_only, async |version| api.delete_task(&visitor.person, id, version).await).await
 }
 
-pub async fn restore(app: &App, visitor: &Visitor, id: i64) -> Result<Result<(), Attempt>, Oops> {
-    let doors = Sites::of_app(app);
-    carry_out(visitor, Fields::new(), seen, async |_| doors.restore_task(&visitor.person, id).await).await
+pub async fn restore(app: &App, visitor: &Visitor, id: i64) -> Result<Result<(), FormAttempt>, PageError> {
+    let api = Sites::of_app(app);
+    submit(visitor, Fields::new(), version_only, async |_| api.restore_task(&visitor.person, id).await).await
 }
 
-/// All tasks of a page, with the ways to change them.
-pub fn list(visitor: &Visitor, place: Place<'_>, tasks: &[Task], attempt: &Attempt) -> Markup {
+/// The list of tasks with its forms.
+pub fn list(visitor: &Visitor, place: TaskListPlace<'_>, tasks: &[Task], attempt: &FormAttempt) -> Markup {
     let language = visitor.language();
-    let (alive, gone): (Vec<&Task>, Vec<&Task>) = tasks.iter().partition(|task| task.deleted_at.is_none());
+    let (current, deleted_ones): (Vec<&Task>, Vec<&Task>) = tasks.iter().partition(|task| task.deleted_at.is_none());
     html! {
-        @if alive.is_empty() { p.quiet { (text!(language, "cabinet-no-tasks")) } }
-        ul.rows data-testid="tasks" { @for one in &alive { (row(visitor, place, one, attempt)) } }
+        @if current.is_empty() { p.quiet { (text!(language, "cabinet-no-tasks")) } }
+        ul.rows data-testid="tasks" { @for one in &current { (row(visitor, place, one, attempt)) } }
         @if place.may_edit {
             (new(visitor, place, attempt))
-            @if !gone.is_empty() { (deleted(visitor, place, &gone)) }
+            @if !deleted_ones.is_empty() { (deleted(visitor, place, &deleted_ones)) }
         }
     }
 }
 
-fn row(visitor: &Visitor, place: Place<'_>, task: &Task, attempt: &Attempt) -> Markup {
+fn row(visitor: &Visitor, place: TaskListPlace<'_>, task: &Task, attempt: &FormAttempt) -> Markup {
     let language = visitor.language();
     let amount = Money::from_kopecks(task.about.amount_kopecks);
     html! {
@@ -77,16 +82,16 @@ fn row(visitor: &Visitor, place: Place<'_>, task: &Task, attempt: &Attempt) -> M
     }
 }
 
-fn change(visitor: &Visitor, place: Place<'_>, task: &Task, attempt: &Attempt) -> Markup {
+fn change(visitor: &Visitor, place: TaskListPlace<'_>, task: &Task, attempt: &FormAttempt) -> Markup {
     let language = visitor.language();
     let path = format!("{}/tasks/{}", place.page, task.id);
     let (now, caption) = (write(&task.about), text!(language, "cabinet-save"));
     let version = Some(task.version);
-    let sheet = Sheet { path: &path, now: &now, version, back: place.page, caption: &caption, testid: "save-task" };
+    let sheet = FormSpec { path: &path, now: &now, version, back: place.page, caption: &caption, testid: "save-task" };
     html! {
         details open[attempt.is_at(&path)] {
             summary data-testid="edit-task" { (text!(language, "cabinet-edit")) }
-            (visitor.sheet(attempt, sheet, inputs))
+            (visitor.record_form(attempt, sheet, inputs))
             (visitor.visit.form(&format!("{path}/delete"), &html! {
                 input type="hidden" name="version" value=(task.version);
                 button.danger.small type="submit" data-testid="delete-task" { (text!(language, "cabinet-delete")) }
@@ -95,20 +100,20 @@ fn change(visitor: &Visitor, place: Place<'_>, task: &Task, attempt: &Attempt) -
     }
 }
 
-fn new(visitor: &Visitor, place: Place<'_>, attempt: &Attempt) -> Markup {
+fn new(visitor: &Visitor, place: TaskListPlace<'_>, attempt: &FormAttempt) -> Markup {
     let (language, none) = (visitor.language(), Fields::new());
     let (path, caption) = (format!("{}/tasks", place.page), text!(language, "cabinet-create"));
     let sheet =
-        Sheet { path: &path, now: &none, version: None, back: place.page, caption: &caption, testid: "create-task" };
+        FormSpec { path: &path, now: &none, version: None, back: place.page, caption: &caption, testid: "create-task" };
     html! {
         details open[attempt.is_at(&path)] {
             summary data-testid="new-task" { (text!(language, "cabinet-new-task")) }
-            (visitor.sheet(attempt, sheet, inputs))
+            (visitor.record_form(attempt, sheet, inputs))
         }
     }
 }
 
-fn deleted(visitor: &Visitor, place: Place<'_>, tasks: &[&Task]) -> Markup {
+fn deleted(visitor: &Visitor, place: TaskListPlace<'_>, tasks: &[&Task]) -> Markup {
     let language = visitor.language();
     html! {
         details {
@@ -127,7 +132,7 @@ fn deleted(visitor: &Visitor, place: Place<'_>, tasks: &[&Task]) -> Markup {
     }
 }
 
-fn inputs(form: &Filled<'_>) -> Markup {
+fn inputs(form: &FilledForm<'_>) -> Markup {
     let language = form.language;
     html! {
         div.row.fields {
@@ -142,7 +147,7 @@ fn inputs(form: &Filled<'_>) -> Markup {
     }
 }
 
-/// A task as its form shows it.
+/// The form fields of a task.
 fn write(about: &AboutTask) -> Fields {
     let mut typed = fields([("text", about.text.clone()), ("amount", money_field(Some(about.amount_kopecks)))]);
     for (name, is_ticked) in [("is_mandatory", about.is_mandatory), ("needs_media", about.needs_media)] {
@@ -153,17 +158,17 @@ fn write(about: &AboutTask) -> Fields {
     typed
 }
 
-/// The same the other way.
+/// Reads the form fields; returns the names of the invalid ones.
 fn read(typed: &Fields) -> Result<AboutTask, Vec<&'static str>> {
     let mut reader = Reader::new(typed);
     let about = AboutTask {
-        text: reader.words("text"),
-        amount_kopecks: if reader.words("amount").is_empty() { 0 } else { reader.money("amount") },
+        text: reader.clean_text("text"),
+        amount_kopecks: if reader.clean_text("amount").is_empty() { 0 } else { reader.money("amount") },
         is_mandatory: reader.tick("is_mandatory"),
         needs_media: reader.tick("needs_media"),
     };
     let mut bad = reader.bad;
-    bad.extend(about.mistakes());
+    bad.extend(about.invalid_fields());
     if bad.is_empty() { Ok(about) } else { Err(bad) }
 }
 

@@ -1,4 +1,4 @@
-//! The file that says what aiogram's states mean, for a tool that knows no bot's types.
+//! The dialogue map: the file that tells this tool, which knows no bot's types, what aiogram's states mean.
 //!
 //! ```json
 //! {
@@ -13,16 +13,17 @@
 //! }
 //! ```
 //!
-//! A dialogue says what stands in `#[states(..)]` and `#[serde(..)]` above its enum. Of the data a state takes `fields`, each
-//! by its name in the data, or without `fields` all of it by the same names; `fields` that are empty make a state without any.
+//! A dialogue repeats `#[states(..)]` and `#[serde(..)]` of its enum. A state takes `fields` from the data, each by its
+//! name in the data; without `fields` it takes all of the data by the same names. Empty `fields` make a state without
+//! fields.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use opora::aiogram::{Data, Record, Translate, Unfit, Untranslated};
+use opora::aiogram::{Data, DataError, Record, Translate, TranslateError};
 use opora::dialogue::WrittenState;
-use opora::store::Place;
+use opora::store::StateName;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
@@ -31,40 +32,40 @@ use serde_json::value::RawValue;
 #[serde(deny_unknown_fields)]
 pub struct DialogueMap {
     #[serde(default)]
-    dialogues: BTreeMap<String, Shape>,
+    dialogues: BTreeMap<String, StateFormat>,
     states: BTreeMap<String, Target>,
 }
 
-/// How a dialogue's states are written.
+/// How a dialogue's states are serialized.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct Shape {
+struct StateFormat {
     version: Option<u32>,
     tag: Option<String>,
     content: Option<String>,
-    rename_all: Option<Renamed>,
+    rename_all: Option<RenameAll>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Renamed {
+enum RenameAll {
     SnakeCase,
 }
 
-/// The state that one of aiogram's becomes.
+/// The state that an aiogram state becomes.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Target {
     dialogue: String,
     state: String,
-    /// What serde calls it, where the dialogue's shape does not tell.
+    /// The variant's name for serde, if the dialogue's format does not tell.
     variant: Option<String>,
-    /// Names of the state's fields, and theirs in the data.
+    /// Names of the state's fields, and their names in the data.
     fields: Option<BTreeMap<String, String>>,
     /// Fields that may be missing in the data.
     #[serde(default)]
     optional: Vec<String>,
-    /// Fields that the data does not have.
+    /// Values of fields that the data does not have.
     #[serde(default)]
     values: BTreeMap<String, Box<RawValue>>,
 }
@@ -76,21 +77,22 @@ impl DialogueMap {
     pub async fn read(file: &Path) -> anyhow::Result<Self> {
         let text = tokio::fs::read(file).await.with_context(|| format!("cannot read {}", file.display()))?;
         let map: Self =
-            serde_json::from_slice(&text).with_context(|| format!("{} is no dialogue map", file.display()))?;
+            serde_json::from_slice(&text).with_context(|| format!("{} is not a dialogue map", file.display()))?;
         map.check().with_context(|| format!("{} cannot be used", file.display()))?;
         Ok(map)
     }
 
     fn check(&self) -> anyhow::Result<()> {
-        if let Some((name, _)) = self.dialogues.iter().find(|(_, shape)| shape.content.is_some() && shape.tag.is_none())
+        if let Some((name, _)) =
+            self.dialogues.iter().find(|(_, format)| format.content.is_some() && format.tag.is_none())
         {
-            bail!("the dialogue {name} has a content and no tag");
+            bail!("the dialogue {name} has `content` but no `tag`");
         }
         for (name, target) in &self.states {
             let known = target.fields.iter().flat_map(BTreeMap::keys);
-            let stranger = target.optional.iter().find(|field| !known.clone().any(|known| known == *field));
-            if let Some(field) = stranger {
-                bail!("{name}: the optional field {field} is none of its fields");
+            let unknown = target.optional.iter().find(|field| !known.clone().any(|known| known == *field));
+            if let Some(field) = unknown {
+                bail!("{name}: the optional field {field} is not one of its fields");
             }
         }
         Ok(())
@@ -98,18 +100,18 @@ impl DialogueMap {
 }
 
 impl Translate for DialogueMap {
-    fn translate(&self, record: &Record) -> Result<WrittenState, Untranslated> {
-        let target = self.states.get(&*record.state).ok_or_else(|| Untranslated::NotMapped(record.state.clone()))?;
-        let shape = self.dialogues.get(&target.dialogue).cloned().unwrap_or_default();
-        let state = target.fields(&record.data).and_then(|fields| shape.write(target, fields));
-        let state = state.map_err(|why| Untranslated::Unfit { state: record.state.clone(), why })?;
-        let place = Place { dialogue: (*target.dialogue).into(), state: (*target.state).into() };
-        Ok(WrittenState { place, schema: shape.version.unwrap_or(1), state })
+    fn translate(&self, record: &Record) -> Result<WrittenState, TranslateError> {
+        let target = self.states.get(&*record.state).ok_or_else(|| TranslateError::NotMapped(record.state.clone()))?;
+        let format = self.dialogues.get(&target.dialogue).cloned().unwrap_or_default();
+        let state = target.fields(&record.data).and_then(|fields| format.write(target, fields));
+        let state = state.map_err(|error| TranslateError::InvalidData { state: record.state.clone(), error })?;
+        let place = StateName { dialogue: (*target.dialogue).into(), state: (*target.state).into() };
+        Ok(WrittenState { name: place, schema: format.version.unwrap_or(1), state })
     }
 }
 
 impl Target {
-    fn fields(&self, data: &Data) -> Result<Vec<(String, Box<RawValue>)>, Unfit> {
+    fn fields(&self, data: &Data) -> Result<Vec<(String, Box<RawValue>)>, DataError> {
         let mut taken = BTreeMap::new();
         match &self.fields {
             Some(fields) => {
@@ -117,14 +119,14 @@ impl Target {
                     match data.get(name) {
                         Some(value) => drop(taken.insert(field.clone(), raw(value.to_json(name)?)?)),
                         None if self.optional.contains(field) => {}
-                        None => return Err(Unfit::Missing((**name).into())),
+                        None => return Err(DataError::Missing((**name).into())),
                     }
                 }
             }
             None => {
                 for (name, value) in data.iter() {
                     let json = value.to_json(&name.to_string())?;
-                    let name = name.read().ok_or_else(|| other("a field has half a character in its name"))?;
+                    let name = name.decode().ok_or_else(|| other("a field has half a character in its name"))?;
                     taken.insert(name, raw(json)?);
                 }
             }
@@ -134,19 +136,20 @@ impl Target {
     }
 
     /// Whether the state has no fields at all.
-    fn is_bare(&self) -> bool {
+    fn has_no_fields(&self) -> bool {
         self.values.is_empty() && self.fields.as_ref().is_some_and(BTreeMap::is_empty)
     }
 }
 
-impl Shape {
-    fn write(&self, target: &Target, fields: Vec<(String, Box<RawValue>)>) -> Result<Box<RawValue>, Unfit> {
-        let variant = written(&self.variant(target))?;
-        let whole = match (&self.tag, &self.content) {
-            (None, _) if target.is_bare() => return Ok(variant),
-            (None, _) => Object(vec![(self.variant(target), written(&Object(fields))?)]),
+impl StateFormat {
+    fn write(&self, target: &Target, fields: Vec<(String, Box<RawValue>)>) -> Result<Box<RawValue>, DataError> {
+        let variant = to_raw(&self.variant(target))?;
+        let object = match (&self.tag, &self.content) {
+            (None, _) if target.has_no_fields() => return Ok(variant),
+            (None, _) => Object(vec![(self.variant(target), to_raw(&Object(fields))?)]),
             (Some(tag), Some(content)) => {
-                let content = (!target.is_bare()).then(|| Ok::<_, Unfit>((content.clone(), written(&Object(fields))?)));
+                let content =
+                    (!target.has_no_fields()).then(|| Ok::<_, DataError>((content.clone(), to_raw(&Object(fields))?)));
                 Object([(tag.clone(), variant)].into_iter().chain(content.transpose()?).collect())
             }
             (Some(tag), None) => {
@@ -156,14 +159,14 @@ impl Shape {
                 Object([(tag.clone(), variant)].into_iter().chain(fields).collect())
             }
         };
-        written(&whole)
+        to_raw(&object)
     }
 
     fn variant(&self, target: &Target) -> String {
         match (&target.variant, self.rename_all) {
             (Some(variant), _) => variant.clone(),
-            (None, Some(Renamed::SnakeCase)) => target.state.clone(),
-            (None, None) => camel(&target.state),
+            (None, Some(RenameAll::SnakeCase)) => target.state.clone(),
+            (None, None) => camel_case(&target.state),
         }
     }
 }
@@ -174,8 +177,8 @@ impl Serialize for Object {
     }
 }
 
-/// `client_phone` as a variant is usually written: `ClientPhone`.
-fn camel(state: &str) -> String {
+/// A variant's usual name: `client_phone` becomes `ClientPhone`.
+fn camel_case(state: &str) -> String {
     let word = |word: &str| {
         let mut letters = word.chars();
         letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect::<String>()
@@ -183,16 +186,16 @@ fn camel(state: &str) -> String {
     state.split('_').map(word).collect()
 }
 
-fn raw(json: String) -> Result<Box<RawValue>, Unfit> {
-    RawValue::from_string(json).map_err(|error| Unfit::Other(error.into()))
+fn raw(json: String) -> Result<Box<RawValue>, DataError> {
+    RawValue::from_string(json).map_err(|error| DataError::Other(error.into()))
 }
 
-fn written(value: &impl Serialize) -> Result<Box<RawValue>, Unfit> {
-    serde_json::value::to_raw_value(value).map_err(|error| Unfit::Other(error.into()))
+fn to_raw(value: &impl Serialize) -> Result<Box<RawValue>, DataError> {
+    serde_json::value::to_raw_value(value).map_err(|error| DataError::Other(error.into()))
 }
 
-fn other(why: &str) -> Unfit {
-    Unfit::Other(why.into())
+fn other(why: &str) -> DataError {
+    DataError::Other(why.into())
 }
 
 #[cfg(test)]
@@ -222,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn serde_reads_what_is_written_in_its_usual_way() {
+    fn serde_reads_externally_tagged_states() {
         let map = r#"{"states": {
             "A:name": {"dialogue": "order", "state": "client_name", "fields": {}},
             "A:phone": {"dialogue": "order", "state": "client_phone"}}}"#;
@@ -233,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn serde_reads_what_is_written_with_a_tag() {
+    fn serde_reads_internally_tagged_states() {
         let map = r#"{"dialogues": {"order": {"tag": "at", "rename_all": "snake_case"}}, "states": {
             "A:name": {"dialogue": "order", "state": "client_name"},
             "A:phone": {"dialogue": "order", "state": "client_phone",
@@ -247,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_content_beside_the_tag_a_name_and_values_of_ones_own_are_written() {
+    fn adjacent_tags_variants_and_values_are_written() {
         let map = r#"{"dialogues": {"order": {"tag": "t", "content": "c"}}, "states": {
             "A:x": {"dialogue": "order", "state": "x", "variant": "Own", "fields": {}, "values": {"n": 0}}}}"#;
         assert_eq!(state(map, "A:x", "{}").unwrap(), r#"{"t":"Own","c":{"n":0}}"#);

@@ -1,7 +1,7 @@
-//! `opora state import --from aiogram`: the conversations of an aiogram bot, out of its Redis.
+//! `opora state import --from aiogram`: imports the conversations of an aiogram bot from its Redis.
 //!
-//! What its states mean, a file says. The source is only read. Everything that is left out is listed, and unless
-//! `--allow-missing` it is a failure; what could be imported is imported all the same.
+//! A file says what its states mean. The source is only read. Everything that is left out is listed, and is a failure
+//! unless `--allow-missing`; the rest is imported all the same.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,12 +15,12 @@ use serde::Serialize;
 use super::PROGRESS_EVERY;
 use super::dialogue_map::DialogueMap;
 use crate::config;
-use crate::state::{Desk, output};
+use crate::state::{CommandContext, output};
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "With --from aiogram")]
 pub struct Aiogram {
-    /// Its Redis: `redis://[:password@]host[:port][/database]`; without it REDIS_URL
+    /// Its Redis: `redis://[:password@]host[:port][/database]`; by default REDIS_URL
     #[arg(long, value_name = "ADDRESS")]
     redis: Option<String>,
     /// The bot's id: the number before the colon in its token
@@ -29,10 +29,10 @@ pub struct Aiogram {
     /// The JSON file that says what aiogram's states mean
     #[arg(long, value_name = "FILE")]
     dialogue_map: Option<PathBuf>,
-    /// The key builder's prefix: `fsm` unless told
+    /// The key builder's prefix; `fsm` by default
     #[arg(long)]
     prefix: Option<String>,
-    /// The key builder's separator: `:` unless told
+    /// The key builder's separator; `:` by default
     #[arg(long)]
     separator: Option<String>,
     /// The key builder has with_bot_id
@@ -44,10 +44,10 @@ pub struct Aiogram {
     /// The key builder has with_destiny
     #[arg(long)]
     with_destiny: bool,
-    /// The dispatcher's strategy: user-in-chat unless told, chat, global-user, user-in-topic or chat-topic
+    /// The dispatcher's strategy: user-in-chat (default), chat, global-user, user-in-topic or chat-topic
     #[arg(long)]
     strategy: Option<Strategy>,
-    /// What is left out is no failure
+    /// Conversations that are left out are no failure
     #[arg(long)]
     allow_missing: bool,
     /// Print the report as JSON: one object
@@ -55,9 +55,9 @@ pub struct Aiogram {
     json: bool,
 }
 
-/// The report as it is printed.
+/// The printed report.
 #[derive(Serialize)]
-struct Told<'a> {
+struct PrintedReport<'a> {
     #[serde(flatten)]
     report: &'a ImportReport,
     dry_run: bool,
@@ -65,8 +65,8 @@ struct Told<'a> {
 }
 
 impl Aiogram {
-    /// Whether anything was said that only means something for aiogram.
-    pub fn is_said(&self) -> bool {
+    /// Whether any flag is given that only applies to aiogram.
+    pub fn is_given(&self) -> bool {
         let texts = [&self.redis, &self.prefix, &self.separator];
         let flags =
             [self.with_bot_id, self.with_business_connection_id, self.with_destiny, self.allow_missing, self.json];
@@ -89,12 +89,12 @@ impl Aiogram {
     }
 }
 
-pub async fn run(desk: &Desk<'_>, arguments: Aiogram, options: ImportOptions) -> anyhow::Result<()> {
+pub async fn run(context: &CommandContext<'_>, arguments: Aiogram, options: ImportOptions) -> anyhow::Result<()> {
     let layout = arguments.layout()?;
     let file =
         arguments.dialogue_map.as_ref().context("--dialogue-map is missing: it says what aiogram's states mean")?;
     let map = DialogueMap::read(file).await?;
-    let address = arguments.redis.clone().map_or_else(|| config::redis_address(desk.config.clone()), Ok)?;
+    let address = arguments.redis.clone().map_or_else(|| config::redis_address(context.config.clone()), Ok)?;
     let from = Storage::open(&address, layout).await.context("cannot open aiogram's Redis")?;
     output::note(&format!("Reading from the Redis at {from}."));
     let (began, mut shown) = (Stopwatch::start(), Stopwatch::start());
@@ -104,9 +104,9 @@ pub async fn run(desk: &Desk<'_>, arguments: Aiogram, options: ImportOptions) ->
             shown = Stopwatch::start();
         }
     };
-    let report = import(&from, &map, desk.store, options, &Clock::machine(), progress).await;
+    let report = import(&from, &map, context.store, options, &Clock::machine(), progress).await;
     let report = report.context("the import stopped; it can be repeated")?;
-    tell(&report, options.dry_run, began.elapsed(), arguments.json)?;
+    print_report(&report, options.dry_run, began.elapsed(), arguments.json)?;
     let missing = missing(&report);
     if missing > 0 && !arguments.allow_missing {
         bail!("{} left out (--allow-missing accepts that)", output::counted(missing, "conversation"));
@@ -118,9 +118,9 @@ fn missing(report: &ImportReport) -> u64 {
     report.found - report.imported - report.already_there
 }
 
-fn tell(report: &ImportReport, dry_run: bool, took: Duration, is_json: bool) -> anyhow::Result<()> {
+fn print_report(report: &ImportReport, dry_run: bool, took: Duration, is_json: bool) -> anyhow::Result<()> {
     if is_json {
-        return output::json(&Told { report, dry_run, took_ms: took.as_millis() });
+        return output::json(&PrintedReport { report, dry_run, took_ms: took.as_millis() });
     }
     for left_out in &report.left_out {
         output::note(&format!("{}: {}", left_out.key, left_out.reason));
@@ -130,11 +130,11 @@ fn tell(report: &ImportReport, dry_run: bool, took: Duration, is_json: bool) -> 
         output::note(&format!("without a mapping: {} in {state}", output::counted(*number, "conversation")));
     }
     if report.of_other_bots > 0 {
-        output::note(&format!("passed over: {} of other bots", output::counted(report.of_other_bots, "conversation")));
+        output::note(&format!("skipped: {} of other bots", output::counted(report.of_other_bots, "conversation")));
     }
     if report.locks > 0 {
         output::note(
-            "locks were held: an aiogram bot is at work. Stop it and import again, or what it writes is missing",
+            "locks were held: an aiogram bot is running. Stop it and import again, or its latest writes are missing",
         );
     }
     output::note(&summary(report, dry_run, took));
@@ -142,8 +142,8 @@ fn tell(report: &ImportReport, dry_run: bool, took: Duration, is_json: bool) -> 
 }
 
 fn summary(report: &ImportReport, dry_run: bool, took: Duration) -> String {
-    let done = if dry_run { "would be imported" } else { "imported" };
-    let mut text = format!("{} found, {} {done}", output::counted(report.found, "conversation"), report.imported);
+    let verb = if dry_run { "would be imported" } else { "imported" };
+    let mut text = format!("{} found, {} {verb}", output::counted(report.found, "conversation"), report.imported);
     if report.already_there > 0 {
         text +=
             &format!(", {} left as they are because they are open (--replace overwrites them)", report.already_there);
@@ -153,7 +153,7 @@ fn summary(report: &ImportReport, dry_run: bool, took: Duration) -> String {
         text += &format!(", {unmapped} without a mapping");
     }
     if !report.left_out.is_empty() {
-        text += &format!(", {} that could not be taken", report.left_out.len());
+        text += &format!(", {} that could not be imported", report.left_out.len());
     }
     format!("{text}; took {}.", output::took(took))
 }

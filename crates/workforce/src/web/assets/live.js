@@ -1,4 +1,4 @@
-// Keeps a page up to date: shows times by the clock of whoever looks, and loads parts anew when they have changed.
+// Keeps a page up to date: shows times on the viewer's clock, and reloads parts that have changed.
 
 const SIGNED_OUT = 4401;
 const TOO_MANY = 4429;
@@ -6,11 +6,11 @@ const LONGEST_WAIT_MS = 30_000;
 const EVERYTHING = "*";
 const CLOCK = "clock";
 const TICK_MS = 60_000;
-// A busy day has changes by the second, and each would be the whole page.
+// On a busy day something changes every second, and each load fetches the whole page.
 const LOADS_APART_MS = 3_000;
 
 let waitMs = 500;
-// What has changed and was not loaded yet; whether a load is under way or waits for its time; and when that is.
+// Topics that changed and are not loaded yet; whether a load is running or scheduled; and its earliest time.
 const due = new Set();
 let isLoading = false;
 let nextLoadAt = 0;
@@ -31,7 +31,7 @@ function concerns(part, topics) {
     return topics.includes(EVERYTHING) || part.dataset.live.split(" ").some((topic) => topics.includes(topic));
 }
 
-// Whoever is filling in a form there is not disturbed, also while looking elsewhere.
+// A part with a half-filled form is not replaced, even if another part has the focus.
 function isInUse(part) {
     const field = document.activeElement;
     const isWritingThere = part.contains(field) && field.matches("input, select, textarea");
@@ -41,9 +41,9 @@ document.addEventListener("input", (event) => {
     if (event.target.form) event.target.form.dataset.touched = "";
 });
 
-// Loads these parts anew; answers how long to wait where the server cannot do that now.
+// Reloads these parts; returns how long to wait if the server cannot do that now.
 async function load(parts) {
-    // What a page loads by itself is counted apart from what its person asks for.
+    // The server counts automatic loads apart from the person's requests.
     const answer = await fetch(location.href, { headers: { accept: "text/html", "x-opora-live": "1" } });
     if (answer.redirected || answer.status === 403) {
         location.reload();
@@ -60,13 +60,13 @@ async function load(parts) {
         if (!now || isInUse(part)) continue;
         const fresh = document.adoptNode(now);
         showTimes(fresh);
-        // What is the same stays: its pictures are not asked for again, and a film goes on.
+        // An equal part stays: its pictures are not fetched again, and a video keeps playing.
         if (!fresh.isEqualNode(part)) part.replaceWith(fresh);
     }
     return 0;
 }
 
-// The first change is shown at once. Those that follow are gathered, and the last of them is shown like the first.
+// The first change is shown at once. Later changes are collected and shown together.
 function changed(topics) {
     if (!liveParts().some((part) => concerns(part, topics))) return;
     for (const topic of topics) due.add(topic);
@@ -88,14 +88,14 @@ async function loadDue() {
         if (waitMs > 0) for (const topic of topics) due.add(topic);
         againMs = Math.max(againMs, waitMs);
     } catch {
-        // The connection is away; when it is back, everything is loaded anew.
+        // The connection is lost; everything is reloaded when it is back.
     }
     nextLoadAt = performance.now() + againMs;
     isLoading = false;
     loadWhenDue();
 }
 
-// What depends on the time, such as who has not come, changes though nothing happens.
+// Parts that depend on the time, such as late arrivals, change without an event.
 function tick() {
     if (!document.hidden) changed([CLOCK]);
 }
@@ -114,7 +114,7 @@ function connect(isAgain) {
             location.reload();
             return;
         }
-        // Newer pages of the same person have taken its place: it is wanted again when somebody looks at it.
+        // Newer pages of the same person took its place. It reconnects when the person looks at it again.
         if (event.code === TOO_MANY) {
             connectWhenLookedAt();
             return;
@@ -135,7 +135,7 @@ function connectWhenLookedAt() {
     for (const sign of ["focus", "pointerdown"]) window.addEventListener(sign, again, { signal: looked.signal });
 }
 
-// A slot of the calendar is dragged to another day by the form that a page without a script would send.
+// Moves a slot to another day with the same form that a page without script sends.
 function moveSlot(slot, day) {
     const token = document.querySelector("input[name='csrf']");
     const form = document.createElement("form");
@@ -152,7 +152,7 @@ function moveSlot(slot, day) {
     form.submit();
 }
 
-// What the mouse is dragging: a slot to another day, or from one day to another to begin slots there. Fingers scroll.
+// The current mouse drag: a slot to another day, or a range of days for new slots. Touch scrolls.
 let drag = null;
 const DRAG_PX = 6;
 
@@ -217,7 +217,7 @@ document.addEventListener("pointerup", (event) => {
     const { card, day } = drag;
     const target = dayAt(event);
     endDrag();
-    // What a browser takes for a click on the way is none.
+    // The click that a browser fires after a drag is ignored.
     const swallow = (click) => { click.preventDefault(); click.stopPropagation(); };
     document.addEventListener("click", swallow, { capture: true, once: true });
     setTimeout(() => document.removeEventListener("click", swallow, { capture: true }), 0);
@@ -227,7 +227,7 @@ document.addEventListener("pointerup", (event) => {
 });
 document.addEventListener("pointercancel", endDrag);
 document.addEventListener("keydown", (event) => { if (event.key === "Escape" && drag) endDrag(); });
-// A click into a day begins a slot there.
+// A click on a day starts a new slot there.
 document.addEventListener("click", (event) => {
     const day = event.target.closest("[data-day]");
     if (!day || event.target.closest("a:not(.add)") || !document.getElementById("new-slot")) return;
@@ -235,7 +235,7 @@ document.addEventListener("click", (event) => {
     beginSlots([day]);
 });
 
-// A form is on its way once: whoever clicks twice sends it once. A page that stays, since a file came, may send again.
+// A double click sends a form once. A page that stays, because a download started, may send again later.
 const ON_ITS_WAY_MS = 5_000;
 
 function setBusy(form, isBusy) {
@@ -251,22 +251,22 @@ document.addEventListener("submit", (event) => {
         return;
     }
     form.dataset.sent = "";
-    // What the pressed button says goes along, so it is disabled afterwards.
+    // The pressed button's value is sent, too, so the button is disabled afterwards.
     setTimeout(() => setBusy(form, true), 0);
     setTimeout(() => setBusy(form, false), ON_ITS_WAY_MS);
 });
-// Back again, a page is as it was left.
+// A page restored by the back button can send its forms again.
 window.addEventListener("pageshow", (event) => {
     if (event.persisted) for (const form of document.querySelectorAll("form[data-sent]")) setBusy(form, false);
 });
 
-// What cannot be undone is asked about once more.
+// Asks for confirmation before actions that cannot be undone.
 document.addEventListener("click", (event) => {
     const button = event.target.closest("[data-confirm]");
     if (button && !confirm(button.dataset.confirm)) event.preventDefault();
 });
 
-// Where the navigation is wider than the screen, the current place is in sight.
+// Scrolls the navigation to the current item.
 const here = document.querySelector(".top nav [aria-current]");
 if (here) here.parentElement.scrollLeft = here.offsetLeft - here.parentElement.offsetLeft - 16;
 

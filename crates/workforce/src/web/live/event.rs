@@ -1,7 +1,7 @@
-//! Events: what has changed, and who may know of it.
+//! Events: what changed, and who may know.
 //!
-//! An event about a site reaches owners, and managers only where they have the permission that shows it. It carries at most
-//! a type and numbers (`shift_created`, whose shift), so nothing that people typed can leak by it.
+//! An event about a site reaches owners, and managers with the permission that shows it. It carries at most a type and
+//! ids (`shift_created`, whose shift), so it cannot leak typed text.
 
 use opora::turn::Turn;
 use serde::{Deserialize, Serialize};
@@ -10,18 +10,18 @@ use serde_json::Value;
 use super::{EFFECT, Listener};
 use crate::person::{OWNERS, Permission, Role};
 
-/// The topic of those who missed something.
+/// The topic for a page that missed events.
 const EVERYTHING: &str = "*";
-/// More sites are not named in one event: it has to fit a NOTIFY. Pages are told to load everything instead.
-const SITES_MOST: usize = 400;
+/// Maximum number of sites in an event, which has to fit a NOTIFY. Beyond it pages reload everything.
+const MAX_SITES: usize = 400;
 
-/// Something changed.
+/// A change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
-    /// What, as pages name it in `data-live`: `people`, `person:7`.
+    /// The topic, as pages name it in `data-live`: `people`, `person:7`.
     pub(super) topic: String,
     audience: Audience,
-    /// What exactly, where it is told: a type and numbers.
+    /// Details, if any: a type and ids.
     pub(super) update: Option<Value>,
 }
 
@@ -43,7 +43,7 @@ enum Audience {
 }
 
 impl Event {
-    /// For whoever may act in any of these roles. What is about a site is for [`Self::to_permitted`].
+    /// For people with any of these roles. Events about a site use [`Self::to_permitted`].
     pub fn to_roles(topic: impl Into<String>, roles: &[Role]) -> Self {
         Self { topic: topic.into(), audience: Audience::Roles(roles.to_vec()), update: None }
     }
@@ -53,38 +53,38 @@ impl Event {
         Self { topic: topic.into(), audience: Audience::Person(id), update: None }
     }
 
-    /// For owners, and for managers who have a permission at one of these sites.
+    /// For owners, and for managers with a permission at one of these sites.
     pub fn to_permitted(topic: impl Into<String>, needs: Permission, sites: &[i64]) -> Self {
         Self::at_sites(topic, sites, |sites| Audience::Permitted { needs, sites })
     }
 
-    /// For people who work at one of these sites by contract.
+    /// For people with a contract for one of these sites.
     pub fn to_workers_at(topic: impl Into<String>, sites: &[i64]) -> Self {
         Self::at_sites(topic, sites, |sites| Audience::Workers { sites })
     }
 
     fn at_sites(topic: impl Into<String>, sites: &[i64], audience: impl FnOnce(Vec<i64>) -> Audience) -> Self {
-        if sites.len() > SITES_MOST {
+        if sites.len() > MAX_SITES {
             return Self::everything();
         }
         Self { topic: topic.into(), audience: audience(sites.to_vec()), update: None }
     }
 
-    /// The same, saying what exactly. It reaches everybody whom the event is for, so it has numbers and no words of people.
+    /// Adds details. The whole audience gets them, so they hold ids and no text of people.
     #[must_use]
     pub fn with(self, update: &impl Serialize) -> Self {
-        // A page that loads everything anew is told no more than that.
+        // A page that reloads everything needs no details.
         let update = if self.audience == Audience::Everybody { None } else { serde_json::to_value(update).ok() };
         Self { update, ..self }
     }
 
-    /// Something that is not known here: pages load all of their live parts anew. It says nothing, so it is for everybody.
+    /// Unknown changes: pages reload all live parts. It tells nothing, so it is for everybody.
     pub(super) fn everything() -> Self {
         Self { topic: EVERYTHING.to_owned(), audience: Audience::Everybody, update: None }
     }
 
-    /// Publishes it once the turn has committed. Outside of turns there is [`super::Events::publish`].
-    pub fn after(&self, turn: &mut Turn) {
+    /// Publishes it after the turn's commit. Outside turns there is [`super::Events::publish`].
+    pub fn publish_after(&self, turn: &mut Turn) {
         turn.effect_without_outcome(EFFECT, self);
     }
 

@@ -1,6 +1,6 @@
-//! Random words that stand for a person until they expire: sign-in links and known devices.
+//! Random tokens that stand for a person until they expire: sign-in links and known devices.
 //!
-//! Only their hashes are kept, so a reader of the table can sign in nowhere.
+//! Only hashes are stored, so a reader of the table cannot sign in.
 
 use opora::clock::Millis;
 use opora::store::WriteError;
@@ -8,15 +8,15 @@ use sea_orm::sea_query::{ExprTrait, OnConflict};
 use sea_orm::{ColumnTrait, DbErr, EntityTrait, QueryFilter, Set};
 
 use crate::application::App;
-use crate::domain::Writing;
+use crate::domain::Transaction;
 use crate::web::secrets;
 
-/// What a token is for. One of another purpose is not found.
+/// The purpose of a token. A token is found only by its own purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// Signs a person in, once.
     Link,
-    /// Tells that a person has signed in with this browser before.
+    /// Marks a browser in which the person has signed in before.
     Device,
 }
 
@@ -33,16 +33,16 @@ impl Purpose {
     }
 }
 
-/// Whose a token is, if it is not over.
+/// The person of a token, if it is valid.
 pub async fn owner(app: &App, purpose: Purpose, token: &str) -> Result<Option<i64>, DbErr> {
     let valid = table::Column::ExpiresAt.gt(app.clock.now().0);
     let row = table::Entity::find_by_id(purpose.hash(token)).filter(valid).one(app.domain.read()).await?;
     Ok(row.map(|row| row.user_id))
 }
 
-/// Keeps a token until then; one that is kept already lasts longer.
-pub async fn keep(
-    db: &Writing<'_, '_>,
+/// Stores a token until then; extends one that is stored already.
+pub async fn store(
+    db: &Transaction<'_, '_>,
     purpose: Purpose,
     user_id: i64,
     token: &str,
@@ -54,34 +54,39 @@ pub async fn keep(
         user_id: Set(user_id),
         expires_at: Set(until.0),
     };
-    let known = OnConflict::column(table::Column::TokenHash).update_column(table::Column::ExpiresAt).to_owned();
-    table::Entity::insert(row).on_conflict(known).exec_without_returning(db).await?;
+    let on_conflict = OnConflict::column(table::Column::TokenHash).update_column(table::Column::ExpiresAt).to_owned();
+    table::Entity::insert(row).on_conflict(on_conflict).exec_without_returning(db).await?;
     Ok(())
 }
 
-/// Uses a token up; false if it is over. Of two who use it at once, one gets it.
-pub async fn take(db: &Writing<'_, '_>, purpose: Purpose, token: &str, now: Millis) -> Result<bool, WriteError> {
+/// Uses a token up; false if it is invalid. Of two concurrent uses one succeeds.
+pub async fn consume(db: &Transaction<'_, '_>, purpose: Purpose, token: &str, now: Millis) -> Result<bool, WriteError> {
     let valid = table::Column::TokenHash.eq(purpose.hash(token)).and(table::Column::ExpiresAt.gt(now.0));
     let deleted = table::Entity::delete_many().filter(valid).exec(db).await?;
     Ok(deleted.rows_affected > 0)
 }
 
-/// Removes a person's tokens for a purpose, but not this one.
-pub async fn remove(db: &Writing<'_, '_>, purpose: Purpose, user_id: i64, but: Option<&str>) -> Result<(), WriteError> {
-    let kept = but.map(|token| purpose.hash(token)).unwrap_or_default();
+/// Deletes a person's tokens of a purpose, except `but`.
+pub async fn remove(
+    db: &Transaction<'_, '_>,
+    purpose: Purpose,
+    user_id: i64,
+    but: Option<&str>,
+) -> Result<(), WriteError> {
+    let kept_hash = but.map(|token| purpose.hash(token)).unwrap_or_default();
     let own = table::Column::UserId.eq(user_id).and(table::Column::Purpose.eq(purpose.name()));
-    table::Entity::delete_many().filter(own.and(table::Column::TokenHash.ne(kept))).exec(db).await?;
+    table::Entity::delete_many().filter(own.and(table::Column::TokenHash.ne(kept_hash))).exec(db).await?;
     Ok(())
 }
 
-/// Removes everything of a person.
-pub async fn forget(db: &Writing<'_, '_>, user_id: i64) -> Result<(), WriteError> {
+/// Deletes all tokens of a person.
+pub async fn forget(db: &Transaction<'_, '_>, user_id: i64) -> Result<(), WriteError> {
     table::Entity::delete_many().filter(table::Column::UserId.eq(user_id)).exec(db).await?;
     Ok(())
 }
 
-/// Removes what is over.
-pub async fn forget_expired(db: &Writing<'_, '_>, now: Millis) -> Result<(), WriteError> {
+/// Deletes expired tokens.
+pub async fn delete_expired(db: &Transaction<'_, '_>, now: Millis) -> Result<(), WriteError> {
     table::Entity::delete_many().filter(table::Column::ExpiresAt.lte(now.0)).exec(db).await?;
     Ok(())
 }

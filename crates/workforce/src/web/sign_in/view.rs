@@ -1,4 +1,4 @@
-//! The two steps of the sign-in, drawn.
+//! The views of the sign-in.
 
 use maud::{Markup, html};
 
@@ -6,7 +6,7 @@ use crate::person::Person;
 use crate::text;
 use crate::web::visit::Visit;
 
-/// Who are you?
+/// Asks for an identifier.
 pub fn ask(visit: &Visit, next: &str, notice: Option<&str>) -> Markup {
     let language = visit.language();
     let fields = html! {
@@ -28,7 +28,7 @@ pub fn ask(visit: &Visit, next: &str, notice: Option<&str>) -> Markup {
     )
 }
 
-/// Is this your account?
+/// Asks to confirm the account of a link.
 pub fn confirm(visit: &Visit, person: &Person, token: &str) -> Markup {
     let language = visit.language();
     let fields = html! {
@@ -45,7 +45,7 @@ pub fn confirm(visit: &Visit, person: &Person, token: &str) -> Markup {
     )
 }
 
-/// Which PIN have you got?
+/// Asks for the PIN.
 pub fn enter(visit: &Visit, who: &str, next: &str, notice: Option<&str>) -> Markup {
     let language = visit.language();
     let fields = html! {

@@ -1,4 +1,4 @@
-//! What a room brings along, in an application that runs: its pages, its jobs, its work.
+//! What a room adds to a running application: pages and jobs.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -11,15 +11,15 @@ use workforce::rooms::{Job, Room, Rooms};
 use workforce::run::Product;
 use workforce::web::Routes;
 
+use crate::kit::app_process::start_emulator;
 use crate::kit::demo::until;
-use crate::kit::firm::{Ground, Kind, on_every_database};
-use crate::kit::product::silent_emulator;
+use crate::kit::firm::{StorageKind, TestStorage, on_every_database};
 
 on_every_database! {
-    jobs_run_again_and_again_and_pages_are_there,
+    jobs_run_repeatedly_and_pages_are_served,
 }
 
-/// A room with a page and a job; the application's own people are what both look at.
+/// A room with a page and a job that read the application's people.
 #[derive(Debug)]
 struct Counting;
 
@@ -41,7 +41,7 @@ impl Room for Counting {
     }
 }
 
-/// Each test is a process of its own.
+/// Each test runs in its own process.
 static RUNS: AtomicUsize = AtomicUsize::new(0);
 
 async fn run(app: App) -> anyhow::Result<()> {
@@ -54,12 +54,12 @@ async fn count(State(app): State<App>) -> String {
     format!("{} people", app.people.all().await.unwrap().len())
 }
 
-async fn jobs_run_again_and_again_and_pages_are_there(kind: Kind) {
-    let (ground, emulator) = (Ground::new(kind).await, silent_emulator().await);
-    let config = ground.config(&[("BOT_TOKEN", &emulator.token), ("BOT_API_URL", &emulator.base)]);
+async fn jobs_run_repeatedly_and_pages_are_served(kind: StorageKind) {
+    let (storage, emulator) = (TestStorage::new(kind).await, start_emulator().await);
+    let config = storage.config(&[("BOT_TOKEN", &emulator.token), ("BOT_API_URL", &emulator.base)]);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let page = format!("http://{}/count", listener.local_addr().unwrap());
-    let product = Product::open(config, Rooms::of(&[&Counting])).await.unwrap();
+    let product = Product::open(config, Rooms::new(&[&Counting])).await.unwrap();
     let (router, stop) = (product.router(), Stop::new());
     let running = tokio::spawn(product.run(listener, router, stop.clone()));
     until("the job has run twice", async || (RUNS.load(Ordering::Relaxed) >= 2).then_some(())).await;

@@ -1,57 +1,58 @@
-//! The application's tables: made once, written whole or not at all, and sound whoever writes.
+//! The application's tables: migrated once, written atomically, and consistent for every writer.
 
 use opora::store::{Refusal, WriteError};
 use sea_orm::{ConnectionTrait, Statement};
 use workforce::audit;
-use workforce::domain::{Domain, NotWritten, Writing};
+use workforce::domain::{Domain, NotWritten, Transaction};
 use workforce::people::{self, Enrolment, Grant};
 use workforce::person::{Role, Status};
 use workforce::texts::Language;
 
-use crate::kit::firm::{Ground, Kind, NOON, on_every_database};
+use crate::kit::firm::{NOON, StorageKind, TestStorage, on_every_database};
+use crate::kit::sql::execute;
 
 on_every_database! {
-    tables_are_made_once_however_many_start,
+    migrations_run_once_with_concurrent_starts,
     tables_of_a_newer_version_are_refused,
     tables_of_an_unreleased_version_are_refused,
-    a_write_happens_as_a_whole_or_not_at_all,
-    who_came_by_registration_has_documents,
-    documents_that_are_in_use_stay_and_go_with_their_person,
-    whoever_was_rejected_may_try_again_and_nobody_else_twice,
-    what_staff_did_is_told,
+    a_write_is_atomic,
+    registered_people_have_documents,
+    documents_are_deleted_only_with_their_person,
+    only_rejected_people_may_register_again,
+    role_changes_are_audited,
 }
 
-async fn tables_are_made_once_however_many_start(kind: Kind) {
-    let ground = Ground::new(kind).await;
-    let (one, other) = tokio::join!(Domain::migrate(&ground.database), Domain::migrate(&ground.database));
+async fn migrations_run_once_with_concurrent_starts(kind: StorageKind) {
+    let storage = TestStorage::new(kind).await;
+    let (one, other) = tokio::join!(Domain::migrate(&storage.database), Domain::migrate(&storage.database));
     let mut taken = [one.unwrap(), other.unwrap()].concat();
     taken.sort_unstable();
     assert!(taken.contains(&"people") && taken.windows(2).all(|two| two[0] != two[1]), "{taken:?}");
-    assert!(Domain::migrate(&ground.database).await.unwrap().is_empty());
-    ground.domain().await.close().await.unwrap();
+    assert!(Domain::migrate(&storage.database).await.unwrap().is_empty());
+    storage.domain().await.close().await.unwrap();
 }
 
-async fn tables_of_a_newer_version_are_refused(kind: Kind) {
-    let ground = Ground::new(kind).await;
-    let domain = ground.domain().await;
+async fn tables_of_a_newer_version_are_refused(kind: StorageKind) {
+    let storage = TestStorage::new(kind).await;
+    let domain = storage.domain().await;
     run(&domain, "INSERT INTO migrations (name, number) VALUES ('teleport', 99)").await.unwrap();
     domain.close().await.unwrap();
-    let refused = Domain::open(&ground.state, &ground.database).await.unwrap_err();
+    let refused = Domain::open(&storage.state, &storage.database).await.unwrap_err();
     assert!(format!("{refused:#}").contains("newer version"), "{refused:#}");
 }
 
-async fn tables_of_an_unreleased_version_are_refused(kind: Kind) {
-    let ground = Ground::new(kind).await;
-    let domain = ground.domain().await;
+async fn tables_of_an_unreleased_version_are_refused(kind: StorageKind) {
+    let storage = TestStorage::new(kind).await;
+    let domain = storage.domain().await;
     run(&domain, "UPDATE migrations SET name = 'long_histories' WHERE name = 'people'").await.unwrap();
     domain.close().await.unwrap();
-    let refused = Domain::open(&ground.state, &ground.database).await.unwrap_err();
+    let refused = Domain::open(&storage.state, &storage.database).await.unwrap_err();
     assert!(format!("{refused:#}").contains("unreleased version"), "{refused:#}");
 }
 
-async fn a_write_happens_as_a_whole_or_not_at_all(kind: Kind) {
-    let ground = Ground::new(kind).await;
-    let domain = ground.domain().await;
+async fn a_write_is_atomic(kind: StorageKind) {
+    let storage = TestStorage::new(kind).await;
+    let domain = storage.domain().await;
     let refused = domain
         .write(|db| {
             Box::pin(async move {
@@ -67,13 +68,13 @@ async fn a_write_happens_as_a_whole_or_not_at_all(kind: Kind) {
     domain.close().await.unwrap();
 }
 
-async fn who_came_by_registration_has_documents(kind: Kind) {
-    let ground = Ground::new(kind).await;
-    let domain = ground.domain().await;
+async fn registered_people_have_documents(kind: StorageKind) {
+    let storage = TestStorage::new(kind).await;
+    let domain = storage.domain().await;
     for (status, main, selfie) in [
         ("pending", "NULL", "NULL"),
         ("verified", "NULL", "NULL"),
-        // There are no such documents.
+        // These documents do not exist.
         ("pending", "'p1'", "'s1'"),
     ] {
         let row = user(status, "registration", main, selfie);
@@ -87,9 +88,9 @@ async fn who_came_by_registration_has_documents(kind: Kind) {
     domain.close().await.unwrap();
 }
 
-async fn documents_that_are_in_use_stay_and_go_with_their_person(kind: Kind) {
-    let ground = Ground::new(kind).await;
-    let domain = ground.domain().await;
+async fn documents_are_deleted_only_with_their_person(kind: StorageKind) {
+    let storage = TestStorage::new(kind).await;
+    let domain = storage.domain().await;
     domain.write(|db| Box::pin(async move { register(db, 5).await })).await.unwrap();
     assert!(run(&domain, "DELETE FROM documents WHERE id = 'p5'").await.is_err());
     run(&domain, "DELETE FROM users WHERE telegram_id = 5").await.unwrap();
@@ -98,9 +99,9 @@ async fn documents_that_are_in_use_stay_and_go_with_their_person(kind: Kind) {
     domain.close().await.unwrap();
 }
 
-async fn whoever_was_rejected_may_try_again_and_nobody_else_twice(kind: Kind) {
-    let ground = Ground::new(kind).await;
-    let domain = ground.domain().await;
+async fn only_rejected_people_may_register_again(kind: StorageKind) {
+    let storage = TestStorage::new(kind).await;
+    let domain = storage.domain().await;
     domain.write(|db| Box::pin(async move { register(db, 5).await })).await.unwrap();
     let twice = domain.write(|db| Box::pin(async move { people::enrol(db, enrolment(5), NOON).await.map(drop) })).await;
     assert!(matches!(twice, Err(NotWritten::Refused(why)) if why.contains("registered already")));
@@ -116,18 +117,18 @@ async fn whoever_was_rejected_may_try_again_and_nobody_else_twice(kind: Kind) {
     domain.close().await.unwrap();
 }
 
-async fn what_staff_did_is_told(kind: Kind) {
-    let ground = Ground::new(kind).await;
-    let domain = ground.domain().await;
+async fn role_changes_are_audited(kind: StorageKind) {
+    let storage = TestStorage::new(kind).await;
+    let domain = storage.domain().await;
     domain.write(|db| Box::pin(people::grant(db, owner(), NOON))).await.unwrap();
     let another = Grant { telegram_id: 2, ..owner() };
     domain.write(|db| Box::pin(people::grant(db, another, NOON))).await.unwrap();
     domain.write(|db| Box::pin(people::revoke(db, 1, Role::Owner, NOON))).await.unwrap();
     let again = domain.write(|db| Box::pin(people::revoke(db, 1, Role::Owner, NOON))).await;
     assert!(matches!(again, Err(NotWritten::Refused(why)) if why == "1 is not owner"));
-    let told = audit::about(&domain, ("user", 1)).await.unwrap();
-    let told: Vec<_> = told.iter().map(|line| (line.action.as_str(), line.at, line.detail["role"].clone())).collect();
-    assert_eq!(told, [("role granted", NOON, "owner".into()), ("role revoked", NOON, "owner".into())]);
+    let lines = audit::about(&domain, ("user", 1)).await.unwrap();
+    let lines: Vec<_> = lines.iter().map(|line| (line.action.as_str(), line.at, line.detail["role"].clone())).collect();
+    assert_eq!(lines, [("role granted", NOON, "owner".into()), ("role revoked", NOON, "owner".into())]);
     domain.close().await.unwrap();
 }
 
@@ -148,8 +149,8 @@ fn enrolment(telegram_id: i64) -> Enrolment {
     }
 }
 
-/// A registration as its room writes it.
-async fn register(db: &Writing<'_, '_>, telegram_id: i64) -> Result<(), WriteError> {
+/// Writes a registration as its room does.
+async fn register(db: &Transaction<'_, '_>, telegram_id: i64) -> Result<(), WriteError> {
     for (letter, kind) in [('p', "passport"), ('s', "selfie")] {
         let row = format!(
             "INSERT INTO documents (id, kind, media_type, size_bytes, sha256, created_at) \
@@ -172,12 +173,7 @@ fn user(status: &str, enrolled_by: &str, main: &str, selfie: &str) -> String {
 
 async fn run(domain: &Domain, sql: &str) -> Result<(), NotWritten> {
     let sql = sql.to_owned();
-    domain.write(move |db| Box::pin(sql_on(db, sql))).await
-}
-
-async fn sql_on(db: &Writing<'_, '_>, sql: String) -> Result<(), WriteError> {
-    db.execute_unprepared(&sql).await?;
-    Ok(())
+    domain.write(move |db| Box::pin(execute(db, sql))).await
 }
 
 async fn people(domain: &Domain) -> i64 {

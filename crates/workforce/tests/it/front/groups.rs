@@ -1,31 +1,31 @@
-//! In a group everybody reads along: whatever is of one person is told in that person's own chat, and nowhere else.
+//! All members of a group read along, so personal data is shown only in the person's private chat.
 
 use serde_json::{Value, json};
 use workforce::person::Status;
 
 use crate::kit::cabinet::Cabinet;
 use crate::kit::demo::{ANNA, BORIS, Demo};
-use crate::kit::firm::{Kind, on_databases};
-use crate::registration::live::{gives_all_of, written};
+use crate::kit::firm::{StorageKind, on_databases};
+use crate::registration::in_process::{complete_registration, registration_of};
 
 on_databases! {
     [sqlite Sqlite, redis_and_postgres RedisAndPostgres]
-    an_owner_sees_no_applicant_no_document_and_no_pay_in_a_group,
+    owner_buttons_are_refused_in_a_group,
 }
 
 const VERA: i64 = 1003;
 const PRIVATELY: &str = "Please write to me in private.";
 
-async fn an_owner_sees_no_applicant_no_document_and_no_pay_in_a_group(kind: Kind) {
+async fn owner_buttons_are_refused_in_a_group(kind: StorageKind) {
     let cabinet = Cabinet::open(kind).await;
     let emulator = &cabinet.emulator;
     emulator.post("/users", json!({"id": VERA, "first_name": "Vera", "language_code": "en"})).await;
-    gives_all_of(emulator, VERA).await;
-    emulator.hears(VERA, "Done! Your registration is being looked at.").await;
-    let (_, documents) = written(&cabinet.app, VERA).await;
+    complete_registration(emulator, VERA).await;
+    emulator.receives(VERA, "Done! Your registration is being looked at.").await;
+    let (_, documents) = registration_of(&cabinet.app, VERA).await;
     let mark = format!("{VERA}:{}", &documents[0].id[..8]);
     let group = group_of(emulator, &[ANNA, BORIS]).await;
-    // Buttons that the bot has put into the group before, or that somebody has forwarded there.
+    // Buttons that the bot posted in the group earlier, or that a member forwarded there.
     let offered = json!([[{"text": "Registrations", "callback_data": "reg:waiting"}]]);
     let menu = json!({"chat_id": group, "text": "A menu", "reply_markup": {"inline_keyboard": offered}});
     let menu = emulator.bot("sendMessage", menu).await["result"]["message_id"].clone();
@@ -52,37 +52,37 @@ async fn an_owner_sees_no_applicant_no_document_and_no_pay_in_a_group(kind: Kind
 }
 
 #[tokio::test]
-async fn start_in_a_group_leads_to_the_bots_own_chat() {
-    let cabinet = Cabinet::open(Kind::Sqlite).await;
+async fn start_in_a_group_links_to_the_private_chat() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let emulator = &cabinet.emulator;
     emulator.post("/users", json!({"id": VERA, "first_name": "Vera", "language_code": "en"})).await;
     let group = group_of(emulator, &[ANNA, VERA]).await;
     let name = emulator.bot("getMe", json!({})).await["result"]["username"].as_str().unwrap().to_owned();
-    // An owner, and somebody who would be asked for a name, a phone and documents elsewhere.
+    // An owner, and a newcomer who would be asked for personal data in a private chat.
     for (answers, who) in [(1, ANNA), (2, VERA)] {
         let command = json!({"from": who, "text": format!("/start@{name}")});
         emulator.post(&format!("/chats/{group}/send"), command).await;
-        let said = answered(emulator, group, answers).await;
+        let said = wait_for_answer(emulator, group, answers).await;
         assert!(said["text"].as_str().unwrap().contains(PRIVATELY), "{said}");
         let way = &said["reply_markup"]["inline_keyboard"][0][0];
         assert_eq!(way["url"], format!("https://t.me/{name}"), "{said}");
     }
     emulator.post(&format!("/chats/{group}/send"), json!({"from": ANNA, "text": "/me"})).await;
-    let said = answered(emulator, group, 3).await;
-    assert!(said["text"].as_str().unwrap().contains(PRIVATELY), "the roles of an owner are nobody's business: {said}");
+    let said = wait_for_answer(emulator, group, 3).await;
+    assert!(said["text"].as_str().unwrap().contains(PRIVATELY), "roles are not shown in a group: {said}");
     assert!(cabinet.app.people.by_telegram(VERA).await.unwrap().is_none());
     let statistics = cabinet.app.domain.store().statistics(None).await.unwrap();
-    assert!(statistics.by_place.is_empty(), "no registration begins there: {:?}", statistics.by_place);
+    assert!(statistics.by_state.is_empty(), "a registration has begun: {:?}", statistics.by_state);
     cabinet.close().await;
 }
 
 #[tokio::test]
-async fn nothing_is_told_or_changed_in_a_business_chat() {
-    let cabinet = Cabinet::open(Kind::Sqlite).await;
+async fn business_chats_are_ignored() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let emulator = &cabinet.emulator;
     emulator.post("/users", json!({"id": VERA, "first_name": "Vera", "language_code": "en"})).await;
     let mut update_id = 1;
-    // An owner, and a stranger who would be asked for a name, a phone and documents elsewhere, each in a chat with an account
+    // An owner, and a newcomer who would be asked for personal data in a private chat, each in a chat with an account
     // that has connected the bot.
     for (who, name) in [(ANNA, "Anna"), (VERA, "Vera")] {
         let from = json!({"id": who, "is_bot": false, "first_name": name, "language_code": "en"});
@@ -103,7 +103,7 @@ async fn nothing_is_told_or_changed_in_a_business_chat() {
         }
     }
     emulator
-        .until("all of it is taken", async |it| (it.get("").await["pending_update_count"] == 0).then_some(()))
+        .until("all updates are processed", async |it| (it.get("").await["pending_update_count"] == 0).then_some(()))
         .await;
     for who in [ANNA, VERA] {
         emulator.says(who, "/language").await;
@@ -116,7 +116,7 @@ async fn nothing_is_told_or_changed_in_a_business_chat() {
     assert_eq!(sent, Vec::<&Value>::new());
     assert!(cabinet.app.people.by_telegram(VERA).await.unwrap().is_none());
     let statistics = cabinet.app.domain.store().statistics(None).await.unwrap();
-    assert!(statistics.by_place.is_empty(), "no registration begins there: {:?}", statistics.by_place);
+    assert!(statistics.by_state.is_empty(), "a registration has begun: {:?}", statistics.by_state);
     cabinet.close().await;
 }
 
@@ -125,8 +125,8 @@ async fn group_of(emulator: &Demo, members: &[i64]) -> i64 {
     emulator.post("/chats", group).await["id"].as_i64().unwrap()
 }
 
-/// The last of so many messages of the bot.
-async fn answered(emulator: &Demo, chat: i64, count: usize) -> Value {
+/// Waits for the bot's nth message in a chat.
+async fn wait_for_answer(emulator: &Demo, chat: i64, count: usize) -> Value {
     emulator
         .until("the bot answers in the group", async |emulator| {
             let messages = emulator.get(&format!("/chats/{chat}/messages?after=0&wait=0")).await;

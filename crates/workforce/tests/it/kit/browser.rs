@@ -1,7 +1,7 @@
-//! A demo, and a browser of its own that looks at it.
+//! Runs the steps of a test in its own browser.
 //!
-//! Promise: whatever the steps of a test do, browser and demo are stopped, the last picture is kept, and an error in
-//! the browser's console fails the test, as does a demo that does not end well.
+//! Promise: browser and demo are stopped even if the steps panic, and a last screenshot is kept. An error in the
+//! browser's console fails the test, and so does a demo that does not exit cleanly.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use thirtyfour::{ChromeCapabilities, ChromiumLikeCapabilities, LoggingPrefsLogLe
 use tokio::task::LocalSet;
 
 use crate::kit::chromedriver::Chromedriver;
-use crate::kit::demo::{Demo, PATIENCE, http};
+use crate::kit::demo::{Demo, TIMEOUT, http};
 use crate::kit::page::Page;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ impl Screen {
     }
 }
 
-/// A sandbox needs rights that not every machine gives; nothing but the demo's page is opened.
+/// The sandbox needs privileges that not every machine grants. Only the demo's pages are opened.
 const FLAGS: [&str; 11] = [
     "--headless=new",
     "--no-sandbox",
@@ -46,35 +46,35 @@ const FLAGS: [&str; 11] = [
     "--lang=en-US",
 ];
 
-/// Runs the steps of a test on the chat page of a demo.
-pub async fn visit<Steps>(test: &str, screen: Screen, steps: impl FnOnce(Page) -> Steps)
+/// Runs the steps on the chat page of a new demo.
+pub async fn visit_chat<Steps>(test: &str, screen: Screen, steps: impl FnOnce(Page) -> Steps)
 where
     Steps: Future<Output = ()> + 'static,
 {
-    visit_demo(Demo::start().await, test, screen, steps).await;
+    visit_chat_of(Demo::start().await, test, screen, steps).await;
 }
 
-/// The same with a demo that was started in a way of its own.
-pub async fn visit_demo<Steps>(demo: Demo, test: &str, screen: Screen, steps: impl FnOnce(Page) -> Steps)
+/// Runs the steps on the chat page of this demo, and stops the demo.
+pub async fn visit_chat_of<Steps>(demo: Demo, test: &str, screen: Screen, steps: impl FnOnce(Page) -> Steps)
 where
     Steps: Future<Output = ()> + 'static,
 {
     let demo = Arc::new(demo);
     let base = demo.base.clone();
-    let walk = move |page: Page| {
+    let open_and_steps = move |page: Page| {
         let opened = page.clone();
         let steps = steps(page);
         async move {
-            opened.open().await;
+            opened.open_chat().await;
             steps.await;
         }
     };
-    browse(Arc::clone(&demo), &base, test, screen, walk).await;
-    Arc::into_inner(demo).expect("the steps are over").stop().await;
+    visit_pages(Arc::clone(&demo), &base, test, screen, open_and_steps).await;
+    Arc::into_inner(demo).expect("no other owner of the demo").stop().await;
 }
 
-/// Runs the steps of a test on pages that this process serves, with an emulator beside them.
-pub async fn browse<Steps>(
+/// Runs the steps on pages that this process serves, beside an emulator.
+pub async fn visit_pages<Steps>(
     emulator: Arc<Demo>,
     base: &str,
     test: &str,
@@ -87,43 +87,43 @@ pub async fn browse<Steps>(
     let profile = tempfile::tempdir().unwrap();
     let driver = open(&chromedriver.url, screen, &profile).await;
     let name = format!("{test}-{}", screen.name());
-    let page = Page::new(emulator, base, driver, name, screen, &downloads_of(&profile));
-    // A task of its own, so that a panic in it does not keep the rest from being put away.
+    let page = Page::new(emulator, base, driver, name, screen, &download_folder(&profile));
+    // A separate task, so that a panic does not prevent the cleanup below.
     let tasks = LocalSet::new();
-    let walked = tasks.run_until(tasks.spawn_local(steps(page.clone()))).await;
-    if walked.is_err() {
-        page.shoot("failure").await;
+    let outcome = tasks.run_until(tasks.spawn_local(steps(page.clone()))).await;
+    if outcome.is_err() {
+        page.screenshot("failure").await;
     }
-    let complaints = page.complaints().await;
-    let (client, driver) = page.close();
+    let console_errors = page.console_errors().await;
+    let (client, driver) = page.into_parts();
     let quit = driver.quit().await;
     chromedriver.stop(&client).await;
-    if let Err(failure) = walked {
+    if let Err(failure) = outcome {
         std::panic::resume_unwind(failure.into_panic());
     }
     quit.unwrap();
-    assert!(complaints.is_empty(), "the browser complained: {complaints:#?}");
+    assert!(console_errors.is_empty(), "the browser complained: {console_errors:#?}");
 }
 
 async fn open(url: &str, screen: Screen, profile: &TempDir) -> WebDriver {
-    let mut wanted = ChromeCapabilities::new();
-    wanted.set_binary(environment::chromium().to_str().unwrap()).unwrap();
-    wanted.set_browser_log_level(LoggingPrefsLogLevel::All).unwrap();
+    let mut capabilities = ChromeCapabilities::new();
+    capabilities.set_binary(environment::chromium().to_str().unwrap()).unwrap();
+    capabilities.set_browser_log_level(LoggingPrefsLogLevel::All).unwrap();
     for flag in FLAGS {
-        wanted.add_arg(flag).unwrap();
+        capabilities.add_arg(flag).unwrap();
     }
-    wanted.add_arg(&format!("--user-data-dir={}", profile.path().display())).unwrap();
-    let downloads = json!({"download.default_directory": downloads_of(profile)});
-    wanted.add_experimental_option("prefs", downloads).unwrap();
+    capabilities.add_arg(&format!("--user-data-dir={}", profile.path().display())).unwrap();
+    let downloads = json!({"download.default_directory": download_folder(profile)});
+    capabilities.add_experimental_option("prefs", downloads).unwrap();
     if screen == Screen::Phone {
-        // A window cannot be as narrow as a phone, so the phone is emulated.
+        // A window cannot be as narrow as a phone, so Chromium emulates one.
         let metrics = json!({"width": 390, "height": 844, "pixelRatio": 2, "touch": true, "mobile": true});
-        wanted.add_experimental_option("mobileEmulation", json!({"deviceMetrics": metrics})).unwrap();
+        capabilities.add_experimental_option("mobileEmulation", json!({"deviceMetrics": metrics})).unwrap();
     }
-    let driver = WebDriver::builder(url, wanted).client(http()).connect().await.unwrap();
-    driver.set_page_load_timeout(PATIENCE).await.unwrap();
+    let driver = WebDriver::builder(url, capabilities).client(http()).connect().await.unwrap();
+    driver.set_page_load_timeout(TIMEOUT).await.unwrap();
     if screen == Screen::Desktop {
-        // The frame of a window counts too: what is inside should have the size.
+        // The viewport should have the size, so the window's frame is added.
         let frame = driver.execute("return [outerWidth - innerWidth, outerHeight - innerHeight];", Vec::new()).await;
         let (across, down): (u32, u32) = frame.unwrap().convert().unwrap();
         driver.set_window_rect(0, 0, 1280 + across, 800 + down).await.unwrap();
@@ -131,7 +131,7 @@ async fn open(url: &str, screen: Screen, profile: &TempDir) -> WebDriver {
     driver
 }
 
-/// Where the browser puts files; they go with its profile.
-fn downloads_of(profile: &TempDir) -> PathBuf {
+/// The download folder. It is removed with the profile.
+fn download_folder(profile: &TempDir) -> PathBuf {
     profile.path().join("downloads")
 }

@@ -1,4 +1,4 @@
-//! The pages over a real database and a bot that runs, spoken to as browsers do: with cookies, and the tokens of forms.
+//! The cabinet's pages and a running bot in this process, and a browser that keeps cookies and form tokens.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -22,26 +22,26 @@ use workforce::person::{Person, Role};
 use workforce::rooms::Rooms;
 use workforce::texts::Language;
 
+use crate::kit::app_process::start_emulator;
 use crate::kit::demo::{ANNA, BORIS, Demo, until};
-use crate::kit::firm::{Ground, Kind, NOON};
-use crate::kit::product::silent_emulator;
+use crate::kit::firm::{NOON, StorageKind, TestStorage};
 
-/// It is renewed after the half of it.
+/// The lease is renewed after half of this time.
 const SHORT_LEASE: Duration = Duration::from_secs(6);
 
 pub struct Cabinet {
     pub app: App,
-    /// Moves the pages' clock; the bot has the machine's unless it is on a port.
+    /// The pages' clock, set by hand. The bot uses the machine's clock, except with [`Cabinet::on_port`].
     pub clock: Clock,
     pub router: Router,
     pub emulator: Arc<Demo>,
     stop: Stop,
     bot: JoinHandle<()>,
     // Dropped last.
-    pub ground: Ground,
+    pub storage: TestStorage,
 }
 
-/// A browser of somebody's.
+/// A browser without JavaScript, with its own cookies.
 #[derive(Clone)]
 pub struct Browser {
     router: Router,
@@ -50,70 +50,69 @@ pub struct Browser {
     csrf: Arc<Mutex<String>>,
 }
 
-/// What was answered.
+/// What a page answered.
 #[derive(Debug)]
-pub struct Answer {
+pub struct PageResponse {
     pub status: StatusCode,
     pub headers: HeaderMap,
     pub body: String,
 }
 
 impl Cabinet {
-    /// Anna owns the firm, Boris works there.
-    pub async fn open(kind: Kind) -> Self {
-        Self::with(kind, Rooms::all(), "http://office.example").await
+    /// Anna is an owner, Boris an employee.
+    pub async fn open(kind: StorageKind) -> Self {
+        Self::with_rooms(kind, Rooms::all(), "http://office.example").await
     }
 
-    pub async fn with(kind: Kind, rooms: Rooms, public_url: &str) -> Self {
-        Self::set_up(kind, rooms, &[("PUBLIC_URL", public_url)]).await
+    pub async fn with_rooms(kind: StorageKind, rooms: Rooms, public_url: &str) -> Self {
+        Self::with_settings(kind, rooms, &[("PUBLIC_URL", public_url)]).await
     }
 
-    /// On a port of this machine, for real browsers; the bot goes by the hand-set clock, too. Gives the address as well.
-    pub async fn on_a_port() -> (Self, String) {
+    /// Serves the pages on a port, for real browsers. The bot uses the manual clock too. Returns the address as well.
+    pub async fn on_port() -> (Self, String) {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
-        let cabinet = Self::put_together(Kind::Sqlite, Rooms::all(), &[("PUBLIC_URL", &base)], true).await;
+        let cabinet = Self::start(StorageKind::Sqlite, Rooms::all(), &[("PUBLIC_URL", &base)], true).await;
         let service = cabinet.router.clone().into_make_service_with_connect_info::<SocketAddr>();
         tokio::spawn(axum::serve(listener, service).into_future());
         (cabinet, base)
     }
 
-    /// With these settings.
-    pub async fn set_up(kind: Kind, rooms: Rooms, more: &[(&str, &str)]) -> Self {
-        Self::put_together(kind, rooms, more, false).await
+    pub async fn with_settings(kind: StorageKind, rooms: Rooms, more: &[(&str, &str)]) -> Self {
+        Self::start(kind, rooms, more, false).await
     }
 
-    /// With a store of the bot's own before that of the application.
-    pub async fn over(before: impl FnOnce(Arc<dyn Store>) -> Arc<dyn Store>) -> Self {
+    /// Puts a layer between the bot and the application's store.
+    pub async fn with_store_layer(layer: impl FnOnce(Arc<dyn Store>) -> Arc<dyn Store>) -> Self {
         let more = [("PUBLIC_URL", "http://office.example")];
-        Self::put_together_over(Kind::Sqlite, Rooms::all(), &more, false, before).await
+        Self::start_with_layer(StorageKind::Sqlite, Rooms::all(), &more, false, layer).await
     }
 
-    async fn put_together(kind: Kind, rooms: Rooms, more: &[(&str, &str)], is_bot_by_hand: bool) -> Self {
-        Self::put_together_over(kind, rooms, more, is_bot_by_hand, |store| store).await
+    async fn start(kind: StorageKind, rooms: Rooms, more: &[(&str, &str)], is_bot_clock_manual: bool) -> Self {
+        Self::start_with_layer(kind, rooms, more, is_bot_clock_manual, |store| store).await
     }
 
-    async fn put_together_over(
-        kind: Kind,
+    async fn start_with_layer(
+        kind: StorageKind,
         rooms: Rooms,
         more: &[(&str, &str)],
-        is_bot_by_hand: bool,
-        before: impl FnOnce(Arc<dyn Store>) -> Arc<dyn Store>,
+        is_bot_clock_manual: bool,
+        layer: impl FnOnce(Arc<dyn Store>) -> Arc<dyn Store>,
     ) -> Self {
-        let (ground, emulator) = (Ground::new(kind).await, silent_emulator().await);
-        let config = ground.config(&[&[("BOT_TOKEN", emulator.token.as_str())], more].concat());
+        let (storage, emulator) = (TestStorage::new(kind).await, start_emulator().await);
+        let config = storage.config(&[&[("BOT_TOKEN", emulator.token.as_str())], more].concat());
         let clock = clock_at_noon();
         let bot = Bot::new(&emulator.token).api_url(&emulator.base).send_limits(SendLimits::Off);
-        let bot = if is_bot_by_hand { by_hand(bot, &clock) } else { bot };
+        let bot = if is_bot_clock_manual { with_manual_clock(bot, &clock) } else { bot };
         let emulator = Arc::new(emulator);
-        let app = App::new(&config, ground.domain().await, rooms, bot.handle(), clock.clone());
-        let bot = application::bot(&app, bot.store(before(app.domain.store().clone())));
+        let app = App::new(&config, storage.domain().await, rooms, bot.handle(), clock.clone());
+        let bot = application::bot(&app, bot.store(layer(app.domain.store().clone())));
         let stop = Stop::new();
         let stopped = stop.clone();
         let bot = tokio::spawn(async move { bot.run_until(stopped).await.unwrap() });
         until("the bot runs", async || app.bot.is_running().then_some(())).await;
         let router = application::router(&app);
-        let cabinet = Self { app, clock, router, emulator, stop, bot, ground };
+        let cabinet = Self { app, clock, router, emulator, stop, bot, storage };
         cabinet.hire(ANNA, "Anna", Role::Owner).await;
         cabinet.hire(BORIS, "Boris", Role::Employee).await;
         cabinet
@@ -129,10 +128,10 @@ impl Cabinet {
         self.app.people.by_telegram(telegram_id).await.unwrap().unwrap()
     }
 
-    /// The pages of another process on the same database.
-    pub async fn beside(&self) -> App {
-        let config = self.ground.config(&[("BOT_TOKEN", &self.emulator.token), ("PUBLIC_URL", &self.app.public_url)]);
-        let domain = self.ground.domain().await;
+    /// The application as a second instance on the same database. It has no bot.
+    pub async fn second_instance(&self) -> App {
+        let config = self.storage.config(&[("BOT_TOKEN", &self.emulator.token), ("PUBLIC_URL", &self.app.public_url)]);
+        let domain = self.storage.domain().await;
         App::new(&config, domain, self.app.rooms.clone(), Bot::new(&self.emulator.token).handle(), self.clock.clone())
     }
 
@@ -144,8 +143,8 @@ impl Cabinet {
         Browser::new(self.router.clone(), address)
     }
 
-    /// Asks for a PIN and reads it in the chat.
-    pub async fn pin(&self, browser: &Browser, telegram_id: i64) -> String {
+    /// Requests a PIN and reads it in the chat.
+    pub async fn request_pin(&self, browser: &Browser, telegram_id: i64) -> String {
         let before = self.pins(telegram_id).await.len();
         browser.get("/sign-in").await;
         let sent = browser.post("/auth/send-pin", &[("who", &telegram_id.to_string())]).await;
@@ -157,15 +156,15 @@ impl Cabinet {
         .await
     }
 
-    /// Every PIN that the bot has sent to somebody.
+    /// Every PIN that the bot sent to this person.
     pub async fn pins(&self, telegram_id: i64) -> Vec<String> {
-        pins_in(&self.emulator, telegram_id).await
+        sent_pins(&self.emulator, telegram_id).await
     }
 
-    /// A browser in which somebody is signed in.
+    /// A browser in which this person is signed in.
     pub async fn signed_in(&self, telegram_id: i64) -> Browser {
         let browser = self.browser();
-        let pin = self.pin(&browser, telegram_id).await;
+        let pin = self.request_pin(&browser, telegram_id).await;
         let signed = browser.log_in(telegram_id, &pin).await;
         assert_eq!(signed.status, StatusCode::SEE_OTHER, "{}", signed.body);
         browser.get("/me").await;
@@ -176,41 +175,41 @@ impl Cabinet {
         self.stop.stop();
         self.bot.await.unwrap();
         self.app.domain.close().await.unwrap();
-        Arc::into_inner(self.emulator).expect("nobody else talks").stop().await;
+        Arc::into_inner(self.emulator).expect("no other owner of the emulator").stop().await;
     }
 }
 
-/// A bot that goes by this clock. Whenever that was advanced, its lease seems to be over, and it says nothing until the lease
-/// is renewed; so that is done often.
-fn by_hand(bot: Bot, clock: &Clock) -> Bot {
+/// A bot with the manual clock. Each advance makes its lease look expired, and it sends nothing until the lease is
+/// renewed. So the lease is short.
+fn with_manual_clock(bot: Bot, clock: &Clock) -> Bot {
     bot.clock(clock.clone()).settings(|settings| settings.lease.ttl = SHORT_LEASE)
 }
 
-/// Every PIN that the bot has sent to somebody in English.
-pub async fn pins_in(emulator: &Demo, telegram_id: i64) -> Vec<String> {
+/// Every PIN that the bot sent to this person, in English.
+pub async fn sent_pins(emulator: &Demo, telegram_id: i64) -> Vec<String> {
     let texts = emulator.texts(telegram_id).await;
     let pins = texts.iter().filter_map(|text| text.strip_prefix("Your PIN to sign in: "));
     pins.map(|rest| rest.chars().take(6).collect()).collect()
 }
 
 impl Browser {
-    /// One that has not been anywhere yet.
+    /// A browser without cookies.
     pub fn new(router: Router, address: &str) -> Self {
         Self { router, address: address.parse().unwrap(), cookies: Arc::default(), csrf: Arc::default() }
     }
 
-    pub async fn get(&self, path: &str) -> Answer {
+    pub async fn get(&self, path: &str) -> PageResponse {
         self.send(Method::GET, path, "", &[]).await
     }
 
-    /// Sends a form with the token of the page that was seen last.
-    pub async fn post(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
+    /// Sends a form with the CSRF token of the last page.
+    pub async fn post(&self, path: &str, fields: &[(&str, &str)]) -> PageResponse {
         let csrf = self.csrf.lock().clone();
         self.post_with(path, &[fields, &[("csrf", csrf.as_str())]].concat(), &[]).await
     }
 
     /// Sends exactly these fields and headers.
-    pub async fn post_with(&self, path: &str, fields: &[(&str, &str)], headers: &[(&str, &str)]) -> Answer {
+    pub async fn post_with(&self, path: &str, fields: &[(&str, &str)], headers: &[(&str, &str)]) -> PageResponse {
         let pairs = fields.iter().map(|(name, value)| {
             let value: String = form_urlencoded::byte_serialize(value.as_bytes()).collect();
             format!("{name}={value}")
@@ -218,33 +217,33 @@ impl Browser {
         self.send(Method::POST, path, &pairs.collect::<Vec<_>>().join("&"), headers).await
     }
 
-    pub async fn log_in(&self, telegram_id: i64, pin: &str) -> Answer {
+    pub async fn log_in(&self, telegram_id: i64, pin: &str) -> PageResponse {
         self.post("/auth/login", &[("who", &telegram_id.to_string()), ("pin", pin)]).await
     }
 
-    /// The same browser on other pages.
-    pub fn on(self, router: Router) -> Self {
+    /// The same browser, with another router.
+    pub fn with_router(self, router: Router) -> Self {
         Self { router, ..self }
     }
 
-    /// The same browser with one more cookie.
+    /// The same browser, with one more cookie.
     pub fn with_cookie(self, name: &str, value: &str) -> Self {
         self.cookies.lock().insert(name.to_owned(), value.to_owned());
         self
     }
 
-    /// The token of its forms.
-    pub fn token(&self) -> String {
+    /// The CSRF token of the last page.
+    pub fn csrf_token(&self) -> String {
         self.csrf.lock().clone()
     }
 
-    /// What it would send as its cookies.
+    /// The `Cookie` header that the browser sends.
     pub fn cookies(&self) -> String {
         let cookies = self.cookies.lock();
         cookies.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join("; ")
     }
 
-    pub async fn send(&self, method: Method, path: &str, body: &str, headers: &[(&str, &str)]) -> Answer {
+    pub async fn send(&self, method: Method, path: &str, body: &str, headers: &[(&str, &str)]) -> PageResponse {
         let mut request = Request::builder().method(method).uri(path).header(header::COOKIE, self.cookies());
         request = request
             .header(header::ACCEPT_LANGUAGE, "en")
@@ -261,7 +260,7 @@ impl Browser {
         if let Some((_, rest)) = body.split_once("name=\"csrf\" value=\"") {
             *self.csrf.lock() = rest.split('"').next().unwrap().to_owned();
         }
-        Answer { status: parts.status, headers: parts.headers, body }
+        PageResponse { status: parts.status, headers: parts.headers, body }
     }
 
     fn keep_cookies(&self, headers: &HeaderMap) {
@@ -277,7 +276,7 @@ impl Browser {
     }
 }
 
-impl Answer {
+impl PageResponse {
     pub fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", |value| value.to_str().unwrap())
     }
@@ -289,9 +288,9 @@ impl Answer {
         self
     }
 
-    /// Leads there.
+    /// Asserts a redirect to this path.
     #[track_caller]
-    pub fn leads_to(&self, place: &str) {
+    pub fn redirects_to(&self, place: &str) {
         assert_eq!((self.status.as_u16(), self.header("location")), (303, place), "{}", self.body);
     }
 }

@@ -1,4 +1,4 @@
-//! A chromedriver of one's own, on a port of its own choosing.
+//! A chromedriver process on a free port.
 
 use std::process::Stdio;
 
@@ -7,12 +7,12 @@ use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 use tokio::time::timeout;
 
-use crate::kit::demo::PATIENCE;
+use crate::kit::demo::TIMEOUT;
 
 pub struct Chromedriver {
     pub url: String,
     process: Child,
-    // Held open: whoever prints into a closed pipe dies of it.
+    // Kept open: chromedriver dies when it prints into a closed pipe.
     _output: Lines<BufReader<ChildStdout>>,
 }
 
@@ -22,20 +22,20 @@ impl Chromedriver {
         command.arg("--port=0").stdout(Stdio::piped()).kill_on_drop(true);
         let mut process = command.spawn().unwrap();
         let mut output = BufReader::new(process.stdout.take().unwrap()).lines();
-        let port = timeout(PATIENCE, port(&mut output)).await.expect("chromedriver did not start");
+        let port = timeout(TIMEOUT, read_port(&mut output)).await.expect("chromedriver did not start");
         Self { url: format!("http://127.0.0.1:{port}"), process, _output: output }
     }
 
-    /// Ends it and every browser that it still has.
+    /// Stops chromedriver and its browsers.
     pub async fn stop(mut self, http: &reqwest::Client) {
-        // It may be gone before it has answered.
+        // It may exit before it answers.
         let _ = http.get(format!("{}/shutdown", self.url)).send().await;
-        timeout(PATIENCE, self.process.wait()).await.expect("chromedriver did not end").unwrap();
+        timeout(TIMEOUT, self.process.wait()).await.expect("chromedriver did not end").unwrap();
     }
 }
 
-/// It says: "ChromeDriver was started successfully on port 40123."
-async fn port(output: &mut Lines<BufReader<ChildStdout>>) -> u16 {
+/// Reads the port from "ChromeDriver was started successfully on port 40123."
+async fn read_port(output: &mut Lines<BufReader<ChildStdout>>) -> u16 {
     while let Some(line) = output.next_line().await.unwrap() {
         if let Some((_, port)) = line.split_once("started successfully on port ") {
             return port.trim_end_matches('.').parse().unwrap();

@@ -1,14 +1,14 @@
-//! The application over a real database, with a stage to talk on and no process: for tests of rooms.
+//! The application on a real database, with a stage for dialogues and without a bot process. For tests of rooms.
 
 use std::sync::Arc;
 
 use opora::bot::Bot;
 use opora::store::Store;
-use opora::testing::chat::{Someone, Stage};
+use opora::testing::chat::{ChatUser, Stage};
 use opora::testing::clock_at_noon;
 use opora::turn::Context;
-use opora_testkit::postgres_server::PostgresSpace;
-use opora_testkit::redis_server::RedisSpace;
+use opora_testkit::postgres_server::PostgresSchema;
+use opora_testkit::redis_server::RedisNamespace;
 use tempfile::TempDir;
 use workforce::application::{self, App};
 use workforce::config::{Config, Layer, Layers};
@@ -22,8 +22,8 @@ pub use opora::testing::NOON;
 
 const SETTINGS: [(&str, &str); 2] = [("BOT_TOKEN", "7:stage"), ("PUBLIC_URL", "http://office.example")];
 
-/// Runs tests wherever conversations and tables may be; each is a function of the [`Kind`]. The usual run takes both
-/// databases and both kinds of conversation stores; the other two combinations are for `cargo xtask test --all`.
+/// Makes each test function, which takes a [`StorageKind`], a test per kind. The usual run covers both databases and
+/// both conversation stores; the other two combinations run with `cargo xtask test --all`.
 macro_rules! on_every_database {
     ($($test:ident,)*) => {
         crate::kit::firm::on_databases! { [sqlite Sqlite, redis_and_postgres RedisAndPostgres] $($test,)* }
@@ -31,7 +31,7 @@ macro_rules! on_every_database {
     };
 }
 
-/// The same for tests of whole processes, which take longer: embedded, and on servers of both kinds.
+/// The same for slower tests of whole processes: on SQLite, and on Redis with PostgreSQL.
 macro_rules! embedded_and_on_servers {
     ($($test:ident,)*) => {
         crate::kit::firm::on_databases! { [sqlite Sqlite, redis_and_postgres RedisAndPostgres] $($test,)* }
@@ -43,22 +43,22 @@ macro_rules! on_databases {
         mod $first {
             $(#[tokio::test]
             async fn $test() {
-                super::$test(crate::kit::firm::Kind::$First).await;
+                super::$test(crate::kit::firm::StorageKind::$First).await;
             })*
         }
         mod $second {
             $(#[tokio::test]
             async fn $test() {
-                super::$test(crate::kit::firm::Kind::$Second).await;
+                super::$test(crate::kit::firm::StorageKind::$Second).await;
             })*
         }
     };
 }
 pub(crate) use {embedded_and_on_servers, on_databases, on_every_database};
 
-/// Where conversations and tables are.
+/// Where conversations and tables are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum StorageKind {
     /// Both in one file.
     Sqlite,
     /// Both in one database.
@@ -67,32 +67,33 @@ pub enum Kind {
     RedisAndSqlite,
 }
 
-/// Servers and folders of one test. They go with it.
-pub struct Ground {
-    /// As `STATE_URL` names it.
+/// The databases, servers and data folder of one test. They are removed when it is dropped.
+pub struct TestStorage {
+    /// The value of `STATE_URL`.
     pub state: String,
     pub database: Address,
     pub folder: TempDir,
-    _postgres: Option<PostgresSpace>,
-    _redis: Option<RedisSpace>,
+    _postgres: Option<PostgresSchema>,
+    _redis: Option<RedisNamespace>,
 }
 
-/// The application, and its people on a stage.
+/// The application, with a stage on which its people talk to the bot.
 pub struct Firm {
     pub app: App,
     pub stage: Stage,
     // Dropped last.
-    pub _ground: Ground,
+    pub storage: TestStorage,
 }
 
-impl Ground {
-    pub async fn new(kind: Kind) -> Self {
+impl TestStorage {
+    pub async fn new(kind: StorageKind) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let postgres = match kind {
-            Kind::Postgres | Kind::RedisAndPostgres => Some(PostgresSpace::new().await),
-            Kind::Sqlite | Kind::RedisAndSqlite => None,
+            StorageKind::Postgres | StorageKind::RedisAndPostgres => Some(PostgresSchema::new().await),
+            StorageKind::Sqlite | StorageKind::RedisAndSqlite => None,
         };
-        let redis = matches!(kind, Kind::RedisAndPostgres | Kind::RedisAndSqlite).then(RedisSpace::new);
+        let redis =
+            matches!(kind, StorageKind::RedisAndPostgres | StorageKind::RedisAndSqlite).then(RedisNamespace::new);
         let file = format!("sqlite:{}/opora.db", folder.path().display());
         let database = postgres.as_ref().map_or(file, |space| space.url.clone());
         let state = redis.as_ref().map_or_else(|| database.clone(), |space| space.url.clone());
@@ -100,16 +101,16 @@ impl Ground {
         Self { state, database, folder, _postgres: postgres, _redis: redis }
     }
 
-    /// A database and a store that are there already; the caller keeps their servers.
-    pub fn at(state: String, database: Address, folder: TempDir) -> Self {
+    /// Uses an existing database and store. The caller keeps their servers alive.
+    pub fn existing(state: String, database: Address, folder: TempDir) -> Self {
         Self { state, database, folder, _postgres: None, _redis: None }
     }
 
-    /// The configuration of an application on this ground.
+    /// The configuration of an application with this storage.
     pub fn config(&self, more: &[(&str, &str)]) -> Config {
         let (database, data_dir) = (self.database.url(), self.folder.path().to_str().unwrap());
-        let here = [("STATE_URL", self.state.as_str()), ("DATABASE_URL", &database), ("DATA_DIR", data_dir)];
-        let values = here.iter().chain(more).map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let own = [("STATE_URL", self.state.as_str()), ("DATABASE_URL", &database), ("DATA_DIR", data_dir)];
+        let values = own.iter().chain(more).map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         let layer = Layer { origin: "a test".into(), values: values.collect() };
         Config::read(&Layers::new(vec![layer])).unwrap()
     }
@@ -120,41 +121,41 @@ impl Ground {
 }
 
 impl Firm {
-    pub async fn open(kind: Kind) -> Self {
-        Self::with(kind, Rooms::all()).await
+    pub async fn open(kind: StorageKind) -> Self {
+        Self::with_rooms(kind, Rooms::all()).await
     }
 
-    pub async fn with(kind: Kind, rooms: Rooms) -> Self {
-        Self::on(Ground::new(kind).await, rooms).await
+    pub async fn with_rooms(kind: StorageKind, rooms: Rooms) -> Self {
+        Self::on_storage(TestStorage::new(kind).await, rooms).await
     }
 
-    pub async fn on(ground: Ground, rooms: Rooms) -> Self {
-        let domain = ground.domain().await;
+    pub async fn on_storage(storage: TestStorage, rooms: Rooms) -> Self {
+        let domain = storage.domain().await;
         let clock = clock_at_noon();
         let store: Arc<dyn Store> = domain.store().clone();
-        let config = ground.config(&SETTINGS);
+        let config = storage.config(&SETTINGS);
         let app = App::new(&config, domain, rooms.clone(), Bot::new("7:stage").handle(), clock.clone());
         let context = Context::new().with(app.clone());
         let stage = Stage::on(application::script(&rooms), context, store, clock);
-        Self { app, stage, _ground: ground }
+        Self { app, stage, storage }
     }
 
-    /// The pages of another process on the same database.
-    pub async fn beside(&self) -> App {
-        let config = self._ground.config(&SETTINGS);
-        let (domain, rooms, clock) = (self._ground.domain().await, self.app.rooms.clone(), self.app.clock.clone());
+    /// The application as a second instance on the same database.
+    pub async fn second_instance(&self) -> App {
+        let config = self.storage.config(&SETTINGS);
+        let (domain, rooms, clock) = (self.storage.domain().await, self.app.rooms.clone(), self.app.clock.clone());
         App::new(&config, domain, rooms, Bot::new("7:stage").handle(), clock)
     }
 
-    /// Runs a job as the schedule does: by its name.
-    pub async fn works(&self, job: &str) {
+    /// Runs a job by its name.
+    pub async fn run_job(&self, job: &str) {
         let found = self.app.rooms.jobs().into_iter().find(|one| one.name == job);
         let found = found.unwrap_or_else(|| panic!("there is no job {job}"));
         (found.run)(self.app.clone()).await.unwrap();
     }
 
-    /// Somebody who works here in these roles, and whose Telegram is in English.
-    pub async fn member(&self, name: &str, roles: &[Role]) -> Someone {
+    /// A person with these roles, whose Telegram is in English.
+    pub async fn member(&self, name: &str, roles: &[Role]) -> ChatUser {
         let someone = self.stage.person(name);
         for role in roles {
             let (telegram_id, full_name) = (someone.key().user, name.to_owned());

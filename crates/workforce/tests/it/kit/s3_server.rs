@@ -1,4 +1,4 @@
-//! A real server that speaks S3 and checks keys, with one bucket. It goes with its test.
+//! A real S3 server (moto) that checks keys, with one bucket.
 
 use std::process::Stdio;
 
@@ -8,16 +8,17 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
-use crate::kit::demo::{PATIENCE, http};
+use crate::kit::demo::{TIMEOUT, http};
 
 pub const BUCKET: &str = "papers";
 
-/// Calls that need no keys: those that make the first ones.
-const FREE_CALLS: &str = "4";
-/// It is told by this which of its services is meant.
-const ASKS_FOR_KEYS: &str = "AWS4-HMAC-SHA256 Credential=x/20260101/us-east-1/iam/aws4_request, SignedHeaders=host, \
+/// The calls that create the first keys need none.
+const UNAUTHENTICATED_CALLS: &str = "4";
+/// Tells the server that the IAM service is meant.
+const IAM_AUTHORIZATION: &str = "AWS4-HMAC-SHA256 Credential=x/20260101/us-east-1/iam/aws4_request, SignedHeaders=host, \
                              Signature=0";
-const EVERYTHING: &str = r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"s3:*","Resource":"*"}]}"#;
+const ALLOW_ALL_POLICY: &str =
+    r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"s3:*","Resource":"*"}]}"#;
 
 pub struct S3Server {
     pub port: u16,
@@ -28,10 +29,10 @@ pub struct S3Server {
 
 impl S3Server {
     pub async fn start() -> Self {
-        let mut command = Command::new(environment::moto());
+        let mut command = Command::new(environment::moto_python());
         command
             .args(["-m", "moto.server", "-H", "127.0.0.1", "-p", "0"])
-            .env("INITIAL_NO_AUTH_ACTION_COUNT", FREE_CALLS);
+            .env("INITIAL_NO_AUTH_ACTION_COUNT", UNAUTHENTICATED_CALLS);
         let mut process = command.stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true).spawn().unwrap();
         let mut lines = BufReader::new(process.stderr.take().unwrap()).lines();
         let listening = async {
@@ -42,34 +43,34 @@ impl S3Server {
             }
             panic!("the server ended without naming its port")
         };
-        let port = timeout(PATIENCE, listening).await.expect("the server did not start");
-        // Whoever prints into a closed pipe dies of it.
+        let port = timeout(TIMEOUT, listening).await.expect("the server did not start");
+        // The server dies when it prints into a closed pipe.
         tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
         let (access_key, secret_key) = prepare(&http(), &format!("http://127.0.0.1:{port}")).await;
         Self { port, access_key, secret_key, _process: process }
     }
 }
 
-/// Makes the bucket, and somebody who may do everything there; gives the keys.
+/// Creates the bucket and a user with all rights. Returns the user's keys.
 async fn prepare(http: &Client, server: &str) -> (String, String) {
     assert!(http.put(format!("{server}/{BUCKET}")).send().await.unwrap().status().is_success());
     let ask = |fields: &[(&str, &str)]| {
         let pairs = fields.iter().map(|(name, value)| {
             format!("{name}={}", form_urlencoded::byte_serialize(value.as_bytes()).collect::<String>())
         });
-        let request = http.post(server).header("authorization", ASKS_FOR_KEYS);
+        let request = http.post(server).header("authorization", IAM_AUTHORIZATION);
         let request = request.header("content-type", "application/x-www-form-urlencoded");
         let request = request.body(pairs.collect::<Vec<_>>().join("&"));
         async move { request.send().await.unwrap().error_for_status().unwrap().text().await.unwrap() }
     };
     ask(&[("Action", "CreateUser"), ("UserName", "opora")]).await;
-    let policy = [("UserName", "opora"), ("PolicyName", "all"), ("PolicyDocument", EVERYTHING)];
+    let policy = [("UserName", "opora"), ("PolicyName", "all"), ("PolicyDocument", ALLOW_ALL_POLICY)];
     ask(&[&[("Action", "PutUserPolicy")], &policy[..]].concat()).await;
     let keys = ask(&[("Action", "CreateAccessKey"), ("UserName", "opora")]).await;
-    (within(&keys, "AccessKeyId"), within(&keys, "SecretAccessKey"))
+    (xml_value(&keys, "AccessKeyId"), xml_value(&keys, "SecretAccessKey"))
 }
 
-fn within(xml: &str, tag: &str) -> String {
+fn xml_value(xml: &str, tag: &str) -> String {
     let (_, rest) = xml.split_once(&format!("<{tag}>")).unwrap_or_else(|| panic!("no {tag} in {xml}"));
     rest.split('<').next().unwrap().to_owned()
 }

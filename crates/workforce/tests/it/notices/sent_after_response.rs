@@ -1,38 +1,38 @@
-//! Notices are committed with what they tell of, and sent after the response: no page waits for the outbox, and a process
-//! that is killed in between neither loses one nor sends one twice.
+//! Notices are committed with the change that they tell of, and sent after the response. No page waits for the outbox,
+//! and a kill in between neither loses nor repeats a notice.
 
 use std::sync::Arc;
 
 use opora::clock::{Clock, Millis};
-use opora::key::DialogueKey;
+use opora::key::ConversationKey;
 use opora::store::{self, Epoch, OutboxId, Outgoing, Store, StoreLayer};
 use serde_json::json;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
+use crate::kit::app_process::{AppProcess, start_emulator};
 use crate::kit::cabinet::Cabinet;
-use crate::kit::demo::{ANNA, BORIS, Demo, PATIENCE};
-use crate::kit::firm::{Ground, Kind, embedded_and_on_servers};
-use crate::kit::product::{Run, silent_emulator};
+use crate::kit::demo::{ANNA, BORIS, Demo, TIMEOUT};
+use crate::kit::firm::{StorageKind, TestStorage, embedded_and_on_servers};
 use crate::operator;
-use crate::registration::live::{gives_all_of, mark, written};
+use crate::registration::in_process::{complete_registration, pending_document_id, registration_of};
 
 embedded_and_on_servers! {
-    a_kill_before_a_notice_is_posted_lets_it_be_told_once,
-    a_kill_after_a_notice_was_posted_lets_it_be_told_once,
+    a_kill_before_posting_a_notice_sends_it_once,
+    a_kill_after_posting_a_notice_sends_it_once,
 }
 
 const VERA: i64 = 1003;
 const AFTER_POST: &str = "notice.after_post";
 
-/// An outbox that takes no news for people until it is opened.
+/// An outbox that takes no notices until its gate is opened.
 #[derive(Debug)]
-struct Stalled {
+struct StalledOutbox {
     inner: Arc<dyn Store>,
     gate: Arc<Semaphore>,
 }
 
-impl StoreLayer for Stalled {
+impl StoreLayer for StalledOutbox {
     fn inner(&self) -> &dyn Store {
         &*self.inner
     }
@@ -41,7 +41,7 @@ impl StoreLayer for Stalled {
         &'a self,
         epoch: Epoch,
         once: &'a str,
-        outgoing: Vec<(DialogueKey, Outgoing)>,
+        outgoing: Vec<(ConversationKey, Outgoing)>,
         at: Millis,
     ) -> store::Answer<'a, Vec<OutboxId>> {
         Box::pin(async move {
@@ -53,120 +53,120 @@ impl StoreLayer for Stalled {
     }
 }
 
-/// Pages, and the gate before the outbox of their bot.
-async fn with_a_stalled_outbox() -> (Cabinet, Arc<Semaphore>) {
+/// The cabinet with a stalled outbox, and the gate that opens it.
+async fn with_stalled_outbox() -> (Cabinet, Arc<Semaphore>) {
     let gate = Arc::new(Semaphore::new(0));
     let before = Arc::clone(&gate);
-    (Cabinet::over(move |inner| Arc::new(Stalled { inner, gate: before })).await, gate)
+    (Cabinet::with_store_layer(move |inner| Arc::new(StalledOutbox { inner, gate: before })).await, gate)
 }
 
 #[tokio::test]
-async fn a_page_answers_while_the_outbox_takes_nothing() {
-    let (cabinet, gate) = with_a_stalled_outbox().await;
+async fn a_page_answers_while_the_outbox_stalls() {
+    let (cabinet, gate) = with_stalled_outbox().await;
     let (owner, boris) = (cabinet.signed_in(ANNA).await, cabinet.person(BORIS).await.id);
     let (path, back) = (format!("/payroll/people/{boris}/amounts"), format!("/payroll/people/{boris}?period=2026-01"));
     let bonus = [("period", "2026-01"), ("kind", "bonus"), ("amount", "500"), ("reason", "Thanks"), ("once", "7")];
-    // Whoever clicks twice does it once, and is told of once.
+    // Two clicks make one bonus and one notice.
     for _ in 0..2 {
-        let answer = timeout(PATIENCE, owner.post(&path, &bonus)).await.expect("the page waits for the outbox");
-        answer.leads_to(&back);
+        let answer = timeout(TIMEOUT, owner.post(&path, &bonus)).await.expect("the page waits for the outbox");
+        answer.redirects_to(&back);
     }
-    assert!(!hears_of(&cabinet.emulator, BORIS, "Thanks").await);
+    assert!(!has_message(&cabinet.emulator, BORIS, "Thanks").await);
     gate.close();
-    waits_for(&cabinet.emulator, BORIS, "Thanks").await;
-    is_told_once(&cabinet, BORIS, "Thanks").await;
+    wait_for_message(&cabinet.emulator, BORIS, "Thanks").await;
+    assert_told_once(&cabinet, BORIS, "Thanks").await;
     cabinet.close().await;
 }
 
 #[tokio::test]
-async fn a_decision_is_answered_while_the_outbox_takes_nothing() {
-    let (cabinet, gate) = with_a_stalled_outbox().await;
+async fn a_decision_is_answered_while_the_outbox_stalls() {
+    let (cabinet, gate) = with_stalled_outbox().await;
     let owner = cabinet.signed_in(ANNA).await;
     cabinet.emulator.post("/users", json!({"id": VERA, "first_name": "Vera", "language_code": "en"})).await;
-    gives_all_of(&cabinet.emulator, VERA).await;
-    cabinet.emulator.hears(VERA, "Done! Your registration is being looked at.").await;
-    let (person, documents) = written(&cabinet.app, VERA).await;
+    complete_registration(&cabinet.emulator, VERA).await;
+    cabinet.emulator.receives(VERA, "Done! Your registration is being looked at.").await;
+    let (person, documents) = registration_of(&cabinet.app, VERA).await;
     let path = format!("/registrations/{}/approve", person.id);
-    let approval = [("mark", mark(&documents))];
-    let answer = timeout(PATIENCE, owner.post(&path, &approval)).await.expect("the page waits for the outbox");
-    answer.leads_to("/registrations");
-    assert!(!hears_of(&cabinet.emulator, VERA, "Welcome to the team!").await);
+    let approval = [("mark", pending_document_id(&documents))];
+    let answer = timeout(TIMEOUT, owner.post(&path, &approval)).await.expect("the page waits for the outbox");
+    answer.redirects_to("/registrations");
+    assert!(!has_message(&cabinet.emulator, VERA, "Welcome to the team!").await);
     gate.close();
-    waits_for(&cabinet.emulator, VERA, "There is a short questionnaire").await;
-    is_told_once(&cabinet, VERA, "Welcome to the team!").await;
+    wait_for_message(&cabinet.emulator, VERA, "There is a short questionnaire").await;
+    assert_told_once(&cabinet, VERA, "Welcome to the team!").await;
     cabinet.close().await;
 }
 
-async fn waits_for(emulator: &Demo, who: i64, words: &str) {
-    emulator.until(words, async |emulator| hears_of(emulator, who, words).await.then_some(())).await;
+async fn wait_for_message(emulator: &Demo, who: i64, words: &str) {
+    emulator.until(words, async |emulator| has_message(emulator, who, words).await.then_some(())).await;
 }
 
-async fn hears_of(emulator: &Demo, who: i64, words: &str) -> bool {
+async fn has_message(emulator: &Demo, who: i64, words: &str) -> bool {
     emulator.texts(who).await.iter().any(|text| text.contains(words))
 }
 
-/// Whatever was posted before the last message is in the chat before it.
-async fn is_told_once(cabinet: &Cabinet, who: i64, words: &str) {
+/// Messages arrive in order, so everything posted before the last one has arrived.
+async fn assert_told_once(cabinet: &Cabinet, who: i64, words: &str) {
     cabinet.app.bot.post("the last", who, "That is all.").await.unwrap();
-    cabinet.emulator.hears(who, "That is all.").await;
+    cabinet.emulator.receives(who, "That is all.").await;
     let texts = cabinet.emulator.texts(who).await;
     assert_eq!(texts.iter().filter(|text| text.contains(words)).count(), 1, "{texts:?}");
 }
 
-async fn a_kill_before_a_notice_is_posted_lets_it_be_told_once(kind: Kind) {
-    dies_at(kind, "notice.before_post").await;
+async fn a_kill_before_posting_a_notice_sends_it_once(kind: StorageKind) {
+    kill_at(kind, "notice.before_post").await;
 }
 
-async fn a_kill_after_a_notice_was_posted_lets_it_be_told_once(kind: Kind) {
-    dies_at(kind, AFTER_POST).await;
+async fn a_kill_after_posting_a_notice_sends_it_once(kind: StorageKind) {
+    kill_at(kind, AFTER_POST).await;
 }
 
-/// A page has answered, and the process ends while it sends what the page has left to be told.
-async fn dies_at(kind: Kind, place: &str) {
-    let (ground, emulator) = (Ground::new(kind).await, silent_emulator().await);
-    let database = ground.database.url();
+/// A page has answered, and the process is killed while it sends the page's notice.
+async fn kill_at(kind: StorageKind, place: &str) {
+    let (storage, emulator) = (TestStorage::new(kind).await, start_emulator().await);
+    let database = storage.database.url();
     for command in [
         &["people", "grant", "1001", "owner", "--name", "Anna", "--language", "en", "--test"][..],
         &["people", "grant", "1002", "employee", "--name", "Boris", "--language", "en"],
         &["settings", "set", "enable_test_users", "true"],
     ] {
-        operator::run(&[("DATABASE_URL", &database)], command).await.well();
+        operator::run(&[("DATABASE_URL", &database)], command).await.success();
     }
-    let run = Run::start(&ground, &emulator, &[("OPORA_FAILPOINTS", &format!("{place}=pause"))]);
+    let process = AppProcess::start(&storage, &emulator, &[("OPORA_FAILPOINTS", &format!("{place}=pause"))]);
     emulator.says(ANNA, "/me").await;
-    emulator.hears(ANNA, "Anna").await;
+    emulator.receives(ANNA, "Anna").await;
     let is_posted = place == AFTER_POST;
     if is_posted {
-        // Not sent yet: a message that is sent while its process dies is sent again.
+        // It must not be sent yet: a message in flight during a kill is sent again.
         emulator.post("/faults", json!({"method": "sendMessage", "times": 1, "retry_after": 60})).await;
     }
-    Desk::at(&emulator, run.web().await).await.gives_boris("First").await;
-    run.logs(&format!("failpoint {place}")).await;
+    SignedInPages::at(&emulator, process.web_address().await).await.give_boris_bonus("First").await;
+    process.wait_for_log(&format!("failpoint {place}")).await;
     if is_posted {
         let is_refused =
             async |emulator: &Demo| emulator.get("/faults").await.as_array().unwrap().is_empty().then_some(());
         emulator.until("Telegram asks to wait", is_refused).await;
     }
-    run.dies().await;
-    let run = Run::start(&ground, &emulator, &[]);
-    waits_for(&emulator, BORIS, "First").await;
-    // What is told later comes after everything that was told before.
-    Desk::at(&emulator, run.web().await).await.gives_boris("Second").await;
-    waits_for(&emulator, BORIS, "Second").await;
+    process.kill().await;
+    let process = AppProcess::start(&storage, &emulator, &[]);
+    wait_for_message(&emulator, BORIS, "First").await;
+    // Notices arrive in order.
+    SignedInPages::at(&emulator, process.web_address().await).await.give_boris_bonus("Second").await;
+    wait_for_message(&emulator, BORIS, "Second").await;
     let texts = emulator.texts(BORIS).await;
     assert_eq!(texts.iter().filter(|text| text.contains("First")).count(), 1, "{texts:?}");
-    run.stops().await;
+    process.stop().await;
     emulator.stop().await;
 }
 
-/// The pages of a process, where Anna is signed in as a test user.
-struct Desk<'a> {
+/// The pages of a process, with Anna signed in as a test user.
+struct SignedInPages<'a> {
     emulator: &'a Demo,
     base: String,
     cookie: String,
 }
 
-impl<'a> Desk<'a> {
+impl<'a> SignedInPages<'a> {
     async fn at(emulator: &'a Demo, base: String) -> Self {
         let page = emulator.http.get(format!("{base}/sign-in")).send().await.unwrap();
         let guest = page.headers()["set-cookie"].to_str().unwrap().split(';').next().unwrap().to_owned();
@@ -179,8 +179,8 @@ impl<'a> Desk<'a> {
         Self { emulator, base, cookie: session.expect("Anna is signed in").to_owned() }
     }
 
-    /// Boris gets a bonus this month, for this reason.
-    async fn gives_boris(&self, reason: &str) {
+    /// Gives Boris a bonus this month, with this reason.
+    async fn give_boris_bonus(&self, reason: &str) {
         let day = chrono::DateTime::from_timestamp_millis(Clock::machine().now().0).unwrap();
         let (path, month) = (format!("{}/payroll/people/2", self.base), day.format("%Y-%m"));
         let page = self.emulator.http.get(&path).header("cookie", &self.cookie).send().await.unwrap();
@@ -192,7 +192,7 @@ impl<'a> Desk<'a> {
     }
 }
 
-/// The token of the forms of a page.
+/// The CSRF token of a page.
 fn token_in(page: &str) -> String {
     page.split("name=\"csrf\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned()
 }

@@ -1,4 +1,4 @@
-//! Questions to whoever is in charge, and answers back.
+//! Questions to staff, and answers back.
 
 use opora::prelude::*;
 use sea_orm::{ConnectionTrait, Statement};
@@ -10,14 +10,14 @@ use workforce::rooms::{Room, Rooms};
 use workforce::settings;
 
 use super::{days, firm, id_of};
-use crate::kit::firm::{Firm, Kind, NOON, on_every_database};
+use crate::kit::firm::{Firm, NOON, StorageKind, on_every_database};
 
 on_every_database! {
-    a_question_reaches_who_is_in_charge_and_the_answer_comes_back,
-    the_least_busy_one_is_asked_and_stays_the_one,
+    questions_reach_staff_and_answers_come_back,
+    the_least_busy_manager_is_asked_and_stays,
 }
 
-/// Who wrote what, in the order of the messages.
+/// Author and text of all messages, in order.
 async fn messages(firm: &Firm) -> Vec<(i64, String)> {
     let db = firm.app.domain.read();
     let query = "SELECT author_id, text FROM chat_messages ORDER BY id";
@@ -25,7 +25,7 @@ async fn messages(firm: &Firm) -> Vec<(i64, String)> {
     rows.iter().map(|row| (row.try_get_by_index(0).unwrap(), row.try_get_by_index(1).unwrap())).collect()
 }
 
-async fn a_question_reaches_who_is_in_charge_and_the_answer_comes_back(kind: Kind) {
+async fn questions_reach_staff_and_answers_come_back(kind: StorageKind) {
     let firm = firm(kind).await;
     let daria = firm.member("Daria", &[Role::Employee]).await;
     let boris = firm.member("Boris", &[Role::Manager, Role::Employee]).await;
@@ -33,13 +33,13 @@ async fn a_question_reaches_who_is_in_charge_and_the_answer_comes_back(kind: Kin
     daria.presses("💬 Ask a question").await;
     daria.sees("Write your question");
     assert_eq!(daria.state().await.as_deref(), Some("ChatStates:active"));
-    // Who is in charge is at something else.
+    // The person in charge is in another dialogue.
     boris.sends("/start").await;
     boris.presses("📝 Questionnaire").await;
     daria.sends("Where are the keys?").await;
     daria.sees("Passed on to Boris.");
     boris.sees("Daria writes:\n\nWhere are the keys?");
-    let stage = firm.stage.restarts().await;
+    let stage = firm.stage.restart().await;
     let (daria, boris) = (daria.on(&stage), boris.on(&stage));
     boris.presses("Reply").await;
     boris.sees("Write your answer to Daria.");
@@ -65,7 +65,7 @@ async fn a_question_reaches_who_is_in_charge_and_the_answer_comes_back(kind: Kin
     daria.sees_toast("closed already");
 }
 
-async fn the_least_busy_one_is_asked_and_stays_the_one(kind: Kind) {
+async fn the_least_busy_manager_is_asked_and_stays(kind: StorageKind) {
     let firm = firm(kind).await;
     let anna = firm.member("Anna", &[Role::Owner]).await;
     let (boris, vera) = (firm.member("Boris", &[Role::Manager]).await, firm.member("Vera", &[Role::Manager]).await);
@@ -90,7 +90,7 @@ async fn the_least_busy_one_is_asked_and_stays_the_one(kind: Kind) {
     daria.sees("Passed on to Vera.");
     boris.presses("Reply").await;
     boris.sees_toast("your role does not include it");
-    // An owner may answer whatever a manager was asked.
+    // An owner may answer a question that a manager was asked.
     anna.presses_data(&format!("chat:reply:{}", id_of(&firm, &daria).await)).await;
     anna.sends("five").await;
     daria.sees("Anna answers:\n\nfive");
@@ -98,8 +98,8 @@ async fn the_least_busy_one_is_asked_and_stays_the_one(kind: Kind) {
 }
 
 #[tokio::test]
-async fn who_is_in_charge_is_as_the_owner_has_set_it() {
-    let firm = firm(Kind::Sqlite).await;
+async fn the_owner_chooses_who_answers() {
+    let firm = firm(StorageKind::Sqlite).await;
     let _anna = firm.member("Anna", &[Role::Owner]).await;
     let _boris = firm.member("Boris", &[Role::Manager]).await;
     let vera = firm.member("Vera", &[Role::Manager]).await.key().user;
@@ -121,20 +121,20 @@ async fn who_is_in_charge_is_as_the_owner_has_set_it() {
         set(value.to_owned()).await.unwrap();
         is_asked(name).await;
     }
-    // Nobody, and somebody who asks and does not answer.
+    // An unknown person, and an employee who may not answer.
     for number in [424_242, daria.key().user] {
         let refused = set(number.to_string()).await.unwrap_err();
-        assert!(refused.to_string().contains("nobody with this number may answer"), "{refused}");
+        assert!(refused.to_string().contains("no person with this id may answer"), "{refused}");
     }
-    // Who has left since leaves it to those who can.
+    // When the chosen person loses the role, others are asked.
     let revoke = firm.app.domain.write(move |db| Box::pin(people::revoke(db, vera, Role::Manager, NOON)));
     revoke.await.unwrap();
     is_asked("Boris").await;
 }
 
 #[tokio::test]
-async fn where_nobody_is_in_charge_nothing_is_kept() {
-    let firm = firm(Kind::Sqlite).await;
+async fn without_staff_no_question_is_stored() {
+    let firm = firm(StorageKind::Sqlite).await;
     let daria = firm.member("Daria", &[Role::Employee, Role::Manager]).await;
     daria.presses_data("chat:open").await;
     daria.presses_data("chat:open").await;
@@ -151,15 +151,15 @@ async fn where_nobody_is_in_charge_nothing_is_kept() {
 }
 
 #[tokio::test]
-async fn an_answer_reaches_its_person_days_later_and_a_late_one_is_told() {
-    let firm = firm(Kind::Sqlite).await;
+async fn answers_arrive_days_later_unless_the_chat_is_closed() {
+    let firm = firm(StorageKind::Sqlite).await;
     let (daria, boris) = (firm.member("Daria", &[Role::Employee]).await, firm.member("Boris", &[Role::Manager]).await);
     daria.presses_data("chat:open").await;
     daria.sends("Where are the keys?").await;
-    firm.stage.passes(days(3)).await;
+    firm.stage.advance(days(3)).await;
     daria.sees("I have put our conversation aside.");
     boris.presses("Reply").await;
-    firm.stage.passes(days(2)).await;
+    firm.stage.advance(days(2)).await;
     boris.sees("You have not answered yet.");
     boris.presses("Reply").await;
     boris.sends("In the office").await;
@@ -171,7 +171,7 @@ async fn an_answer_reaches_its_person_days_later_and_a_late_one_is_told() {
     assert_eq!((boris.state().await, messages(&firm).await.len()), (None, 2));
 }
 
-/// A room that approves people as another one would.
+/// A room that approves people, as the registration room does.
 #[derive(Debug)]
 struct Approving;
 
@@ -197,20 +197,20 @@ async fn idle(_: &mut Turn, _: Input) -> Step<ApprovingStates> {
 }
 
 async fn approve(turn: &mut Turn, command: Command) -> Step<ApprovingStates> {
-    let person = turn.context::<App>().people.by_telegram(command.argument.parse()?).await?.ok_or("nobody")?;
+    let person = turn.context::<App>().people.by_telegram(command.argument.parse()?).await?.ok_or("unknown")?;
     Onboarding::offer(turn, &person);
     Ok(Next::Stay)
 }
 
 #[tokio::test]
-async fn whoever_was_approved_is_offered_the_questionnaire() {
-    let firm = Firm::with(Kind::Sqlite, Rooms::of(&[&OnboardingRoom, &Approving])).await;
+async fn approved_people_are_offered_the_questionnaire() {
+    let firm = Firm::with_rooms(StorageKind::Sqlite, Rooms::new(&[&OnboardingRoom, &Approving])).await;
     let (anna, daria) = (firm.member("Anna", &[Role::Owner]).await, firm.member("Daria", &[Role::Employee]).await);
     anna.sends(&format!("/approve {}", daria.key().user)).await;
     daria.sees("There is a short questionnaire");
     daria.presses("📝 Questionnaire").await;
     daria.sees("Do you agree?");
-    // It is not for owners.
+    // Owners are not offered it.
     anna.sends(&format!("/approve {}", anna.key().user)).await;
     anna.sees_nothing();
 }

@@ -1,9 +1,9 @@
-//! The owner's file: changed under way, broken, checked by hand.
+//! The owner's questionnaire file: changed during a session, broken, and checked by the command line.
 
 use workforce::person::Role;
 
 use super::{QUESTIONS, answers, begins, firm, some, write_file};
-use crate::kit::firm::{Kind, on_every_database};
+use crate::kit::firm::{StorageKind, on_every_database};
 use crate::operator::run;
 
 on_every_database! {
@@ -11,7 +11,7 @@ on_every_database! {
     a_broken_file_leaves_the_last_good_one_in_force,
 }
 
-/// Other questions: one is gone, one is new, one has another kind, and the order is another.
+/// One question is gone, one is new, one has another kind, and the order has changed.
 const CHANGED: &str = r#"
     [[questions]]
     id = "years"
@@ -25,7 +25,7 @@ const CHANGED: &str = r#"
     en = "Which car?"
 "#;
 
-async fn a_changed_questionnaire_breaks_no_session_under_way(kind: Kind) {
+async fn a_changed_questionnaire_breaks_no_session_under_way(kind: StorageKind) {
     let firm = firm(kind).await;
     let (daria, egor) = (firm.member("Daria", &[Role::Employee]).await, firm.member("Egor", &[Role::Master]).await);
     begins(&daria).await;
@@ -37,8 +37,8 @@ async fn a_changed_questionnaire_breaks_no_session_under_way(kind: Kind) {
     daria.sees("3/5\nWhich hours?");
     daria.presses("⏸ Pause").await;
     daria.presses("📝 Questionnaire").await;
-    for deed in ["Nights", "8"] {
-        daria.presses(deed).await;
+    for input in ["Nights", "8"] {
+        daria.presses(input).await;
     }
     daria.sees("5/5\nWhich skills?");
     daria.presses("Skip").await;
@@ -49,7 +49,7 @@ async fn a_changed_questionnaire_breaks_no_session_under_way(kind: Kind) {
     assert_eq!(answers(&firm, &egor).await, [some("9"), some("A van")]);
 }
 
-async fn a_broken_file_leaves_the_last_good_one_in_force(kind: Kind) {
+async fn a_broken_file_leaves_the_last_good_one_in_force(kind: StorageKind) {
     let firm = firm(kind).await;
     let (daria, egor) = (firm.member("Daria", &[Role::Employee]).await, firm.member("Egor", &[Role::Employee]).await);
     begins(&daria).await;
@@ -69,16 +69,16 @@ async fn a_broken_file_leaves_the_last_good_one_in_force(kind: Kind) {
 }
 
 #[tokio::test]
-async fn the_command_line_checks_a_file_and_gives_one_to_begin_with() {
+async fn the_command_line_checks_a_file_and_prints_an_example() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("questionnaire.toml");
     let name = path.to_str().unwrap();
-    let example = run(&[], &["onboarding", "example"]).await.well().stdout;
+    let example = run(&[], &["onboarding", "example"]).await.success().stdout;
     std::fs::write(&path, example).unwrap();
-    let checked = run(&[], &["onboarding", "check", name]).await.well().stdout;
-    assert!(checked.ends_with("is well: 8 questions\n"), "{checked}");
+    let checked = run(&[], &["onboarding", "check", name]).await.success().stdout;
+    assert!(checked.ends_with("is valid: 8 questions\n"), "{checked}");
     std::fs::write(&path, CHANGED.replace("scale", "guess").replace("\"car\"", "\"years\"")).unwrap();
     let refused = run(&[], &["onboarding", "check", name]).await;
-    refused.complains(&["its kind is none of", "its id is taken already", "has 2 mistakes and would not be used"]);
-    run(&[], &["onboarding", "check", "/nowhere.toml"]).await.complains(&["cannot read /nowhere.toml"]);
+    refused.fails_with(&["its kind is none of", "its id is taken already", "has 2 mistakes and would not be used"]);
+    run(&[], &["onboarding", "check", "/nowhere.toml"]).await.fails_with(&["cannot read /nowhere.toml"]);
 }

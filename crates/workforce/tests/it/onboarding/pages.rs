@@ -5,14 +5,14 @@ use serde_json::json;
 use super::process::presses;
 use crate::kit::cabinet::Cabinet;
 use crate::kit::demo::{ANNA, BORIS};
-use crate::kit::firm::Kind;
-use crate::registration::live::{gives_all_of, mark, written};
+use crate::kit::firm::StorageKind;
+use crate::registration::in_process::{complete_registration, pending_document_id, registration_of};
 
 const VERA: i64 = 1003;
 
 #[tokio::test]
-async fn an_owner_reads_the_answers_on_the_persons_page_and_nobody_else_does() {
-    let cabinet = Cabinet::open(Kind::Sqlite).await;
+async fn only_owners_read_answers_on_the_persons_page() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let file = "[[questions]]\nid = \"car\"\nkind = \"text\"\nskippable = true\nru = \"Машина?\"\nen = \"Which <car>?\"\n\
                 [[questions]]\nid = \"days\"\nkind = \"number\"\nmin = 0\nmax = 7\nru = \"Сколько дней?\"\nen = \"How many days?\"\n\
                 [[questions]]\nid = \"more\"\nkind = \"text\"\nskippable = true\nru = \"Ещё?\"\nen = \"Anything else?\"\n";
@@ -27,37 +27,37 @@ async fn an_owner_reads_the_answers_on_the_persons_page_and_nobody_else_does() {
     chat.says(BORIS, "/start").await;
     presses(chat, BORIS, "📝 Questionnaire").await;
     presses(chat, BORIS, "I agree").await;
-    chat.hears(BORIS, "1/3").await;
+    chat.receives(BORIS, "1/3").await;
     chat.says(BORIS, "An <old> one").await;
-    chat.hears(BORIS, "2/3").await;
+    chat.receives(BORIS, "2/3").await;
     owner.get(&page).await.is(200, "under way").is(200, "1 of 3 answered").is(200, "An &lt;old&gt; one");
     chat.says(BORIS, "5").await;
-    chat.hears(BORIS, "3/3").await;
+    chat.receives(BORIS, "3/3").await;
     presses(chat, BORIS, "Skip").await;
-    chat.hears(BORIS, "You have completed the questionnaire.").await;
+    chat.receives(BORIS, "You have completed the questionnaire.").await;
     let shown = owner.get(&page).await;
     shown.is(200, "completed").is(200, "3 of 3 answered").is(200, "Which &lt;car&gt;?").is(200, "(skipped)");
-    owner.post("/me/language", &[("language", "ru")]).await.leads_to("/me");
+    owner.post("/me/language", &[("language", "ru")]).await.redirects_to("/me");
     owner.get(&page).await.is(200, "Машина?").is(200, "заполнена").is(200, "(пропущено)");
     boris.get(&page).await.is(403, "This page is for others");
     cabinet.close().await;
 }
 
 #[tokio::test]
-async fn whoever_is_approved_on_a_page_is_offered_the_questionnaire() {
-    let cabinet = Cabinet::open(Kind::Sqlite).await;
+async fn approval_on_a_page_offers_the_questionnaire() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let owner = cabinet.signed_in(ANNA).await;
     let chat = &cabinet.emulator;
     chat.post("/users", json!({"id": VERA, "first_name": "Vera", "language_code": "en"})).await;
-    gives_all_of(chat, VERA).await;
-    chat.hears(VERA, "Done! Your registration is being looked at.").await;
-    let (vera, documents) = written(&cabinet.app, VERA).await;
+    complete_registration(chat, VERA).await;
+    chat.receives(VERA, "Done! Your registration is being looked at.").await;
+    let (vera, documents) = registration_of(&cabinet.app, VERA).await;
     owner.get("/registrations").await.is(200, "Anna Smith");
     let approve = format!("/registrations/{}/approve", vera.id);
-    owner.post(&approve, &[("mark", mark(&documents))]).await.leads_to("/registrations");
-    chat.hears(VERA, "Welcome to the team! Your registration is approved.").await;
-    chat.hears(VERA, "There is a short questionnaire").await;
+    owner.post(&approve, &[("mark", pending_document_id(&documents))]).await.redirects_to("/registrations");
+    chat.receives(VERA, "Welcome to the team! Your registration is approved.").await;
+    chat.receives(VERA, "There is a short questionnaire").await;
     presses(chat, VERA, "📝 Questionnaire").await;
-    chat.hears(VERA, "I would like to ask you 8 questions.").await;
+    chat.receives(VERA, "I would like to ask you 8 questions.").await;
     cabinet.close().await;
 }

@@ -1,58 +1,58 @@
-//! Connection, state over a restart, and the lock of the one instance, with the whole program against an emulator.
+//! Connecting, state over a kill, and the lease, with the program and an emulator.
 
 use serde_json::Value;
 
 use super::QUESTIONS;
 use super::process::{hire, presses};
+use crate::kit::app_process::{AppProcess, start_emulator};
 use crate::kit::demo::{ANNA, BORIS, Demo};
-use crate::kit::firm::{Ground, Kind};
-use crate::kit::product::{Run, silent_emulator};
+use crate::kit::firm::{StorageKind, TestStorage};
 use crate::operator;
 
-/// Each runs where everything is in one file, and where it is in Redis and PostgreSQL.
+/// Runs each test on SQLite, and on Redis with PostgreSQL.
 macro_rules! on_both {
     ($($test:ident,)*) => {
         mod sqlite {
             $(#[tokio::test]
             async fn $test() {
-                super::$test(crate::kit::firm::Kind::Sqlite).await;
+                super::$test(crate::kit::firm::StorageKind::Sqlite).await;
             })*
         }
         mod redis_and_postgres {
             $(#[tokio::test]
             async fn $test() {
-                super::$test(crate::kit::firm::Kind::RedisAndPostgres).await;
+                super::$test(crate::kit::firm::StorageKind::RedisAndPostgres).await;
             })*
         }
     };
 }
 
 on_both! {
-    it_connects_to_everything_and_says_so,
+    it_logs_its_connections,
     a_kill_between_any_two_steps_loses_nothing,
-    the_lock_is_taken_refused_released_and_taken_again,
+    the_lease_is_taken_refused_released_and_taken_over,
 }
 
-async fn it_connects_to_everything_and_says_so(kind: Kind) {
-    let (ground, emulator) = (Ground::new(kind).await, silent_emulator().await);
-    let run = Run::start(&ground, &emulator, &[]);
-    let started = run.logs(" starts bot=").await;
-    let store = if kind == Kind::Sqlite { "SQLite" } else { "Redis" };
+async fn it_logs_its_connections(kind: StorageKind) {
+    let (storage, emulator) = (TestStorage::new(kind).await, start_emulator().await);
+    let process = AppProcess::start(&storage, &emulator, &[]);
+    let started = process.wait_for_log("bot starting bot=").await;
+    let store = if kind == StorageKind::Sqlite { "SQLite" } else { "Redis" };
     assert!(started.contains(store), "{started}");
-    run.logs("Telegram knows the bot").await;
+    process.wait_for_log("bot identified by Telegram").await;
     emulator.says(ANNA, "/me").await;
-    emulator.hears(ANNA, "Your Telegram number: 1001").await;
-    run.stops().await;
+    emulator.receives(ANNA, "Your Telegram number: 1001").await;
+    process.stop().await;
     emulator.stop().await;
 }
 
 /// Every step is followed by `kill -9` and a start.
-async fn a_kill_between_any_two_steps_loses_nothing(kind: Kind) {
-    let (ground, emulator) = (Ground::new(kind).await, silent_emulator().await);
-    hire(&ground).await;
-    std::fs::write(ground.folder.path().join("questionnaire.toml"), QUESTIONS).unwrap();
-    let mut run = Run::start(&ground, &emulator, &[]);
-    for (deed, seen) in [
+async fn a_kill_between_any_two_steps_loses_nothing(kind: StorageKind) {
+    let (storage, emulator) = (TestStorage::new(kind).await, start_emulator().await);
+    hire(&storage).await;
+    std::fs::write(storage.folder.path().join("questionnaire.toml"), QUESTIONS).unwrap();
+    let mut process = AppProcess::start(&storage, &emulator, &[]);
+    for (input, seen) in [
         ("/start", "what would you like to do?"),
         ("[📝 Questionnaire]", "ask you 5 questions"),
         ("[I agree]", "1/5\nWhat shall we call you?"),
@@ -62,19 +62,19 @@ async fn a_kill_between_any_two_steps_loses_nothing(kind: Kind) {
         ("[8]", "5/5\nWhich skills?"),
         ("[Skip]", "You have completed the questionnaire."),
     ] {
-        match deed.strip_prefix('[').and_then(|deed| deed.strip_suffix(']')) {
+        match input.strip_prefix('[').and_then(|input| input.strip_suffix(']')) {
             Some(caption) => presses(&emulator, ANNA, caption).await,
             None => {
-                emulator.says(ANNA, deed).await;
+                emulator.says(ANNA, input).await;
             }
         }
         let is_said = async |emulator: &Demo| emulator.texts(ANNA).await.iter().any(|text| text.contains(seen));
         emulator.until(seen, async |emulator| is_said(emulator).await.then_some(())).await;
-        run.dies().await;
-        run = Run::start(&ground, &emulator, &[]);
+        process.kill().await;
+        process = AppProcess::start(&storage, &emulator, &[]);
     }
-    answers(&emulator, ANNA).await;
-    run.stops().await;
+    assert_answers(&emulator, ANNA).await;
+    process.stop().await;
     let summary = emulator.texts(ANNA).await.into_iter().find(|text| text.starts_with("Thank you, that was all!"));
     for answer in ["– Annie", "– 3", "– Nights", "– 8", "– (skipped)"] {
         assert!(summary.as_ref().is_some_and(|summary| summary.contains(answer)), "{answer}: {summary:?}");
@@ -82,32 +82,34 @@ async fn a_kill_between_any_two_steps_loses_nothing(kind: Kind) {
     emulator.stop().await;
 }
 
-async fn the_lock_is_taken_refused_released_and_taken_again(kind: Kind) {
-    let (ground, emulator) = (Ground::new(kind).await, silent_emulator().await);
-    let first = Run::start(&ground, &emulator, &[]);
-    first.logs("holds the lease").await;
-    let second = Run::start(&ground, &emulator, &[]);
-    let refused = second.logs("stands by: another instance holds the lease").await;
-    assert!(refused.contains(&first.id().to_string()), "it says who has it: {refused}");
-    assert_eq!(holder(&ground).await, Some(first.id().into()));
-    answers(&emulator, ANNA).await;
-    assert!(first.stops().await.iter().any(|line| line.contains("released the lease")));
+async fn the_lease_is_taken_refused_released_and_taken_over(kind: StorageKind) {
+    let (storage, emulator) = (TestStorage::new(kind).await, start_emulator().await);
+    let first = AppProcess::start(&storage, &emulator, &[]);
+    first.wait_for_log("holds the lease").await;
+    let second = AppProcess::start(&storage, &emulator, &[]);
+    let refused = second.wait_for_log("standing by: another instance holds the lease").await;
+    assert!(refused.contains(&first.pid().to_string()), "it names the leader: {refused}");
+    assert_eq!(leader_pid(&storage).await, Some(first.pid().into()));
+    assert_answers(&emulator, ANNA).await;
+    assert!(first.stop().await.iter().any(|line| line.contains("released the lease")));
     emulator
-        .until("the second one has it", async |_| (holder(&ground).await == Some(second.id().into())).then_some(()))
+        .until("the second process leads", async |_| {
+            (leader_pid(&storage).await == Some(second.pid().into())).then_some(())
+        })
         .await;
-    answers(&emulator, BORIS).await;
-    // Also from one who could release nothing.
-    let third = Run::start(&ground, &emulator, &[]);
-    third.logs("stands by").await;
-    second.dies().await;
-    third.logs("took over the lease").await;
-    assert_eq!(holder(&ground).await, Some(third.id().into()));
-    answers(&emulator, ANNA).await;
-    third.stops().await;
+    assert_answers(&emulator, BORIS).await;
+    // Also when the leader was killed and could not release it.
+    let third = AppProcess::start(&storage, &emulator, &[]);
+    third.wait_for_log("standing by").await;
+    second.kill().await;
+    third.wait_for_log("took over the lease").await;
+    assert_eq!(leader_pid(&storage).await, Some(third.pid().into()));
+    assert_answers(&emulator, ANNA).await;
+    third.stop().await;
     emulator.stop().await;
 }
 
-async fn answers(emulator: &Demo, person: i64) {
+async fn assert_answers(emulator: &Demo, person: i64) {
     let heard = async || {
         let texts = emulator.texts(person).await;
         texts.iter().filter(|text| text.contains(&format!("Your Telegram number: {person}"))).count()
@@ -117,11 +119,11 @@ async fn answers(emulator: &Demo, person: i64) {
     emulator.until("the bot answers", async |_| (heard().await > before).then_some(())).await;
 }
 
-/// The process that holds the lease, as the operator sees it.
-async fn holder(ground: &Ground) -> Option<u64> {
-    let database = ground.database.url();
-    let store = [("STATE_URL", ground.state.as_str()), ("DATABASE_URL", database.as_str())];
-    let leases = operator::run(&store, &["state", "lease", "--json"]).await.well().stdout;
+/// The process id of the leader, as `opora state lease` shows it.
+async fn leader_pid(storage: &TestStorage) -> Option<u64> {
+    let database = storage.database.url();
+    let store = [("STATE_URL", storage.state.as_str()), ("DATABASE_URL", database.as_str())];
+    let leases = operator::run(&store, &["state", "lease", "--json"]).await.success().stdout;
     let leases: Value = serde_json::from_str(&leases).unwrap();
     leases[0]["pid"].as_u64()
 }

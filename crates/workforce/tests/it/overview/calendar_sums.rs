@@ -1,29 +1,29 @@
-//! Calendars with more slots than are drawn: sums that say what is to be looked at, and lead to where everything is.
+//! Calendars with more slots than are drawn show sums per day, with warnings and links to the week.
 
 use chrono::{Days, NaiveDate};
 
 use crate::kit::cabinet::Cabinet;
 use crate::kit::demo::{ANNA, BORIS};
-use crate::kit::firm::Kind;
-use crate::overview::running_a_business::{make_site, sql};
+use crate::kit::firm::StorageKind;
+use crate::overview::business_pages::{make_site, sql};
 
 const DAYS: u64 = 42;
 const POSTS: u64 = 8;
 const HOUR_MS: i64 = 3_600_000;
-/// Where the evening is worked.
+/// The site where Boris works in the evening.
 const ELSEWHERE: i64 = 1001;
 
 #[tokio::test]
-async fn a_months_sums_warn_and_lead_to_the_week_with_sqlite() {
-    sums_warn_and_lead_to_the_week(Kind::Sqlite).await;
+async fn daily_sums_warn_and_link_to_the_week_on_sqlite() {
+    daily_sums_warn_and_link_to_the_week(StorageKind::Sqlite).await;
 }
 
 #[tokio::test]
-async fn a_months_sums_warn_and_lead_to_the_week_with_postgres() {
-    sums_warn_and_lead_to_the_week(Kind::Postgres).await;
+async fn daily_sums_warn_and_link_to_the_week_on_postgres() {
+    daily_sums_warn_and_link_to_the_week(StorageKind::Postgres).await;
 }
 
-async fn sums_warn_and_lead_to_the_week(kind: Kind) {
+async fn daily_sums_warn_and_link_to_the_week(kind: StorageKind) {
     let cabinet = Cabinet::open(kind).await;
     let owner = cabinet.signed_in(ANNA).await;
     let site = make_site(&cabinet, &owner).await;
@@ -36,7 +36,7 @@ async fn sums_warn_and_lead_to_the_week(kind: Kind) {
         .is(200, "9 slots, 0 of 9 places taken <span class=\"warns\" title=\"2 slots to look at\">⚠ 2<");
     assert_eq!(month.body.matches("data-testid=\"sums-").count(), 42, "{}", month.body);
     assert_eq!(month.body.matches("data-slot=").count(), 0, "{}", month.body);
-    // Here everything is shown and can be moved, with what is worked elsewhere.
+    // The week shows every slot, including shifts at other sites.
     let week = owner.get(&week).await;
     week.is(200, "overlaps another slot: 09:00–17:00").is(200, "Boris: 14 h on this day");
     assert_eq!(week.body.matches("data-slot=").count(), 57, "{}", week.body);
@@ -47,12 +47,12 @@ async fn sums_warn_and_lead_to_the_week(kind: Kind) {
 }
 
 #[tokio::test]
-async fn days_with_more_slots_than_are_looked_at_say_that_they_were_not() {
-    let cabinet = Cabinet::open(Kind::Sqlite).await;
+async fn days_with_too_many_slots_are_not_checked_and_say_so() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let owner = cabinet.signed_in(ANNA).await;
     let site = make_site(&cabinet, &owner).await;
     fill(&cabinet, site).await;
-    // As busy a day as no page reads.
+    // More slots in a day than a page reads.
     let more = "INSERT INTO time_slots (site_id, title, day, starts_minute, ends_minute, starts_at, ends_at, created_at, updated_at)
         SELECT one.site_id, 'More ' || one.id || '-' || other.id, one.day, 0, 60, one.starts_at, one.starts_at + 1, 0, 0
         FROM time_slots one CROSS JOIN time_slots other WHERE one.day = '2026-01-05' AND other.id < 1080";
@@ -68,13 +68,13 @@ async fn days_with_more_slots_than_are_looked_at_say_that_they_were_not() {
         "{}",
         of_day("2026-01-05")
     );
-    assert_eq!(of_day("2026-01-07"), "8 slots, 0 of 8 places taken", "there was nothing to see there");
-    owner.post("/me/language", &[("language", "ru")]).await.leads_to("/me");
+    assert_eq!(of_day("2026-01-07"), "8 slots, 0 of 8 places taken", "no warnings on that day");
+    owner.post("/me/language", &[("language", "ru")]).await.redirects_to("/me");
     owner.get(&month).await.is(200, "· слоты не просмотрены</span>");
     cabinet.close().await;
 }
 
-/// Eight posts a day, twice one of them on the fifth; on the sixth somebody works here and goes on elsewhere.
+/// Eight posts a day, and one of them twice on the fifth. On the sixth Boris works here and then at another site.
 async fn fill(cabinet: &Cabinet, site: i64) {
     let monday: NaiveDate = "2025-12-29".parse().unwrap();
     let slot = |id: u64, site: i64, post: u64, day: u64, (from, to): (i64, i64), taken: u8| {

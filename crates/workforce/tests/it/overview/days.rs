@@ -1,21 +1,21 @@
-//! Days on the pages: by the clock of each site, over midnight, and more of them than are shown at once.
+//! Days on the pages follow each site's clock, also over midnight; long ranges are cut.
 
 use workforce::person::Permission;
 use workforce::sites::Sites;
 
 use crate::kit::cabinet::Cabinet;
 use crate::kit::demo::{ANNA, BORIS};
-use crate::kit::firm::Kind;
-use crate::overview::running_a_business::{MAY, changed, make_site, shift, sql};
+use crate::kit::firm::StorageKind;
+use crate::overview::business_pages::{MAY, add_example_shift, make_site, site_form_with, sql};
 use crate::sites::permissions::hire_may;
 
 #[tokio::test]
-async fn late_starts_are_counted_by_the_clock_of_their_site_also_where_a_minute_costs_nothing() {
-    let cabinet = Cabinet::open(Kind::Sqlite).await;
+async fn late_starts_are_counted_by_the_sites_clock() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let owner = cabinet.signed_in(ANNA).await;
     let (site, boris) = (make_site(&cabinet, &owner).await, cabinet.person(BORIS).await.id);
-    // In Moscow: 6 and 5 minutes late where 5 are forgiven, 30 late where it does not count, and one without a plan. In
-    // Vladivostok the first of February is there before January is over elsewhere.
+    // In Moscow: 6 and 5 minutes late with 5 allowed, 30 minutes late in a slot that ignores lateness, and a shift
+    // without a plan. In Vladivostok the first of February begins while it is still January elsewhere.
     sql(&cabinet, format!(
         "INSERT INTO sites (id, name, address, time_zone, opens_minute, closes_minute, rate_kopecks, created_at, updated_at)
             VALUES (77, 'Far east', 'x', 'Asia/Vladivostok', 0, 0, 100, 0, 0);
@@ -34,12 +34,13 @@ async fn late_starts_are_counted_by_the_clock_of_their_site_also_where_a_minute_
 }
 
 #[tokio::test]
-async fn today_goes_by_the_clock_of_each_site_and_nights_stay_until_they_are_over() {
-    let cabinet = Cabinet::open(Kind::Sqlite).await;
+async fn today_follows_each_sites_clock_and_keeps_night_slots() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let owner = cabinet.signed_in(ANNA).await;
     let moscow = make_site(&cabinet, &owner).await;
     let (anna, boris) = (cabinet.person(ANNA).await.id, cabinet.person(BORIS).await.id);
-    // From 22:00 to 06:00 in Moscow, and from 06:00 to 14:00 in Vladivostok, which is 23:00 of the day before in Moscow.
+    // From 22:00 to 06:00 in Moscow, and from 06:00 to 14:00 in Vladivostok, which is 23:00 of the day before in
+    // Moscow.
     sql(&cabinet, format!(
         "INSERT INTO sites (id, name, address, time_zone, opens_minute, closes_minute, rate_kopecks, created_at, updated_at)
             VALUES (77, 'Far east', 'x', 'Asia/Vladivostok', 0, 0, 100, 0, 0);
@@ -60,31 +61,31 @@ async fn today_goes_by_the_clock_of_each_site_and_nights_stay_until_they_are_ove
     // Half past midnight in Moscow.
     cabinet.clock.advance(minutes(9 * 60 + 30));
     assert_eq!(missing().await, "2", "neither night is over");
-    // Half past seven there, and half past two in the afternoon in Vladivostok, where it is still that day.
+    // 07:30 in Moscow, and 14:30 in Vladivostok, where it is still that day.
     cabinet.clock.advance(minutes(7 * 60));
     assert_eq!(missing().await, "1");
-    // Another day everywhere.
+    // The next day at both sites.
     cabinet.clock.advance(minutes(12 * 60));
     assert_eq!(missing().await, "0");
     cabinet.close().await;
 }
 
 #[tokio::test]
-async fn ones_own_shifts_are_listed_wherever_they_were_and_days_that_are_left_out_are_told() {
-    let cabinet = Cabinet::open(Kind::Sqlite).await;
+async fn own_shifts_are_listed_and_long_ranges_are_cut() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let may = hire_may(&cabinet).await;
     let (owner, manager, boris) =
         (cabinet.signed_in(ANNA).await, cabinet.signed_in(MAY).await, cabinet.person(BORIS).await.id);
     let here = make_site(&cabinet, &owner).await;
-    owner.post("/sites", &changed(&[("name", "The other place")])).await;
+    owner.post("/sites", &site_form_with(&[("name", "The other place")])).await;
     let there = Sites::of_app(&cabinet.app).list().await.unwrap().iter().find(|site| site.id != here).unwrap().id;
-    let (doors, anna) = (Sites::of_app(&cabinet.app), cabinet.person(ANNA).await);
-    doors.permit(&anna, may.id, here, vec![Permission::View]).await.unwrap();
-    shift(&cabinet, here, boris, 352).await;
-    shift(&cabinet, there, may.id, 353).await;
+    let (room, anna) = (Sites::of_app(&cabinet.app), cabinet.person(ANNA).await);
+    room.set_permissions(&anna, may.id, here, vec![Permission::View]).await.unwrap();
+    add_example_shift(&cabinet, here, boris, 352).await;
+    add_example_shift(&cabinet, there, may.id, 353).await;
     let page = manager.get("/shifts").await;
     page.is(200, "shift-352").is(200, "data-testid=\"mine\"");
-    assert!(!page.body.contains("shift-353"), "it was where she may not look: {}", page.body);
+    assert!(!page.body.contains("shift-353"), "the site is not hers: {}", page.body);
     let page = manager.get("/shifts?mine=1").await;
     page.is(200, "shift-353").is(200, "The other place").is(200, "name=\"mine\" value=\"1\" checked");
     assert!(!page.body.contains("shift-352"), "{}", page.body);
@@ -92,7 +93,7 @@ async fn ones_own_shifts_are_listed_wherever_they_were_and_days_that_are_left_ou
     own.is(200, "shift-352");
     assert!(!own.body.contains("data-testid=\"mine\""), "he sees nothing else: {}", own.body);
 
-    // Of more days than a year the last ones are shown, with the way to those before.
+    // Of a range longer than a year the last days are shown, with a link to the earlier ones.
     assert!(!own.body.contains("data-testid=\"cut\""));
     let page = owner.get("/shifts?from=2024-06-01&to=2026-06-01").await;
     page.is(200, "shift-352").is(200, "these are the days from 01.06.2025 on");

@@ -1,4 +1,4 @@
-//! Everybody's own schedule on the pages: free places are taken there, with a warning where a day gets long.
+//! A person's own schedule on the pages: free places are taken there, with a warning for long days.
 
 use workforce::person::Role;
 use workforce::shifts::Shifts;
@@ -6,33 +6,29 @@ use workforce::sites::{AboutContract, AboutSlot, ContractStatus, Hours, Sites};
 
 use crate::kit::cabinet::Cabinet;
 use crate::kit::demo::{ANNA, BORIS};
-use crate::kit::firm::{Kind, NOON};
-use crate::overview::running_a_business::make_site;
-use crate::sites::deleted::worked;
+use crate::kit::firm::{NOON, StorageKind};
+use crate::overview::business_pages::make_site;
+use crate::shifts::about_contract;
+use crate::sites::deleted_sites::worked_and_cancelled;
 
 const ZOE: i64 = 1005;
 
 #[tokio::test]
-async fn a_free_place_is_taken_on_the_page_by_whoever_works_there() {
-    let cabinet = Cabinet::open(Kind::Sqlite).await;
+async fn employees_take_free_places_on_the_page() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let (anna, boris) = (cabinet.person(ANNA).await, cabinet.person(BORIS).await);
     let zoe = cabinet.hire(ZOE, "Zoe", Role::Employee).await;
     cabinet.emulator.post("/users", serde_json::json!({"id": ZOE, "first_name": "Zoe", "language_code": "en"})).await;
     let owner = cabinet.signed_in(ANNA).await;
-    let (site, doors) = (make_site(&cabinet, &owner).await, Sites::of_app(&cabinet.app));
+    let (site, room) = (make_site(&cabinet, &owner).await, Sites::of_app(&cabinet.app));
     for person in [&boris, &zoe] {
-        let about = AboutContract {
-            status: ContractStatus::Active,
-            rate_kopecks: None,
-            allows_spontaneous: false,
-            sites: vec![site],
-        };
-        doors.create_contract(&anna, person.id, about).await.unwrap();
+        let about = about_contract(&[site], false);
+        room.create_contract(&anna, person.id, about).await.unwrap();
     }
     let slot = async |from: i64, to: i64, title: &str| {
         let hours = Hours::new(from * 60, to * 60);
         let about = AboutSlot { title: title.into(), ..AboutSlot::usual("2026-01-05".parse().unwrap(), hours) };
-        doors.create_slot(&anna, site, about).await.unwrap()
+        room.create_slot(&anna, site, about).await.unwrap()
     };
     let (morning, noon, evening) =
         (slot(8, 16, "Early").await, slot(12, 20, "Middle").await, slot(16, 23, "Late").await);
@@ -41,20 +37,20 @@ async fn a_free_place_is_taken_on_the_page_by_whoever_works_there() {
     own.get("/").await.is(200, "3 free places").is(200, "You have planned nothing yet.");
     let page = own.get("/schedule").await;
     page.is(200, "Mon 05.01.2026 08:00 – 16:00").is(200, "Early").is(200, &format!("take-{morning}"));
-    own.post(&format!("/schedule/slots/{morning}/take"), &[]).await.leads_to("/schedule");
+    own.post(&format!("/schedule/slots/{morning}/take"), &[]).await.redirects_to("/schedule");
     assert_eq!(Shifts::of_app(&cabinet.app).plans_of(boris.id, NOON).await.unwrap()[0].slot_id, morning);
     let page = own.get("/schedule").await;
-    assert!(!page.body.contains(&format!("take-{noon}")), "it meets what is planned: {}", page.body);
+    assert!(!page.body.contains(&format!("take-{noon}")), "it overlaps a plan: {}", page.body);
     page.is(200, "You have another shift planned at that time").is(200, &format!("take-{evening}"));
     page.is(200, "15 hours");
 
-    // Nobody takes what is taken, what meets another plan, or a place where they do not work.
+    // A place that is taken, that overlaps a plan, or at a site without a contract is refused.
     let other = cabinet.signed_in(ZOE).await;
     other.post(&format!("/schedule/slots/{morning}/take"), &[]).await.is(409, "data-testid=\"notice\"");
     own.post(&format!("/schedule/slots/{noon}/take"), &[]).await.is(409, "data-testid=\"notice\"");
     owner.post(&format!("/schedule/slots/{evening}/take"), &[]).await.is(403, "This page is for others");
-    // Whoever runs the place sees the long day.
-    own.post(&format!("/schedule/slots/{evening}/take"), &[]).await.leads_to("/schedule");
+    // Staff see the long day.
+    own.post(&format!("/schedule/slots/{evening}/take"), &[]).await.redirects_to("/schedule");
     let calendar = format!("/calendar?site={site}&day=2026-01-05");
     owner.get(&calendar).await.is(200, "Boris: 15 h on this day");
     owner.get(&format!("/calendar/slots/{evening}")).await.is(200, "Boris: 15 h on this day");
@@ -62,23 +58,18 @@ async fn a_free_place_is_taken_on_the_page_by_whoever_works_there() {
 }
 
 #[tokio::test]
-async fn a_plan_is_shown_with_its_place_and_time_also_where_the_contract_rests() {
-    let cabinet = Cabinet::open(Kind::Sqlite).await;
+async fn a_plan_is_shown_with_a_suspended_contract() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let (anna, boris) = (cabinet.person(ANNA).await, cabinet.person(BORIS).await);
     let owner = cabinet.signed_in(ANNA).await;
-    let (site, doors) = (make_site(&cabinet, &owner).await, Sites::of_app(&cabinet.app));
-    let about = AboutContract {
-        status: ContractStatus::Active,
-        rate_kopecks: None,
-        allows_spontaneous: false,
-        sites: vec![site],
-    };
-    let contract = doors.create_contract(&anna, boris.id, about.clone()).await.unwrap();
+    let (site, room) = (make_site(&cabinet, &owner).await, Sites::of_app(&cabinet.app));
+    let about = about_contract(&[site], false);
+    let contract = room.create_contract(&anna, boris.id, about.clone()).await.unwrap();
     let usual = AboutSlot::usual("2026-01-05".parse().unwrap(), Hours::new(8 * 60, 16 * 60));
-    let slot = doors.create_slot(&anna, site, AboutSlot { capacity: 2, ..usual }).await.unwrap();
+    let slot = room.create_slot(&anna, site, AboutSlot { capacity: 2, ..usual }).await.unwrap();
     Shifts::of_app(&cabinet.app).plan(&boris, boris.id, slot).await.unwrap();
     let resting = AboutContract { status: ContractStatus::Suspended, ..about };
-    doors.edit_contract(&anna, contract, 1, resting).await.unwrap();
+    room.edit_contract(&anna, contract, 1, resting).await.unwrap();
     let own = cabinet.signed_in(BORIS).await;
     for page in ["/schedule", "/"] {
         own.get(page).await.is(200, "<strong>Cafe &lt;One&gt;</strong>").is(200, "Mon 05.01.2026 08:00 – 16:00");
@@ -88,11 +79,11 @@ async fn a_plan_is_shown_with_its_place_and_time_also_where_the_contract_rests()
 }
 
 #[tokio::test]
-async fn ones_own_shift_leads_to_no_page_that_is_for_others() {
-    let cabinet = Cabinet::open(Kind::Sqlite).await;
+async fn an_own_shift_links_to_no_forbidden_page() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let (owner, own) = (cabinet.signed_in(ANNA).await, cabinet.signed_in(BORIS).await);
     let site = make_site(&cabinet, &owner).await;
-    let (shift, _) = worked(&cabinet, site).await;
+    let (shift, _) = worked_and_cancelled(&cabinet, site).await;
     let (page, link) = (format!("/shifts/{shift}"), format!("href=\"/sites/{site}\""));
     owner.get(&page).await.is(200, &link);
     let shown = own.get(&page).await;
@@ -102,17 +93,16 @@ async fn ones_own_shift_leads_to_no_page_that_is_for_others() {
 }
 
 #[tokio::test]
-async fn places_are_offered_for_three_weeks_also_where_they_have_begun_and_all_can_be_reached() {
-    let cabinet = Cabinet::open(Kind::Sqlite).await;
+async fn free_places_of_three_weeks_can_be_paged() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let (anna, boris) = (cabinet.person(ANNA).await, cabinet.person(BORIS).await);
     let owner = cabinet.signed_in(ANNA).await;
-    let (site, doors) = (make_site(&cabinet, &owner).await, Sites::of_app(&cabinet.app));
-    let status = ContractStatus::Active;
-    let about = AboutContract { status, rate_kopecks: None, allows_spontaneous: false, sites: vec![site] };
-    doors.create_contract(&anna, boris.id, about).await.unwrap();
+    let (site, room) = (make_site(&cabinet, &owner).await, Sites::of_app(&cabinet.app));
+    let about = about_contract(&[site], false);
+    room.create_contract(&anna, boris.id, about).await.unwrap();
     let slot = async |day: &str, from: i64, to: i64, title: &str| {
         let about = AboutSlot::usual(day.parse().unwrap(), Hours::new(from * 60, to * 60));
-        doors.create_slot(&anna, site, AboutSlot { title: title.into(), ..about }).await.unwrap()
+        room.create_slot(&anna, site, AboutSlot { title: title.into(), ..about }).await.unwrap()
     };
     // It is three in the afternoon there.
     let (over, begun) = (slot("2026-01-01", 8, 15, "").await, slot("2026-01-01", 10, 18, "").await);
@@ -124,7 +114,7 @@ async fn places_are_offered_for_three_weeks_also_where_they_have_begun_and_all_c
         assert!(!page.body.contains(&format!("take-{hidden}\"")), "{}", page.body);
     }
     assert!(!page.body.contains("page=2"), "{}", page.body);
-    own.post(&format!("/schedule/slots/{begun}/take"), &[]).await.leads_to("/schedule");
+    own.post(&format!("/schedule/slots/{begun}/take"), &[]).await.redirects_to("/schedule");
 
     for number in 0..60 {
         slot("2026-01-06", 10, 12, &format!("Post {number:02}")).await;

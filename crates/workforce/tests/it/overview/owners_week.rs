@@ -1,7 +1,7 @@
-//! An owner's week in a real browser: a site, its tasks, a week of slots; somebody plans, works and is paid.
+//! An owner's week in a real browser: a site, its tasks, a week of slots; an employee plans, works and is paid.
 //!
-//! Everything is done as people do it: the owner types, ticks and follows links; the employee has the chat page in a second
-//! tab; meanwhile the dashboard stays open in the first, and what is exported is read from the folder of downloads.
+//! The owner types, ticks and follows links. The employee uses the chat page in a second tab. The dashboard stays open
+//! in the first, and exports are read from the download folder.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,13 +9,13 @@ use std::time::Duration;
 use opora::clock::Clock;
 use thirtyfour::WindowHandle;
 
-use crate::kit::browser::{Screen, browse};
-use crate::kit::cabinet::{Cabinet, pins_in};
+use crate::kit::browser::{Screen, visit_pages};
+use crate::kit::cabinet::{Cabinet, sent_pins};
 use crate::kit::chat::Chat;
 use crate::kit::demo::{ANNA, BORIS};
 use crate::kit::page::Page;
 
-/// He is not at work yet.
+/// He has no open shift yet.
 const WORKER: i64 = BORIS;
 const SITE: &str = "Corner cafe";
 const TASK: &str = "Water the plants";
@@ -24,12 +24,12 @@ const LONGITUDE: &str = "37.61";
 /// By the clock of the site, where it is three in the afternoon of the first of January.
 const WEEK: (&str, &str) = ("2026-01-01", "2026-01-07");
 const TOMORROW: &str = "02.01";
-/// Ten past nine of the next morning.
+/// Until ten past nine the next morning.
 const UNTIL_NEXT_MORNING: Duration = Duration::from_secs((18 * 60 + 10) * 60);
-/// Half past eight hours later it is over.
+/// The shift ends after eight and a half hours.
 const WORKED: Duration = Duration::from_secs((8 * 60 + 30) * 60);
 
-/// The page stays as it is, and looking at it again does not load anything: only news of a change does from now on.
+/// Marks the page and suppresses reloads on focus: from here only live updates change it.
 const STAYS: &str = r#"(() => {
     window.addEventListener("visibilitychange", (event) => event.stopImmediatePropagation(), true);
     window.stays = true;
@@ -42,9 +42,13 @@ struct Tabs {
     chat: WindowHandle,
 }
 
-#[tokio::test]
-async fn an_owner_runs_a_week_on_a_desktop() {
-    run_a_week(Screen::Desktop).await;
+mod all_screens {
+    use super::{Screen, run_a_week};
+
+    #[tokio::test]
+    async fn an_owner_runs_a_week_on_a_desktop() {
+        run_a_week(Screen::Desktop).await;
+    }
 }
 
 #[tokio::test]
@@ -53,16 +57,16 @@ async fn an_owner_runs_a_week_on_a_phone() {
 }
 
 async fn run_a_week(screen: Screen) {
-    let (cabinet, base) = Cabinet::on_a_port().await;
+    let (cabinet, base) = Cabinet::on_port().await;
     let clock = cabinet.clock.clone();
-    browse(Arc::clone(&cabinet.emulator), &base, "week", screen, move |page| async move {
+    visit_pages(Arc::clone(&cabinet.emulator), &base, "week", screen, move |page| async move {
         sign_in(&page, "/sites", ANNA).await;
         make_site(&page).await;
         give_contract(&page).await;
         fill_week(&page).await;
-        let dashboard = watch(&page).await;
+        let dashboard = open_dashboard(&page).await;
         let tabs = Tabs { dashboard, chat: page.new_tab().await };
-        page.open_with_bot().await;
+        page.open_chat_of_bot().await;
         let boris = Chat::of(&page, WORKER).await;
         plan(&page, &boris).await;
         clock.advance(UNTIL_NEXT_MORNING);
@@ -76,18 +80,18 @@ async fn run_a_week(screen: Screen) {
     cabinet.close().await;
 }
 
-/// Signs in by the PIN of the chat.
+/// Signs in with the PIN from the chat.
 pub async fn sign_in(page: &Page, place: &str, telegram_id: i64) {
     page.goto(place).await;
     page.fill("who", &telegram_id.to_string()).await;
     page.press("send-pin").await;
-    let pin = page.demo.until("the PIN is in the chat", async |demo| pins_in(demo, telegram_id).await.pop()).await;
+    let pin = page.demo.until("the PIN is in the chat", async |demo| sent_pins(demo, telegram_id).await.pop()).await;
     page.fill("pin", &pin).await;
     page.press("log-in").await;
 }
 
 async fn make_site(page: &Page) {
-    page.unfold("new-site").await;
+    page.expand("new-site").await;
     let form = "form:has([data-testid='create-site'])";
     for (name, value) in [
         ("name", SITE),
@@ -99,132 +103,132 @@ async fn make_site(page: &Page) {
         ("late_threshold", "5"),
         ("late_minute", "10"),
     ] {
-        page.type_over(&format!("{form} [name='{name}']"), value).await;
+        page.set_field(&format!("{form} [name='{name}']"), value).await;
     }
     page.tick(form, "Sat").await;
     page.tick(form, "Sun").await;
-    shoot(page, "1-new-site").await;
+    screenshot(page, "1-new-site").await;
     page.press("create-site").await;
-    page.unfold("new-task").await;
+    page.expand("new-task").await;
     let form = "form:has([data-testid='create-task'])";
-    page.type_over(&format!("{form} [name='text']"), TASK).await;
-    page.type_over(&format!("{form} [name='amount']"), "150").await;
+    page.set_field(&format!("{form} [name='text']"), TASK).await;
+    page.set_field(&format!("{form} [name='amount']"), "150").await;
     page.press("create-task").await;
-    page.counts("[data-testid='tasks'] > li", 1).await;
-    shoot(page, "2-site").await;
+    page.wait_for_count("[data-testid='tasks'] > li", 1).await;
+    screenshot(page, "2-site").await;
 }
 
 async fn give_contract(page: &Page) {
     go_to(page, "People").await;
     page.press(&format!("person-{WORKER}")).await;
-    page.press_words("main a", "Contracts: add and edit").await;
+    page.press_text("main a", "Contracts: add and edit").await;
     let form = "[data-testid='new-contract']";
     page.tick(form, "may open shifts without a plan").await;
     page.tick(form, SITE).await;
-    shoot(page, "3-contract").await;
+    screenshot(page, "3-contract").await;
     page.press_css(&format!("{form} [data-testid='save-contract']")).await;
-    page.until("the contract is there", "document.querySelectorAll(\"[data-testid='save-contract']\").length > 1")
+    page.wait_until("the contract is there", "document.querySelectorAll(\"[data-testid='save-contract']\").length > 1")
         .await;
 }
 
 async fn fill_week(page: &Page) {
     go_to(page, "Sites").await;
-    page.press_words("[data-testid='sites'] a", SITE).await;
-    page.press_words("main .headline a", "Calendar").await;
+    page.press_text("[data-testid='sites'] a", SITE).await;
+    page.press_text("main .headline a", "Calendar").await;
     page.find("calendar").await;
-    page.unfold("fill-open").await;
+    page.expand("fill-open").await;
     let (from, to) = WEEK;
     for (name, value) in [("from", from), ("to", to), ("starts", "09:00"), ("ends", "18:00")] {
-        page.type_over(&format!("form:has([data-testid='fill']) [name='{name}']"), value).await;
+        page.set_field(&format!("form:has([data-testid='fill']) [name='{name}']"), value).await;
     }
     page.press("fill").await;
-    page.until("slots are there", "document.querySelectorAll('.slot').length > 0").await;
-    shoot(page, "4-calendar").await;
-    page.press_words(".filters [name='view'] option", "Month").await;
-    page.press_words(".filters button", "Show").await;
+    page.wait_until("slots are there", "document.querySelectorAll('.slot').length > 0").await;
+    screenshot(page, "4-calendar").await;
+    page.press_text(".filters [name='view'] option", "Month").await;
+    page.press_text(".filters button", "Show").await;
     page.find_css(".month[data-testid='calendar']").await;
-    page.counts(".slot", 7).await;
-    shoot(page, "5-month").await;
+    page.wait_for_count(".slot", 7).await;
+    screenshot(page, "5-month").await;
 }
 
-/// Opens the dashboard, which is to change by itself.
-async fn watch(page: &Page) -> WindowHandle {
-    page.press_words("header a", "Opora").await;
-    page.reads("today-working", "0").await;
-    page.until("the page is live", "document.documentElement.dataset.live === 'on'").await;
+/// Opens the dashboard, which must update itself.
+async fn open_dashboard(page: &Page) -> WindowHandle {
+    page.press_text("header a", "Opora").await;
+    page.wait_for_text("today-working", "0").await;
+    page.wait_until("the page is live", "document.documentElement.dataset.live === 'on'").await;
     page.evaluate(STAYS).await;
     page.tab().await
 }
 
-/// Waits until so many are at work on the dashboard, which is still the page that was opened.
-async fn shows(page: &Page, working: &str) {
-    page.reads("today-working", working).await;
-    assert_eq!(page.evaluate("window.stays").await, true, "the page was not loaded as a whole");
+/// Waits until the dashboard shows this many people at work, without a full reload.
+async fn wait_for_working(page: &Page, working: &str) {
+    page.wait_for_text("today-working", working).await;
+    assert_eq!(page.evaluate("window.stays").await, true, "the page was reloaded completely");
 }
 
 async fn plan(page: &Page, boris: &Chat) {
-    page.write("/start").await;
+    page.send_text("/start").await;
     boris.presses("🗓 Plan a shift").await;
     boris.presses(SITE).await;
-    boris.hears("On which day?").await;
-    boris.presses_with(TOMORROW).await;
-    boris.hears("At which time?").await;
-    boris.presses_with("09:00–18:00").await;
+    boris.receives("On which day?").await;
+    boris.presses_containing(TOMORROW).await;
+    boris.receives("At which time?").await;
+    boris.presses_containing("09:00–18:00").await;
     boris.presses("Yes, I will come").await;
-    boris.hears(&format!("Planned: {SITE}")).await;
-    shoot(page, "6-planned").await;
+    boris.receives(&format!("Planned: {SITE}")).await;
+    screenshot(page, "6-planned").await;
 }
 
 async fn open_shift(page: &Page, tabs: &Tabs, boris: &Chat) {
-    page.write("/start").await;
+    page.send_text("/start").await;
     boris.presses("▶️ Open a shift").await;
-    boris.presses_with(&format!("· {SITE}")).await;
-    boris.hears("Please share your position, so that").await;
-    boris.points_at("📍 Share my position", LATITUDE, LONGITUDE).await;
-    shoot(page, "7-position").await;
+    boris.presses_containing(&format!("· {SITE}")).await;
+    boris.receives("Please share your position, so that").await;
+    boris.types_position("📍 Share my position", LATITUDE, LONGITUDE).await;
+    screenshot(page, "7-position").await;
     boris.sends_position().await;
-    boris.hears(&format!("Your shift at {SITE} is open")).await;
-    page.turn_to(&tabs.dashboard).await;
-    shows(page, "1").await;
-    page.reads("today-late", "1").await;
-    shoot(page, "8-today").await;
-    page.prefers("dark").await;
-    shoot(page, "9-today-dark").await;
-    page.prefers("light").await;
+    boris.receives(&format!("Your shift at {SITE} is open")).await;
+    page.switch_to(&tabs.dashboard).await;
+    wait_for_working(page, "1").await;
+    page.wait_for_text("today-late", "1").await;
+    screenshot(page, "8-today").await;
+    page.set_color_scheme("dark").await;
+    screenshot(page, "9-today-dark").await;
+    page.set_color_scheme("light").await;
 }
 
 async fn close_shift(page: &Page, tabs: &Tabs, boris: &Chat, clock: &Clock) {
-    page.turn_to(&tabs.chat).await;
+    page.switch_to(&tabs.chat).await;
     boris.presses("✅ My tasks").await;
-    boris.presses_with(TASK).await;
+    boris.presses_containing(TASK).await;
     boris.is_offered("✅", TASK).await;
-    shoot(page, "10-task").await;
+    screenshot(page, "10-task").await;
     clock.advance(WORKED);
-    page.write("/start").await;
+    page.send_text("/start").await;
     boris.presses("⏹ Close my shift").await;
     boris.presses("Go on to closing").await;
-    boris.hears("Please share your position to close").await;
-    boris.points_at("📍 Share my position", LATITUDE, LONGITUDE).await;
+    boris.receives("Please share your position to close").await;
+    boris.types_position("📍 Share my position", LATITUDE, LONGITUDE).await;
     boris.sends_position().await;
-    boris.hears(&format!("Your shift at {SITE} is closed")).await;
-    shoot(page, "11-closed").await;
-    page.turn_to(&tabs.dashboard).await;
-    shows(page, "0").await;
+    boris.receives(&format!("Your shift at {SITE} is closed")).await;
+    screenshot(page, "11-closed").await;
+    page.switch_to(&tabs.dashboard).await;
+    wait_for_working(page, "0").await;
 }
 
 async fn look_at_pay(page: &Page) {
     go_to(page, "Payroll").await;
     page.find("payroll").await;
-    shoot(page, "12-payroll").await;
-    page.prefers("dark").await;
-    shoot(page, "13-payroll-dark").await;
-    page.prefers("light").await;
+    screenshot(page, "12-payroll").await;
+    page.set_color_scheme("dark").await;
+    screenshot(page, "13-payroll-dark").await;
+    page.set_color_scheme("light").await;
     let sums = page.evaluate("document.querySelector('.list.pay tbody tr').innerText.replaceAll('\\u00a0', ' ')").await;
     let sums = sums.as_str().unwrap();
     for amount in ["Boris", "8.50", "2,550.00 ₽", "150.00 ₽", "−50.00 ₽", "2,650.00 ₽"] {
         assert!(sums.contains(amount), "no {amount} in {sums}");
     }
-    page.press_words(".list.pay a", "Boris").await;
+    page.press_text(".list.pay a", "Boris").await;
     page.find("amounts").await;
     let told = page
         .evaluate("document.querySelector(\"[data-testid='amounts']\").textContent.replaceAll('\\u00a0', ' ')")
@@ -243,10 +247,10 @@ async fn look_at_pay(page: &Page) {
     for words in why {
         assert!(told.contains(words), "no {words} in {told}");
     }
-    shoot(page, "14-earnings").await;
+    screenshot(page, "14-earnings").await;
 }
 
-/// Files as they lie on the owner's disk.
+/// Reads the exported files from the download folder.
 async fn export(page: &Page) {
     go_to(page, "Payroll").await;
     let csv = String::from_utf8(page.download("csv", "payroll-2026-01.csv").await).unwrap();
@@ -258,18 +262,18 @@ async fn export(page: &Page) {
 async fn look_at_shifts(page: &Page) {
     go_to(page, "Shifts").await;
     page.find("shifts").await;
-    shoot(page, "15-shifts").await;
-    page.press_words("[data-testid='shifts'] a", "Boris").await;
+    screenshot(page, "15-shifts").await;
+    page.press_text("[data-testid='shifts'] a", "Boris").await;
     page.find("shift-tasks").await;
-    shoot(page, "16-shift").await;
+    screenshot(page, "16-shift").await;
     go_to(page, "Charts").await;
     page.find("chart-cost").await;
-    shoot(page, "17-charts").await;
+    screenshot(page, "17-charts").await;
 }
 
 /// Follows a link of the navigation.
 async fn go_to(page: &Page, place: &str) {
-    page.press_words("header nav a", place).await;
+    page.press_text("header nav a", place).await;
     page.find_where("header nav a[aria-current]", place, |shown| shown == place).await;
 }
 
@@ -280,13 +284,13 @@ fn numbers_of(workbook: &[u8], name: &str) -> Vec<f64> {
     let (texts, sheet) = (part("xl/sharedStrings.xml"), part("xl/worksheets/sheet1.xml"));
     let place = texts.split("<si>").skip(1).position(|text| text.contains(&format!(">{name}<"))).unwrap();
     let row = sheet.split("<row ").find(|row| row.contains(&format!("t=\"s\"><v>{place}</v>"))).unwrap();
-    // Cells with a number have no type; the formula of one has its result beside it.
+    // Cells with a number have no type. A formula has its cached result.
     let cells = row.split("<c ").skip(1).filter(|cell| !cell.split('>').next().unwrap().contains("t=\"s\""));
     let value = |cell: &str| cell.split("<v>").nth(1)?.split('<').next()?.parse().ok();
     cells.filter_map(value).collect()
 }
 
-async fn shoot(page: &Page, step: &str) {
-    page.fits().await;
-    page.shoot(step).await;
+async fn screenshot(page: &Page, step: &str) {
+    page.assert_no_overflow().await;
+    page.screenshot(step).await;
 }

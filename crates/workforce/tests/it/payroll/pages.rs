@@ -1,31 +1,29 @@
-//! The pages of pay through the router: who sees what, and what the forms do.
+//! The pay pages through the router: permissions and forms.
 
 use std::time::Duration;
 
 use chrono_tz::Asia::Vladivostok;
 use opora::clock::Millis;
-use sea_orm::{ConnectionTrait, Statement};
 use workforce::person::{Permission, Role};
-use workforce::shifts::{self, ClosedBy, End, Start};
+use workforce::shifts::{self, ClosedBy, ShiftEnd, ShiftStart};
 use workforce::sites::{AboutContract, AboutSite, ContractStatus, Sites};
 
 use super::{january, post_352};
 use crate::kit::cabinet::{Browser, Cabinet};
 use crate::kit::demo::{ANNA, BORIS};
-use crate::kit::firm::{Kind, on_databases};
-use crate::kit::queries::Queries;
-use crate::overview::running_a_business::{make_site, sql};
+use crate::kit::firm::{StorageKind, on_databases};
+use crate::kit::queries::QueryCounter;
+use crate::kit::sql::run_sql;
+use crate::overview::business_pages::{MAY, make_site, sql};
 use crate::sites::permissions::hire_may;
 
 on_databases! { [sqlite Sqlite, postgres Postgres]
-    before_a_month_is_closed_its_page_says_what_is_not_settled_yet,
+    before_closing_a_month_open_items_are_shown,
 }
-
-const MAY: i64 = 1004;
 
 #[tokio::test]
 async fn an_owner_sees_a_month_and_changes_it() {
-    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let (owner, boris) = (cabinet.signed_in(ANNA).await, cabinet.person(BORIS).await.id);
     owner.get("/payroll").await.is(200, "Nothing was earned in this month yet.");
     post_352(&cabinet.app, boris, "2026-01-01").await;
@@ -44,8 +42,8 @@ async fn an_owner_sees_a_month_and_changes_it() {
     };
     new("bonus", "=1+1", "A <b>happy</b> client").await.is(422, "A &lt;b&gt;happy&lt;/b&gt; client");
     new("bonus", "-5", "x").await.is(422, "not zero");
-    new("bonus", "69.23", "A <b>happy</b> client").await.leads_to(&path);
-    new("deduction", "33", "A broken cup").await.leads_to(&path);
+    new("bonus", "69.23", "A <b>happy</b> client").await.redirects_to(&path);
+    new("deduction", "33", "A broken cup").await.redirects_to(&path);
     let shown = plain(&owner, &path).await;
     shown.contains_all(&["A &lt;b&gt;happy&lt;/b&gt; client", "+69.23 ₽", "−33.00 ₽", "67.00 ₽"]);
 
@@ -60,22 +58,22 @@ async fn an_owner_sees_a_month_and_changes_it() {
             owner.post(&format!("/payroll/amounts/{cup}/change"), &fields).await
         }
     };
-    edit("1", "30", "A small cup").await.leads_to(&path);
-    // Somebody else had the page open: both are shown, and nothing is lost.
+    edit("1", "30", "A small cup").await.redirects_to(&path);
+    // Another person changed the amount first. Both versions are shown, and nothing is lost.
     let stale = edit("1", "50", "Two cups").await;
     stale.is(409, "Somebody else has changed this").is(409, "Now: A small cup").is(409, "value=\"Two cups\"");
     stale.is(409, "Now: 30.00").is(409, "value=\"50\"");
     let place = [("period", "2026-01"), ("user", user.as_str()), ("version", "2"), ("reason", "Removed")];
-    owner.post(&format!("/payroll/amounts/{cup}/remove"), &place).await.leads_to(&path);
+    owner.post(&format!("/payroll/amounts/{cup}/remove"), &place).await.redirects_to(&path);
     plain(&owner, &path).await.contains_all(&["Undo the removal", "100.00 ₽"]);
-    owner.post(&format!("/payroll/amounts/{cup}/restore"), &place[..2]).await.leads_to(&path);
+    owner.post(&format!("/payroll/amounts/{cup}/restore"), &place[..2]).await.redirects_to(&path);
     plain(&owner, &path).await.contains_all(&["70.00 ₽", "Brought back", "value=\"70.00\""]);
     cabinet.close().await;
 }
 
 #[tokio::test]
-async fn a_deduction_that_is_changed_stays_one_unless_somebody_says_otherwise() {
-    let cabinet = Cabinet::open(Kind::Sqlite).await;
+async fn an_edited_deduction_stays_one_unless_changed() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let (owner, boris) = (cabinet.signed_in(ANNA).await, cabinet.person(BORIS).await.id);
     let (payroll, anna, user) = (&cabinet.app.payroll, cabinet.person(ANNA).await.id, boris.to_string());
     let december = "2025-12".parse().unwrap();
@@ -91,24 +89,24 @@ async fn a_deduction_that_is_changed_stays_one_unless_somebody_says_otherwise() 
         let of = async |period| payroll.entry_of(boris, period).await.unwrap().map(|entry| entry.total.kopecks());
         (of(december).await, of(january()).await)
     };
-    // The choice is there, as the amount stands, and the field has no sign.
+    // The form shows the kind, and the amount without a sign.
     let chosen = "name=\"kind\" value=\"deduction\" required checked";
     owner.get(&path).await.is(200, chosen).is(200, "name=\"amount\" value=\"500.00\"");
-    change("1", &[("kind", "deduction"), ("amount", "600")]).await.leads_to(&path);
+    change("1", &[("kind", "deduction"), ("amount", "600")]).await.redirects_to(&path);
     assert_eq!(totals().await, (Some(-60_000), None));
     change("2", &[("kind", "bonus"), ("amount", "-600")]).await.is(422, "not zero");
     change("2", &[("amount", "600")]).await.is(422, "not zero");
     assert_eq!(totals().await, (Some(-60_000), None));
-    // Whoever means it makes a bonus of it; whoever was later sees both.
-    change("2", &[("kind", "bonus"), ("amount", "20")]).await.leads_to(&path);
+    // Choosing the other kind makes it a bonus. A later editor sees both versions.
+    change("2", &[("kind", "bonus"), ("amount", "20")]).await.redirects_to(&path);
     let stale = change("2", &[("kind", "deduction"), ("amount", "700")]).await;
     stale.is(409, chosen).is(409, "value=\"700\"").is(409, "Now: Bonus").is(409, "Now: 20.00");
-    change("3", &[("kind", "deduction"), ("amount", "600")]).await.leads_to(&path);
+    change("3", &[("kind", "deduction"), ("amount", "600")]).await.redirects_to(&path);
 
-    // In a closed month it is the same: more of a deduction is a correction below zero.
+    // In a closed month a larger deduction is a negative correction.
     payroll.close_period(anna, december).await.unwrap();
     owner.get(&path).await.is(200, chosen).is(200, "name=\"amount\" value=\"600.00\"");
-    change("4", &[("kind", "deduction"), ("amount", "700")]).await.leads_to(&path);
+    change("4", &[("kind", "deduction"), ("amount", "700")]).await.redirects_to(&path);
     assert_eq!(totals().await, (Some(-60_000), Some(-10_000)));
     owner.get(&path).await.is(200, chosen).is(200, "name=\"amount\" value=\"700.00\"");
     cabinet.close().await;
@@ -116,20 +114,20 @@ async fn a_deduction_that_is_changed_stays_one_unless_somebody_says_otherwise() 
 
 #[tokio::test]
 async fn a_month_is_paid_closed_and_exported() {
-    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let (owner, boris) = (cabinet.signed_in(ANNA).await, cabinet.person(BORIS).await.id);
     post_352(&cabinet.app, boris, "2025-12-31").await;
     let path = format!("/payroll/people/{boris}?period=2025-12");
     owner.get(&path).await;
     let paid = [("period", "2025-12"), ("version", "1"), ("amount", "30.77")];
-    owner.post(&format!("/payroll/people/{boris}/paid"), &paid).await.leads_to(&path);
+    owner.post(&format!("/payroll/people/{boris}/paid"), &paid).await.redirects_to(&path);
     owner.post(&format!("/payroll/people/{boris}/paid"), &paid).await.is(409, "Somebody else has changed this");
     plain(&owner, "/payroll?period=2025-12").await.contains_all(&["paid", "Close December 2025"]);
     let close = async |period: &str, total: &str, version: &str| {
         owner.post("/payroll/close", &[("period", period), ("total", total), ("version", version)]).await
     };
     close("2026-01", "0", "0").await.is(409, "not over yet");
-    close("2025-12", "3077", "2").await.leads_to("/payroll?period=2025-12");
+    close("2025-12", "3077", "2").await.redirects_to("/payroll?period=2025-12");
     owner.get("/payroll?period=2025-12").await.is(200, "Closed since");
     close("2025-12", "3077", "2").await.is(409, "stays as it is");
 
@@ -143,8 +141,8 @@ async fn a_month_is_paid_closed_and_exported() {
 }
 
 #[tokio::test]
-async fn a_payment_beyond_what_is_due_is_asked_about_and_shown_as_an_advance() {
-    let cabinet = Cabinet::open(Kind::Sqlite).await;
+async fn an_overpayment_is_confirmed_and_shown_as_an_advance() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let (owner, boris) = (cabinet.signed_in(ANNA).await, cabinet.person(BORIS).await.id);
     post_352(&cabinet.app, boris, "2025-12-31").await;
     let path = format!("/payroll/people/{boris}?period=2025-12");
@@ -153,14 +151,14 @@ async fn a_payment_beyond_what_is_due_is_asked_about_and_shown_as_an_advance() {
         let fields = [&[("period", "2025-12"), ("version", "1"), ("amount", amount)], more].concat();
         owner.post(&format!("/payroll/people/{boris}/paid"), &fields).await
     };
-    // What was typed stays in the form, which now asks.
+    // The form keeps what was typed, and asks whether it is an advance.
     pay("100", &[]).await.is(409, "This is more than is due").is(409, "value=\"100\"").is(409, "name=\"is_advance\"");
-    pay("100", &[("is_advance", "yes")]).await.leads_to(&path);
+    pay("100", &[("is_advance", "yes")]).await.redirects_to(&path);
     plain(&owner, &path).await.contains_all(&["69.23 ₽ too much"]);
     plain(&owner, &format!("/payroll/people/{boris}?period=2026-01"))
         .await
         .contains_all(&["Nothing was earned in this month."]);
-    reward(&cabinet, boris).await;
+    add_bonus(&cabinet, boris).await;
     let next = plain(&owner, &format!("/payroll/people/{boris}?period=2026-01")).await;
     next.contains_all(&["Paid in advance before", "69.23 ₽", "value=\"30.77\""]);
     assert!(owner.post("/payroll/close", &[("period", "last month")]).await.status.is_client_error());
@@ -168,8 +166,8 @@ async fn a_payment_beyond_what_is_due_is_asked_about_and_shown_as_an_advance() {
 }
 
 #[tokio::test]
-async fn an_advance_is_paid_on_the_page_of_somebody_who_has_earned_nothing_yet() {
-    let cabinet = Cabinet::open(Kind::Sqlite).await;
+async fn an_advance_is_paid_on_a_page_without_earnings() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let (owner, boris) = (cabinet.signed_in(ANNA).await, cabinet.person(BORIS).await.id);
     let path = format!("/payroll/people/{boris}?period=2026-01");
     let pay = async |more: &[(&str, &str)]| {
@@ -181,7 +179,7 @@ async fn an_advance_is_paid_on_the_page_of_somebody_who_has_earned_nothing_yet()
         .is(200, "name=\"version\" value=\"0\"")
         .is(200, "name=\"is_advance\"");
     pay(&[]).await.is(422, "Only an advance can be paid").is(422, "value=\"200\"").is(422, "name=\"is_advance\"");
-    pay(&[("is_advance", "on")]).await.leads_to(&path);
+    pay(&[("is_advance", "on")]).await.redirects_to(&path);
     pay(&[("is_advance", "on")]).await.is(409, "Somebody else has changed this");
     plain(&owner, &path).await.contains_all(&["200.00 ₽ too much", "data-testid=\"payments\""]);
     plain(&owner, "/payroll?period=2026-01").await.contains_all(&["Boris", "200.00 ₽ too much"]);
@@ -189,8 +187,8 @@ async fn an_advance_is_paid_on_the_page_of_somebody_who_has_earned_nothing_yet()
 }
 
 #[tokio::test]
-async fn the_way_to_months_that_nobody_is_paid_in_yet_ends_with_the_next() {
-    let cabinet = Cabinet::open(Kind::Sqlite).await;
+async fn links_to_future_months_end_with_the_next_month() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let (owner, boris) = (cabinet.signed_in(ANNA).await, cabinet.person(BORIS).await.id);
     let has_ways = async |browser: &Browser, path: &str| {
         let page = browser.get(path).await;
@@ -210,7 +208,7 @@ async fn the_way_to_months_that_nobody_is_paid_in_yet_ends_with_the_next() {
     let paid = owner.post(&format!("/payroll/people/{boris}/paid"), &typed).await;
     paid.is(409, "Payments are marked for months up to the next one.");
 
-    // What was written down further ahead is found.
+    // Months with amounts further ahead can be reached.
     let ahead = [("period", "2026-04"), ("kind", "bonus"), ("amount", "500"), ("reason", "For Easter")];
     assert_eq!(owner.post(&format!("/payroll/people/{boris}/amounts"), &ahead).await.status.as_u16(), 303);
     assert_eq!(has_ways(&owner, &of("2026-03")).await, (true, false));
@@ -223,25 +221,20 @@ async fn the_way_to_months_that_nobody_is_paid_in_yet_ends_with_the_next() {
 }
 
 #[tokio::test]
-async fn a_month_with_more_amounts_than_a_page_has_is_read_to_its_end() {
-    let cabinet = Cabinet::open(Kind::Sqlite).await;
+async fn a_month_with_many_amounts_is_paged() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let (owner, boris, may) = (cabinet.signed_in(ANNA).await, cabinet.person(BORIS).await.id, hire_may(&cabinet).await);
     let (site, anna) = (make_site(&cabinet, &owner).await, cabinet.person(ANNA).await);
     let finances = vec![Permission::View, Permission::Finances];
-    Sites::of_app(&cabinet.app).permit(&anna, may.id, site, finances).await.unwrap();
+    Sites::of_app(&cabinet.app).set_permissions(&anna, may.id, site, finances).await.unwrap();
     let rows = format!(
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1200)
         INSERT INTO adjustments (user_id, period, day, kind, amount_kopecks, shift_id, site_id, basis, created_at)
             SELECT {boris}, '2026-01', '2026-01-0' || (1 + i % 3), 'shift_base', i, 1000 + i, {site}, '{{\"by\":\"hand\"}}', 0
             FROM n"
     );
-    reward(&cabinet, boris).await;
-    cabinet
-        .app
-        .domain
-        .write(move |db| Box::pin(async move { Ok(db.execute_unprepared(&rows).await.map(drop)?) }))
-        .await
-        .unwrap();
+    add_bonus(&cabinet, boris).await;
+    run_sql(&cabinet.app.domain, rows).await;
     let first = format!("/payroll/people/{boris}?period=2026-01");
     let read = async |browser: &Browser| {
         let (mut next, mut ids, mut pages) = (Some(first.clone()), std::collections::BTreeSet::new(), 0);
@@ -258,36 +251,36 @@ async fn a_month_with_more_amounts_than_a_page_has_is_read_to_its_end() {
         (pages, ids.len())
     };
     assert_eq!(read(&owner).await, (3, 1201));
-    assert_eq!(read(&cabinet.signed_in(MAY).await).await, (3, 1200), "the bonus is of no site");
+    assert_eq!(read(&cabinet.signed_in(MAY).await).await, (3, 1200), "the bonus belongs to no site");
     owner.get(&format!("{first}&after=2026-01-02.1")).await.is(200, "To the newest");
     owner.get(&format!("{first}&after=somewhere")).await.is(404, "There is no such page");
     cabinet.close().await;
 }
 
 #[tokio::test]
-async fn a_shift_that_began_next_month_by_its_sites_clock_is_found_while_it_is_this_month_here() {
-    let cabinet = Cabinet::open(Kind::Sqlite).await;
+async fn a_shift_in_the_sites_next_month_is_linked() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let (anna, boris) = (cabinet.person(ANNA).await, cabinet.person(BORIS).await.id);
-    // From noon of the first of January to half past midnight of the first of February in Vladivostok.
+    // Noon of the first of January, to half past midnight of the first of February in Vladivostok.
     cabinet.clock.advance(Duration::from_secs(30 * 24 * 3600 + 5 * 1800));
-    let doors = Sites::of_app(&cabinet.app);
+    let room = Sites::of_app(&cabinet.app);
     let far = AboutSite { name: "Far".into(), address: "Far street, 1".into(), ..AboutSite::usual(Vladivostok) };
-    let site_id = doors.create(&anna, far).await.unwrap();
+    let site_id = room.create(&anna, far).await.unwrap();
     let status = ContractStatus::Active;
     let about = AboutContract { status, rate_kopecks: Some(10_000), allows_spontaneous: true, sites: vec![site_id] };
-    doors.create_contract(&anna, boris, about).await.unwrap();
+    room.create_contract(&anna, boris, about).await.unwrap();
     let owner = cabinet.signed_in(ANNA).await;
     let (payroll, charts) = ("href=\"/payroll?period=2026-02\"", "href=\"/charts?period=2026-02\"");
     let before = [owner.get("/payroll").await, owner.get("/charts").await];
     assert!(!before[0].body.contains(payroll) && !before[1].body.contains(charts));
 
     let (at, domain) = (cabinet.clock.now(), &cabinet.app.domain);
-    let start = Start { user_id: boris, site_id, plan_id: None, position: None, started_at: at, at };
+    let start = ShiftStart { user_id: boris, site_id, plan_id: None, position: None, started_at: at, at };
     let shift_id = domain.write_and_get(move |db| Box::pin(shifts::open(db, start))).await.unwrap();
     let ended_at = Millis(at.0 + 3_600_000);
     let (closed_by, mandatory_task_penalty) = (ClosedBy::Person, super::roubles(50));
     let end =
-        End { shift_id, version: None, position: None, closed_by, ended_at, mandatory_task_penalty, at: ended_at };
+        ShiftEnd { shift_id, version: None, position: None, closed_by, ended_at, mandatory_task_penalty, at: ended_at };
     domain.write(move |db| Box::pin(shifts::close(db, end))).await.unwrap();
     owner.get("/payroll").await.is(200, "January 2026").is(200, payroll);
     owner.get("/charts").await.is(200, charts);
@@ -297,11 +290,11 @@ async fn a_shift_that_began_next_month_by_its_sites_clock_is_found_while_it_is_t
     cabinet.close().await;
 }
 
-async fn before_a_month_is_closed_its_page_says_what_is_not_settled_yet(kind: Kind) {
-    let queries = Queries::counted();
+async fn before_closing_a_month_open_items_are_shown(kind: StorageKind) {
+    let queries = QueryCounter::install();
     let cabinet = Cabinet::open(kind).await;
     let (owner, page) = (cabinet.signed_in(ANNA).await, "/payroll?period=2025-12");
-    let asks = async |page: &str| queries.of(async || owner.get(page).await).await;
+    let asks = async |page: &str| queries.count(async || owner.get(page).await).await;
     let (here, anna) = (make_site(&cabinet, &owner).await, cabinet.person(ANNA).await);
     let far = AboutSite { name: "Far".into(), address: "Far street, 1".into(), ..AboutSite::usual(Vladivostok) };
     let far = Sites::of_app(&cabinet.app).create(&anna, far).await.unwrap();
@@ -339,28 +332,28 @@ async fn before_a_month_is_closed_its_page_says_what_is_not_settled_yet(kind: Ki
     let left = owner.get(page).await;
     left.is(200, "2 shifts of this month are still open").is(200, "href=\"/shifts/71\"").is(200, "href=\"/shifts/72\"");
     assert!(!left.body.contains("/shifts/73") && !left.body.contains("/shifts/74"), "{}", left.body);
-    // Three of four people have cancelled then, and one of them again later, by the clock of the far site.
+    // Three of four people cancelled in that month, and one of them again later, by the far site's clock.
     left.is(200, "3 cancellations of this month wait to be judged").is(200, "href=\"/cancellations\"");
     assert_eq!(asks(page).await, asked);
-    // What is open keeps nobody from closing the month: that is what people are told before. One query for shifts, one for
-    // cancellations and one for the clocks of their sites are not asked any more.
-    owner.post("/payroll/close", &[("period", "2025-12"), ("total", "0"), ("version", "0")]).await.leads_to(page);
+    // Open shifts do not prevent closing the month. Afterwards three queries are not needed any more: shifts,
+    // cancellations, and the clocks of their sites.
+    owner.post("/payroll/close", &[("period", "2025-12"), ("total", "0"), ("version", "0")]).await.redirects_to(page);
     let closed = owner.get(page).await;
     assert!(closed.body.contains("Closed since") && !closed.body.contains("open-shifts"), "{}", closed.body);
     assert_eq!(asks(page).await + 3, asked);
     cabinet.close().await;
 }
 
-/// A bonus of a hundred in January.
-async fn reward(cabinet: &Cabinet, boris: i64) {
+/// Adds a bonus of a hundred in January.
+async fn add_bonus(cabinet: &Cabinet, boris: i64) {
     let (anna, day) = (cabinet.person(ANNA).await.id, january().first_day());
     cabinet.app.payroll.add_manual(anna, boris, day, super::roubles(100), "A happy client").await.unwrap();
 }
 
 #[tokio::test]
-async fn pay_is_shown_to_owners_and_to_its_person_by_direct_link_too() {
-    let cabinet = Cabinet::open(Kind::Sqlite).await;
-    cabinet.hire(MAY, "May", Role::Manager).await;
+async fn only_owners_and_the_person_see_pay() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
+    hire_may(&cabinet).await;
     let boris = cabinet.person(BORIS).await.id;
     post_352(&cabinet.app, boris, "2026-01-01").await;
     let path = format!("/payroll/people/{boris}?period=2026-01");
@@ -368,7 +361,7 @@ async fn pay_is_shown_to_owners_and_to_its_person_by_direct_link_too() {
         .browser()
         .get(&path)
         .await
-        .leads_to(&format!("/sign-in?next=%2Fpayroll%2Fpeople%2F{boris}%3Fperiod%3D2026-01"));
+        .redirects_to(&format!("/sign-in?next=%2Fpayroll%2Fpeople%2F{boris}%3Fperiod%3D2026-01"));
     let own = cabinet.signed_in(BORIS).await;
     plain(&own, "/").await.contains_all(&["Payroll: January 2026", "30.77 ₽"]);
     for shown in [plain(&own, "/earnings").await, plain(&own, &path).await] {
@@ -379,7 +372,6 @@ async fn pay_is_shown_to_owners_and_to_its_person_by_direct_link_too() {
     own.post("/payroll/close", &closing).await.is(403, "This page is for others");
     let amount = [("period", "2026-01"), ("kind", "bonus"), ("amount", "5"), ("reason", "x")];
     own.post(&format!("/payroll/people/{boris}/amounts"), &amount).await.is(403, "This page is for others");
-    cabinet.emulator.post("/users", serde_json::json!({"id": MAY, "first_name": "May", "language_code": "en"})).await;
     let manager = cabinet.signed_in(MAY).await;
     for path in ["/payroll", "/payroll/export.csv", "/payroll/export.xlsx", path.as_str()] {
         manager.get(path).await.is(403, "This page is for others");
@@ -391,15 +383,17 @@ async fn pay_is_shown_to_owners_and_to_its_person_by_direct_link_too() {
 }
 
 #[tokio::test]
-async fn a_month_of_hundreds_is_paged_and_asks_no_more_than_a_small_one() {
-    let queries = Queries::counted();
-    let cabinet = Cabinet::open(Kind::Sqlite).await;
+async fn a_large_month_is_paged_without_more_queries() {
+    let queries = QueryCounter::install();
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let (owner, boris) = (cabinet.signed_in(ANNA).await, cabinet.person(BORIS).await.id);
     post_352(&cabinet.app, boris, "2026-01-01").await;
     let (list, one) = ("/payroll?period=2026-01".to_owned(), format!("/payroll/people/{boris}?period=2026-01"));
-    let small = (queries.of(async || owner.get(&list).await).await, queries.of(async || owner.get(&one).await).await);
+    let small =
+        (queries.count(async || owner.get(&list).await).await, queries.count(async || owner.get(&one).await).await);
     fill(&cabinet, boris).await;
-    let large = (queries.of(async || owner.get(&list).await).await, queries.of(async || owner.get(&one).await).await);
+    let large =
+        (queries.count(async || owner.get(&list).await).await, queries.count(async || owner.get(&one).await).await);
     assert_eq!(small, large);
     assert!((3..=9).contains(&small.0) && (3..=12).contains(&small.1), "{small:?}");
     owner.get(&list).await.is(200, "1 of 7");
@@ -407,7 +401,7 @@ async fn a_month_of_hundreds_is_paged_and_asks_no_more_than_a_small_one() {
     cabinet.close().await;
 }
 
-/// Three hundred people with pay, and three hundred rows of one.
+/// Three hundred people with pay, and three hundred rows of one person.
 async fn fill(cabinet: &Cabinet, user: i64) {
     let people = "WITH RECURSIVE n(i) AS (SELECT 5001 UNION ALL SELECT i + 1 FROM n WHERE i < 5300)
         INSERT INTO users (id, telegram_id, full_name, language, status, enrolled_by, created_at, updated_at)
@@ -419,18 +413,12 @@ async fn fill(cabinet: &Cabinet, user: i64) {
         SELECT {user}, '2026-01', '2026-01-02', 'shift_base', 100, id, '{{\"by\":\"hand\"}}', 0 FROM users WHERE id > 5000"
     );
     let statements = [people.to_owned(), entries.to_owned(), rows];
-    let written = cabinet.app.domain.write(move |db| {
-        Box::pin(async move {
-            for sql in statements {
-                db.execute_raw(Statement::from_string(db.get_database_backend(), sql)).await?;
-            }
-            Ok(())
-        })
-    });
-    written.await.unwrap();
+    for sql in statements {
+        run_sql(&cabinet.app.domain, sql).await;
+    }
 }
 
-/// A page with plain spaces, so that amounts can be looked for.
+/// A page with plain spaces, so that amounts can be searched.
 pub struct Plain(String);
 
 impl Plain {

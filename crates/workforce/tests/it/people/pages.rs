@@ -1,31 +1,31 @@
-//! The frame around every page, and the pages of people: who sees what, who changes what, and what nobody can do.
+//! The frame of every page, and the pages of people: who sees what, who may change what.
 
 use std::time::Duration;
 
 use axum::http::Method;
 use futures_util::future::BoxFuture;
 use maud::html;
-use opora::key::DialogueKey;
-use opora::store::{Parked, ParkedId};
+use opora::key::ConversationKey;
+use opora::store::{ParkedId, ParkedTurn};
 use workforce::application::App;
 use workforce::audit;
 use workforce::people::{self, PeopleRoom};
 use workforce::person::{Person, Role, Status};
 use workforce::rooms::{Room, Rooms};
-use workforce::web::{Card, Oops, Routes, Section, Web};
+use workforce::web::{Card, PageError, Routes, Section, Web};
 
 use crate::kit::cabinet::{Browser, Cabinet};
 use crate::kit::demo::{ANNA, BORIS};
-use crate::kit::firm::{Kind, NOON, on_every_database};
+use crate::kit::firm::{NOON, StorageKind, on_every_database};
 
 on_every_database! {
-    an_owner_changes_roles_and_blocks_and_it_is_written_down,
-    people_are_found_page_by_page,
+    role_changes_and_blocks_are_audited,
+    people_are_searched_and_paged,
 }
 
 const HOSTILE: &str = "<script>alert(1)</script>\"'&";
 
-/// A room that adds to the pages, and one of whose pages fails.
+/// A room that adds to the pages. One of its pages panics.
 #[derive(Debug)]
 struct Adding;
 
@@ -38,17 +38,17 @@ impl Room for Adding {
         Routes::new().get("/panics", panics).get("/number/{number}", async |_: axum::extract::Path<i64>| "ok")
     }
 
-    fn home<'a>(&'a self, _: &'a App, _: &'a Person) -> BoxFuture<'a, Result<Vec<Card>, Oops>> {
+    fn home_cards<'a>(&'a self, _: &'a App, _: &'a Person) -> BoxFuture<'a, Result<Vec<Card>, PageError>> {
         let card = Card { label: "things to see to".into(), number: 41, path: "/things".into() };
         Box::pin(async { Ok(vec![card]) })
     }
 
-    fn about_person<'a>(
+    fn person_sections<'a>(
         &'a self,
         _: &'a App,
         _: &'a Person,
         person: &'a Person,
-    ) -> BoxFuture<'a, Result<Vec<Section>, Oops>> {
+    ) -> BoxFuture<'a, Result<Vec<Section>, PageError>> {
         let body = html! { p { "about " (person.full_name) } };
         Box::pin(async { Ok(vec![Section { title: "Documents".into(), body }]) })
     }
@@ -58,25 +58,25 @@ async fn panics() -> &'static str {
     panic!("as it should")
 }
 
-async fn an_owner_changes_roles_and_blocks_and_it_is_written_down(kind: Kind) {
+async fn role_changes_and_blocks_are_audited(kind: StorageKind) {
     let cabinet = Cabinet::open(kind).await;
     let (owner, boris) = (cabinet.signed_in(ANNA).await, cabinet.signed_in(BORIS).await);
     let (anna_id, id) = (cabinet.person(ANNA).await.id, cabinet.person(BORIS).await.id);
     let page = format!("/people/{id}");
     owner.get(&page).await.is(200, "Role given: employee");
-    owner.post(&format!("{page}/roles/grant"), &[("role", "manager")]).await.leads_to(&page);
+    owner.post(&format!("{page}/roles/grant"), &[("role", "manager")]).await.redirects_to(&page);
     assert!(cabinet.person(BORIS).await.roles.has(Role::Manager));
-    owner.post(&format!("{page}/roles/revoke"), &[("role", "employee")]).await.leads_to(&page);
-    // Pressed twice, done once.
-    owner.post(&format!("{page}/roles/revoke"), &[("role", "employee")]).await.leads_to(&page);
+    owner.post(&format!("{page}/roles/revoke"), &[("role", "employee")]).await.redirects_to(&page);
+    // A second click changes nothing.
+    owner.post(&format!("{page}/roles/revoke"), &[("role", "employee")]).await.redirects_to(&page);
     owner.get(&page).await.is(200, "Role taken away: employee");
     boris.get("/me").await.is(200, "Boris");
-    owner.post(&format!("{page}/block"), &[]).await.leads_to(&page);
-    boris.get("/me").await.leads_to("/sign-in?next=%2Fme");
+    owner.post(&format!("{page}/block"), &[]).await.redirects_to(&page);
+    boris.get("/me").await.redirects_to("/sign-in?next=%2Fme");
     owner.get(&page).await.is(200, "Status: blocked");
-    owner.post(&format!("{page}/unblock"), &[]).await.leads_to(&page);
+    owner.post(&format!("{page}/unblock"), &[]).await.redirects_to(&page);
     assert_eq!(cabinet.person(BORIS).await.status, Status::Verified);
-    boris.get("/me").await.leads_to("/sign-in?next=%2Fme");
+    boris.get("/me").await.redirects_to("/sign-in?next=%2Fme");
     let lines = audit::about(&cabinet.app.domain, ("user", id)).await.unwrap();
     let deeds: Vec<_> = lines.iter().map(|line| (line.action.as_str(), line.actor)).collect();
     let by = Some(anna_id);
@@ -86,7 +86,7 @@ async fn an_owner_changes_roles_and_blocks_and_it_is_written_down(kind: Kind) {
     cabinet.close().await;
 }
 
-async fn people_are_found_page_by_page(kind: Kind) {
+async fn people_are_searched_and_paged(kind: StorageKind) {
     let cabinet = Cabinet::open(kind).await;
     for number in 0..55 {
         cabinet.hire(5000 + number, &format!("Сотрудник {number:02}"), Role::Employee).await;
@@ -108,20 +108,20 @@ async fn people_are_found_page_by_page(kind: Kind) {
 }
 
 #[tokio::test]
-async fn roles_are_refused_by_direct_link_too() {
-    let cabinet = Cabinet::open(Kind::Sqlite).await;
+async fn direct_links_are_refused_by_role() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     cabinet.hire(1003, "Vera", Role::Superadmin).await;
     let (boris, owner) = (cabinet.signed_in(BORIS).await, cabinet.signed_in(ANNA).await);
     let anna = cabinet.person(ANNA).await.id;
     for page in ["/people".to_owned(), format!("/people/{anna}"), "/admin".to_owned()] {
         boris.get(&page).await.is(403, "This page is for others");
     }
-    for deed in ["block", "unblock", "roles/grant", "roles/revoke"] {
-        boris.post(&format!("/people/{anna}/{deed}"), &[("role", "owner")]).await.is(403, "This page is for others");
+    for action in ["block", "unblock", "roles/grant", "roles/revoke"] {
+        boris.post(&format!("/people/{anna}/{action}"), &[("role", "owner")]).await.is(403, "This page is for others");
     }
     let home = boris.get("/").await;
     assert!(home.is(200, "Hello, Boris!").body.matches("/people").count() == 0, "{}", home.body);
-    // An owner is no operator, makes none, and cannot touch one; nor can anybody lock themselves out.
+    // An owner is no superadmin, cannot appoint or block one, and cannot lock themselves out.
     owner.get("/admin").await.is(403, "This page is for others");
     let vera = cabinet.person(1003).await.id;
     owner.post(&format!("/people/{vera}/block"), &[]).await.is(403, "This page is for others");
@@ -137,7 +137,7 @@ async fn roles_are_refused_by_direct_link_too() {
 
 #[tokio::test]
 async fn a_form_without_its_token_changes_nothing() {
-    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let owner = cabinet.signed_in(ANNA).await;
     let id = cabinet.person(BORIS).await.id;
     let block = format!("/people/{id}/block");
@@ -146,25 +146,25 @@ async fn a_form_without_its_token_changes_nothing() {
         owner.post_with(path, &[("csrf", "guess")], &[]).await.is(403, "This form is out of date");
         owner.post_with(path, &[], &[("x-csrf-token", "guess")]).await.is(403, "This form is out of date");
     }
-    // With the token, and from another site all the same.
-    let token = owner.token();
+    // With the token, but from another origin.
+    let token = owner.csrf_token();
     let foreign = [("origin", "http://evil.example"), ("host", "office.example")];
     owner.post_with(&block, &[("csrf", &token)], &foreign).await.is(403, "This form is out of date");
     owner.post_with(&block, &[("csrf", &token)], &[("origin", "null")]).await.is(403, "This form is out of date");
     // The token of another browser.
     let other = cabinet.browser();
     other.get("/sign-in").await;
-    owner.post_with(&block, &[("csrf", &other.token())], &[]).await.is(403, "This form is out of date");
+    owner.post_with(&block, &[("csrf", &other.csrf_token())], &[]).await.is(403, "This form is out of date");
     assert_eq!(cabinet.person(BORIS).await.status, Status::Verified);
     let own = [("origin", "http://office.example"), ("x-csrf-token", token.as_str())];
-    owner.post_with(&block, &[], &own).await.leads_to(&format!("/people/{id}"));
+    owner.post_with(&block, &[], &own).await.redirects_to(&format!("/people/{id}"));
     assert_eq!(cabinet.person(BORIS).await.status, Status::Blocked);
     cabinet.close().await;
 }
 
 #[tokio::test]
-async fn what_people_call_themselves_is_never_markup() {
-    let cabinet = Cabinet::open(Kind::Sqlite).await;
+async fn names_are_escaped() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let hostile = cabinet.hire(1003, HOSTILE, Role::Owner).await;
     cabinet.emulator.post("/users", serde_json::json!({"id": 1003, "first_name": "X", "language_code": "en"})).await;
     let browser = cabinet.signed_in(1003).await;
@@ -180,8 +180,8 @@ async fn what_people_call_themselves_is_never_markup() {
 }
 
 #[tokio::test]
-async fn every_answer_has_the_headers_that_keep_it_safe() {
-    let cabinet = Cabinet::open(Kind::Sqlite).await;
+async fn every_response_has_security_headers() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let guest = cabinet.browser();
     for path in ["/sign-in", "/nowhere", "/"] {
         let answer = guest.get(path).await;
@@ -194,7 +194,7 @@ async fn every_answer_has_the_headers_that_keep_it_safe() {
     }
     let lost = guest.get("/nowhere").await;
     lost.is(404, lost.header("x-request-id"));
-    guest.send(Method::DELETE, "/sign-in", "", &[("x-csrf-token", &guest.token())]).await.is(405, "no such page");
+    guest.send(Method::DELETE, "/sign-in", "", &[("x-csrf-token", &guest.csrf_token())]).await.is(405, "no such page");
     let page = guest.get("/sign-in").await.body;
     let style = page.split('"').find(|word| word.starts_with("/assets/style.")).unwrap().to_owned();
     let small = guest.send(Method::GET, &style, "", &[("accept-encoding", "br, gzip")]).await;
@@ -208,8 +208,8 @@ async fn every_answer_has_the_headers_that_keep_it_safe() {
 }
 
 #[tokio::test]
-async fn by_https_cookies_and_browsers_are_held_to_it() {
-    let cabinet = Cabinet::with(Kind::Sqlite, Rooms::all(), "https://office.example").await;
+async fn with_https_cookies_are_secure() {
+    let cabinet = Cabinet::with_rooms(StorageKind::Sqlite, Rooms::all(), "https://office.example").await;
     let browser = cabinet.signed_in(ANNA).await;
     assert!(browser.cookies().contains("__Host-opora_session="), "{}", browser.cookies());
     let fresh = cabinet.browser().get("/sign-in").await;
@@ -219,8 +219,10 @@ async fn by_https_cookies_and_browsers_are_held_to_it() {
 }
 
 #[tokio::test]
-async fn rooms_add_to_the_pages_and_a_failure_is_a_page_of_its_own() {
-    let cabinet = Cabinet::with(Kind::Sqlite, Rooms::of(&[&Web, &PeopleRoom, &Adding]), "http://office.example").await;
+async fn rooms_add_to_pages_and_a_panic_is_an_error_page() {
+    let cabinet =
+        Cabinet::with_rooms(StorageKind::Sqlite, Rooms::new(&[&Web, &PeopleRoom, &Adding]), "http://office.example")
+            .await;
     let owner = cabinet.signed_in(ANNA).await;
     owner.get("/").await.is(200, "things to see to").is(200, ">41<");
     let id = cabinet.person(BORIS).await.id;
@@ -234,24 +236,24 @@ async fn rooms_add_to_the_pages_and_a_failure_is_a_page_of_its_own() {
 }
 
 #[tokio::test]
-async fn sessions_last_while_they_are_used_and_end_when_told_to() {
-    let cabinet = Cabinet::open(Kind::Sqlite).await;
+async fn sessions_expire_unused_and_can_be_ended() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let (one, other) = (cabinet.signed_in(ANNA).await, cabinet.signed_in(ANNA).await);
     let id = cabinet.person(ANNA).await.id;
     one.get("/me").await.is(200, "this browser");
-    let listed = workforce::web::sessions::of(&cabinet.app, id).await.unwrap();
+    let listed = workforce::web::sessions::of_person(&cabinet.app, id).await.unwrap();
     assert_eq!(listed.len(), 2);
     let oldest = listed.iter().map(|session| session.id).min().unwrap().to_string();
-    // Nobody ends the session of somebody else.
+    // A person cannot end another person's session.
     let boris = cabinet.signed_in(BORIS).await;
-    boris.post("/me/sessions/end", &[("session", &oldest)]).await.leads_to("/me");
+    boris.post("/me/sessions/end", &[("session", &oldest)]).await.redirects_to("/me");
     one.get("/me").await.is(200, "this browser");
-    other.post("/me/sessions/end", &[("session", &oldest)]).await.leads_to("/me");
-    one.get("/me").await.leads_to("/sign-in?next=%2Fme");
+    other.post("/me/sessions/end", &[("session", &oldest)]).await.redirects_to("/me");
+    one.get("/me").await.redirects_to("/sign-in?next=%2Fme");
     let third = cabinet.signed_in(ANNA).await;
-    third.post("/me/sessions/end-others", &[]).await.leads_to("/me");
-    other.get("/me").await.leads_to("/sign-in?next=%2Fme");
-    // Used every ten days, it goes on; then it is left alone.
+    third.post("/me/sessions/end-others", &[]).await.redirects_to("/me");
+    other.get("/me").await.redirects_to("/sign-in?next=%2Fme");
+    // Used every ten days, the session continues. Unused, it expires.
     for _ in 0..3 {
         cabinet.clock.advance(Duration::from_secs(10 * 24 * 3600));
         let page = third.get("/me").await;
@@ -259,30 +261,30 @@ async fn sessions_last_while_they_are_used_and_end_when_told_to() {
         let now = cabinet.clock.now();
         cabinet
             .emulator
-            .until("the use is noted", async |_| {
-                let sessions = workforce::web::sessions::of(&cabinet.app, id).await.unwrap();
+            .until("the session's use is stored", async |_| {
+                let sessions = workforce::web::sessions::of_person(&cabinet.app, id).await.unwrap();
                 sessions.iter().any(|session| session.seen_at == now).then_some(())
             })
             .await;
     }
     cabinet.clock.advance(Duration::from_secs(14 * 24 * 3600));
-    third.get("/me").await.leads_to("/sign-in?next=%2Fme");
+    third.get("/me").await.redirects_to("/sign-in?next=%2Fme");
     cabinet.close().await;
 }
 
 #[tokio::test]
-async fn everybody_chooses_their_language() {
-    let cabinet = Cabinet::open(Kind::Sqlite).await;
+async fn a_person_chooses_their_language() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let boris = cabinet.signed_in(BORIS).await;
-    boris.post("/me/language", &[("language", "ru")]).await.leads_to("/me");
+    boris.post("/me/language", &[("language", "ru")]).await.redirects_to("/me");
     boris.get("/").await.is(200, "Здравствуйте, Boris!").is(200, "<html lang=\"ru\">");
     boris.get("/people").await.is(403, "Эта страница не для вас");
     cabinet.close().await;
 }
 
 #[tokio::test]
-async fn what_a_page_loads_by_itself_costs_no_clicks_and_opens_no_way_around_the_limit() {
-    let cabinet = Cabinet::open(Kind::Sqlite).await;
+async fn live_loads_have_their_own_rate_limit() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let (guest, boris, owner) = (cabinet.browser(), cabinet.signed_in(BORIS).await, cabinet.signed_in(ANNA).await);
     let by_itself = [("x-opora-live", "1")];
     let loads = async |browser: &Browser| browser.send(Method::GET, "/", "", &by_itself).await.status.as_u16();
@@ -291,8 +293,8 @@ async fn what_a_page_loads_by_itself_costs_no_clicks_and_opens_no_way_around_the
         for _ in 0..most {
             assert_eq!(loads(browser).await, 200);
         }
-        assert_eq!(loads(browser).await, 429, "it is another counter, and of the same size");
-        // The person's own clicks are all there still, and forms are nobody's live parts.
+        assert_eq!(loads(browser).await, 429, "live loads have a limit of the same size");
+        // Clicks have their own limit, and forms always count as clicks.
         for at in 0..most {
             let clicked = if at % 2 == 0 {
                 browser.get("/nowhere").await
@@ -303,7 +305,7 @@ async fn what_a_page_loads_by_itself_costs_no_clicks_and_opens_no_way_around_the
         }
         assert_eq!(browser.send(Method::POST, "/nowhere", "", &by_itself).await.status.as_u16(), 429);
     }
-    // Who is not signed in has no live pages.
+    // Without a session there are no live pages.
     cabinet.clock.advance(Duration::from_secs(60));
     for _ in 0..100 {
         assert_ne!(loads(&guest).await, 429);
@@ -314,8 +316,8 @@ async fn what_a_page_loads_by_itself_costs_no_clicks_and_opens_no_way_around_the
 }
 
 #[tokio::test]
-async fn whoever_asks_too_often_has_to_wait() {
-    let cabinet = Cabinet::open(Kind::Sqlite).await;
+async fn too_many_requests_are_refused() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let (guest, boris, owner) = (cabinet.browser(), cabinet.signed_in(BORIS).await, cabinet.signed_in(ANNA).await);
     cabinet.clock.advance(Duration::from_secs(60));
     for (browser, most) in [(&guest, 100), (&boris, 100), (&owner, 200)] {
@@ -331,8 +333,8 @@ async fn whoever_asks_too_often_has_to_wait() {
 }
 
 #[tokio::test]
-async fn the_operator_sees_how_the_bot_does() {
-    let cabinet = Cabinet::open(Kind::Sqlite).await;
+async fn the_admin_page_shows_the_bots_health() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     cabinet.hire(ANNA, "Anna", Role::Superadmin).await;
     let operator = cabinet.signed_in(ANNA).await;
     let page = operator.get("/admin").await;
@@ -342,20 +344,20 @@ async fn the_operator_sees_how_the_bot_does() {
 }
 
 #[tokio::test]
-async fn the_operator_sees_who_is_where_and_what_has_failed() {
-    let cabinet = Cabinet::open(Kind::Postgres).await;
+async fn the_admin_page_shows_states_and_parked_turns() {
+    let cabinet = Cabinet::open(StorageKind::Postgres).await;
     cabinet.hire(ANNA, "Anna", Role::Superadmin).await;
     for id in [1003, 1004] {
         let newcomer = serde_json::json!({"id": id, "first_name": "New", "language_code": "en"});
         cabinet.emulator.post("/users", newcomer).await;
         cabinet.emulator.says(id, "/start").await;
-        cabinet.emulator.hears(id, "Let us get to know each other.").await;
+        cabinet.emulator.receives(id, "Let us get to know each other.").await;
     }
     let (store, bot) = (cabinet.app.domain.store(), cabinet.app.bot_id);
     let epoch = store.lease(bot).await.unwrap().unwrap().epoch;
-    let parked = Parked {
+    let parked = ParkedTurn {
         id: ParkedId(0),
-        key: DialogueKey::private(bot, BORIS),
+        key: ConversationKey::private(bot, BORIS),
         kind: "timer".into(),
         body: "{\"text\": \"Secret\"}".into(),
         reason: "the handler panicked".into(),
@@ -369,18 +371,18 @@ async fn the_operator_sees_who_is_where_and_what_has_failed() {
     page.is(200, "<code>registration:language</code></dt><dd>2</dd>").is(200, "PostgreSQL ");
     page.is(200, &format!("<strong>#{number}</strong>")).is(200, "1002").is(200, "01.01.2026 12:00");
     page.is(200, "<dt>Parked turns</dt><dd>1</dd>");
-    assert!(!page.body.contains("Secret"), "what people said is not on the page: {}", page.body);
+    assert!(!page.body.contains("Secret"), "texts of people are on the page: {}", page.body);
     cabinet.close().await;
 }
 
 #[tokio::test]
-async fn whoever_is_blocked_elsewhere_is_signed_out_too() {
-    let cabinet = Cabinet::open(Kind::Sqlite).await;
+async fn a_blocked_person_is_signed_out() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let boris = cabinet.signed_in(BORIS).await;
     let id = cabinet.person(BORIS).await.id;
     for status in [Status::Blocked, Status::Verified] {
         cabinet.app.domain.write(move |db| Box::pin(people::set_status(db, id, status, None, NOON))).await.unwrap();
-        boris.get("/me").await.leads_to("/sign-in?next=%2Fme");
+        boris.get("/me").await.redirects_to("/sign-in?next=%2Fme");
     }
     cabinet.close().await;
 }

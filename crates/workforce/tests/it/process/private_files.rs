@@ -1,15 +1,15 @@
-//! Files of the product are closed to other users of the machine, whatever the umask of its shell was.
+//! The product's files are closed to other users of the machine, whatever the umask.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use crate::kit::app_process::{AppProcess, start_emulator};
 use crate::kit::demo::program;
-use crate::kit::firm::{Ground, Kind};
-use crate::kit::product::{Run, silent_emulator};
-use crate::operator::doctor::{asked, tells};
+use crate::kit::firm::{StorageKind, TestStorage};
+use crate::operator::doctor::{has_line, run_doctor};
 
-/// Everything below a folder, and the folder.
+/// A folder and everything below it.
 fn entries(folder: &Path) -> Vec<PathBuf> {
     let mut found = vec![folder.to_owned()];
     for entry in fs::read_dir(folder).unwrap() {
@@ -24,43 +24,43 @@ fn open_to_others(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[tokio::test]
-async fn what_a_start_creates_is_private() {
-    let (ground, emulator) = (Ground::new(Kind::Sqlite).await, silent_emulator().await);
-    let data = ground.folder.path().join("data");
+async fn new_files_are_private() {
+    let (storage, emulator) = (TestStorage::new(StorageKind::Sqlite).await, start_emulator().await);
+    let data = storage.folder.path().join("data");
     let (folder, address) = (data.to_str().unwrap().to_owned(), format!("sqlite:{}/opora.db", data.display()));
     let places = [("DATA_DIR", folder.as_str()), ("STATE_URL", &address), ("DATABASE_URL", &address)];
-    // The shell of an ordinary user: others may read what is made.
+    // With the usual umask new files are readable by other users.
     let mut shell = tokio::process::Command::new("sh");
     shell.args(["-c", "umask 022; exec \"$0\" \"$@\""]).arg(program());
-    let product = Run::start_as(shell, &ground, &emulator, &places);
-    product.web().await;
+    let product = AppProcess::start_command(shell, &storage, &emulator, &places);
+    product.web_address().await;
     let names: Vec<_> = entries(&data).iter().map(|path| path.file_name().unwrap().to_owned()).collect();
     for name in ["opora.db", "opora.db-wal", "opora.db-shm"] {
         assert!(names.iter().any(|found| found == name), "no {name} in {names:?}");
     }
     assert_eq!(open_to_others(&data), Vec::<PathBuf>::new());
-    product.stops().await;
+    product.stop().await;
 }
 
 #[tokio::test]
-async fn the_doctor_names_open_files_and_a_start_closes_them() {
-    let (ground, emulator) = (Ground::new(Kind::Sqlite).await, silent_emulator().await);
-    Run::start(&ground, &emulator, &[]).stops().await;
-    let folder = ground.folder.path();
-    let told = asked(&ground, &emulator, &[]).await.well().stdout;
-    assert!(tells(&told, ["ok", "privacy"], &[]), "{told}");
+async fn open_files_are_reported_and_closed_by_a_start() {
+    let (storage, emulator) = (TestStorage::new(StorageKind::Sqlite).await, start_emulator().await);
+    AppProcess::start(&storage, &emulator, &[]).stop().await;
+    let folder = storage.folder.path();
+    let report = run_doctor(&storage, &emulator, &[]).await.success().stdout;
+    assert!(has_line(&report, ["ok", "privacy"], &[]), "{report}");
 
     for path in entries(folder) {
         let bits = if path.is_dir() { 0o755 } else { 0o644 };
         fs::set_permissions(path, Permissions::from_mode(bits)).unwrap();
     }
-    let told = asked(&ground, &emulator, &[]).await.stdout;
-    assert!(tells(&told, ["TROUBLE", "privacy"], &["other users"]), "{told}");
-    assert!(told.contains("chmod -R go-rwx"), "{told}");
+    let report = run_doctor(&storage, &emulator, &[]).await.stdout;
+    assert!(has_line(&report, ["TROUBLE", "privacy"], &["other users"]), "{report}");
+    assert!(report.contains("chmod -R go-rwx"), "{report}");
 
-    let product = Run::start(&ground, &emulator, &[]);
-    product.logs("they are private now").await;
-    product.web().await;
+    let product = AppProcess::start(&storage, &emulator, &[]);
+    product.wait_for_log("they are private now").await;
+    product.web_address().await;
     assert_eq!(open_to_others(folder), Vec::<PathBuf>::new());
-    product.stops().await;
+    product.stop().await;
 }

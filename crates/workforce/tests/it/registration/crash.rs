@@ -1,63 +1,63 @@
-//! A process that is killed after files are in their place, and before anybody knows of them.
+//! A kill after the files are in place and before the commit.
 
-use super::newcomer::{DONE, Deed, Newcomer};
-use super::process::Office;
+use super::newcomer::{Action, DONE, Newcomer};
+use super::process::Deployment;
 use crate::kit::demo::{ANNA, until};
-use crate::kit::firm::{Kind, embedded_and_on_servers};
+use crate::kit::firm::{StorageKind, embedded_and_on_servers};
 
 embedded_and_on_servers! {
-    a_kill_between_rename_and_commit_leaves_no_file_without_a_row,
-    whoever_leaves_after_such_a_kill_leaves_no_files,
+    a_kill_before_the_commit_leaves_no_orphan,
+    cancelling_after_a_kill_leaves_no_files,
 }
 
-const POINT: &str = "registration.after_rename";
+const FAILPOINT: &str = "registration.after_rename";
 
-/// Anna gives everything to a process that is killed once so many files are renamed.
-async fn dies_after(office: &Office, renamed: usize) -> Newcomer<'_> {
-    let failpoint = format!("{POINT}=pause@{renamed}");
-    let run = office.run_with(&[("OPORA_FAILPOINTS", &failpoint)]);
-    let mut anna = office.newcomer(ANNA);
-    anna.gives_all().await;
-    run.logs(&format!("failpoint {POINT}")).await;
-    run.dies().await;
-    assert_eq!(office.files(), (renamed, 2), "the files are there, and the downloads");
-    // Nobody is registered, and what is under way is nobody's orphan.
-    let report = office.asks(&["cleanup", "--dry-run"]).await;
+/// Anna completes her registration, and the process is killed after this many files were renamed.
+async fn kill_after(deployment: &Deployment, renamed: usize) -> Newcomer<'_> {
+    let failpoint = format!("{FAILPOINT}=pause@{renamed}");
+    let process = deployment.start_with(&[("OPORA_FAILPOINTS", &failpoint)]);
+    let mut anna = deployment.newcomer(ANNA);
+    anna.completes_registration().await;
+    process.wait_for_log(&format!("failpoint {FAILPOINT}")).await;
+    process.kill().await;
+    assert_eq!(deployment.file_counts(), (renamed, 2), "the files are there, and the downloads");
+    // Nothing is registered yet, and pending files are not orphans.
+    let report = deployment.run_command(&["cleanup", "--dry-run"]).await;
     assert!(report.contains("files known to the database: 0\n") && report.contains("would delete: 0"), "{report}");
     anna
 }
 
-async fn a_kill_between_rename_and_commit_leaves_no_file_without_a_row(kind: Kind) {
+async fn a_kill_before_the_commit_leaves_no_orphan(kind: StorageKind) {
     for renamed in [1, 2] {
-        let office = Office::new(kind).await;
-        let mut anna = dies_after(&office, renamed).await;
-        let run = office.run();
-        anna.hears(DONE).await;
-        run.stops().await;
-        office.has_registered(1).await;
+        let deployment = Deployment::new(kind).await;
+        let mut anna = kill_after(&deployment, renamed).await;
+        let process = deployment.start();
+        anna.receives(DONE).await;
+        process.stop().await;
+        deployment.assert_registered(1).await;
         drop(anna);
-        office.emulator.stop().await;
+        deployment.emulator.stop().await;
     }
 }
 
-async fn whoever_leaves_after_such_a_kill_leaves_no_files(kind: Kind) {
-    let office = Office::new(kind).await;
-    let mut anna = dies_after(&office, 2).await;
-    anna.does(Deed::Says("/cancel")).await;
-    let run = office.run();
-    // Her word may come before the files or after them: both are well, and nothing in between.
+async fn cancelling_after_a_kill_leaves_no_files(kind: StorageKind) {
+    let deployment = Deployment::new(kind).await;
+    let mut anna = kill_after(&deployment, 2).await;
+    anna.does(Action::Says("/cancel")).await;
+    let process = deployment.start();
+    // Her cancel may come before or after the files. Both are fine, but nothing in between.
     until("files and rows agree", async || {
-        let registered = office.emulator.texts(ANNA).await.iter().any(|text| text.starts_with(DONE));
-        (office.files() == if registered { (2, 0) } else { (0, 0) }).then_some(())
+        let registered = deployment.emulator.texts(ANNA).await.iter().any(|text| text.starts_with(DONE));
+        (deployment.file_counts() == if registered { (2, 0) } else { (0, 0) }).then_some(())
     })
     .await;
-    if office.files() == (0, 0) {
-        office.has_registered(0).await;
-        anna.gives_all().await;
-        anna.hears(DONE).await;
+    if deployment.file_counts() == (0, 0) {
+        deployment.assert_registered(0).await;
+        anna.completes_registration().await;
+        anna.receives(DONE).await;
     }
     drop(anna);
-    run.stops().await;
-    office.has_registered(1).await;
-    office.emulator.stop().await;
+    process.stop().await;
+    deployment.assert_registered(1).await;
+    deployment.emulator.stop().await;
 }

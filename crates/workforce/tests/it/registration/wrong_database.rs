@@ -1,175 +1,173 @@
-//! With a database that is not the files' own nothing is removed: a missing setting costs an alarm, and no documents.
+//! With a database that does not belong to the files nothing is removed: a wrong setting raises an alarm and costs no
+//! documents.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use opora::clock::Clock;
-use sea_orm::ConnectionTrait;
 use workforce::application::App;
 use workforce::domain::Domain;
-use workforce::files::Found;
-use workforce::files::installation::{Apart, Bond};
+use workforce::files::FileEntry;
+use workforce::files::installation::{InstallationStatus, Mismatch};
 use workforce::person::Status;
-use workforce::registration::cleanup::{Grounds, clean};
-use workforce::registration::repair::{Mend, repair};
+use workforce::registration::cleanup::{CleanupContext, clean};
+use workforce::registration::repair::{RepairMode, repair};
 
-use super::cleaning::{HOUR, age, put};
+use super::cleanup::{HOUR, create_file, set_age};
 use super::newcomer::DONE;
-use super::process::Office;
-use super::{folder, kept, person, registered};
+use super::process::Deployment;
+use super::{folder, person, registered_person, stored_files};
 use crate::kit::demo::{ANNA, until};
-use crate::kit::firm::{Firm, Ground, Kind, embedded_and_on_servers, on_every_database};
+use crate::kit::firm::{Firm, StorageKind, TestStorage, embedded_and_on_servers, on_every_database};
+use crate::kit::sql::run_sql;
 use crate::operator::run;
 
 on_every_database! {
-    a_database_that_is_not_the_files_own_removes_nothing,
-    what_was_there_before_there_were_marks_is_marked_if_it_is_known,
-    files_that_are_not_there_are_nobodys_loss,
+    another_database_removes_nothing,
+    known_files_without_a_mark_are_marked,
+    missing_files_change_nothing,
 }
 
 mod processes {
     use super::*;
 
     embedded_and_on_servers! {
-        a_start_with_another_database_raises_the_alarm_and_removes_nothing,
-        commands_make_no_database,
+        a_start_with_another_database_raises_an_alarm,
+        commands_create_no_database,
     }
 }
 
-fn apart(outcome: Result<impl std::fmt::Debug, anyhow::Error>) -> Apart {
+fn mismatch_of(outcome: Result<impl std::fmt::Debug, anyhow::Error>) -> Mismatch {
     outcome.unwrap_err().downcast().unwrap()
 }
 
-/// Every kept file, grown old.
-async fn aged(app: &App) -> Vec<Found> {
+/// All stored files, made old.
+async fn aged_files(app: &App) -> Vec<FileEntry> {
     let files = app.files.all().await.unwrap();
     for file in &files {
-        age(&app.data_dir.join("files").join(&file.name), Clock::machine().now(), 100 * 24 * HOUR);
+        set_age(&app.data_dir.join("files").join(&file.name), Clock::machine().now(), 100 * 24 * HOUR);
     }
     files
 }
 
-async fn a_database_that_is_not_the_files_own_removes_nothing(kind: Kind) {
+async fn another_database_removes_nothing(kind: StorageKind) {
     let firm = Firm::open(kind).await;
-    let right = Grounds::of_app(&firm.app);
-    assert_eq!(right.installation().settle().await.unwrap(), Bond::Marked);
-    registered(&firm, "Anna").await;
-    let (before, now) = (aged(&firm.app).await.len(), Clock::machine().now());
+    let right = CleanupContext::of_app(&firm.app);
+    assert_eq!(right.installation().check_and_mark().await.unwrap(), InstallationStatus::Marked);
+    registered_person(&firm, "Anna").await;
+    let (before, now) = (aged_files(&firm.app).await.len(), Clock::machine().now());
 
-    let elsewhere = Ground::new(Kind::Sqlite).await;
-    let wrong = Grounds { domain: elsewhere.domain().await, ..right.clone() };
+    let elsewhere = TestStorage::new(StorageKind::Sqlite).await;
+    let wrong = CleanupContext { domain: elsewhere.domain().await, ..right.clone() };
     for is_dry_run in [true, false] {
-        assert_eq!(apart(clean(&wrong, now, is_dry_run).await), Apart::DatabaseUnmarked);
+        assert_eq!(mismatch_of(clean(&wrong, now, is_dry_run).await), Mismatch::DatabaseUnmarked);
     }
-    assert_eq!(apart(repair(&wrong, Mend::List, now).await), Apart::DatabaseUnmarked);
-    // It has worked with files of its own.
-    let own = Firm::open(Kind::Sqlite).await;
+    assert_eq!(mismatch_of(repair(&wrong, RepairMode::List, now).await), Mismatch::DatabaseUnmarked);
+    // The database has files of its own.
+    let own = Firm::open(StorageKind::Sqlite).await;
     let own_files = own.app.files.clone();
-    let at_home = Grounds { files: own_files, ..wrong.clone() };
-    assert_eq!(at_home.installation().settle().await.unwrap(), Bond::Marked);
-    assert_eq!(apart(clean(&wrong, now, false).await), Apart::Differ);
-    assert_eq!(apart(repair(&wrong, Mend::Delete, now).await), Apart::Differ);
-    assert_eq!(kept(&firm).await.len(), before);
+    let at_home = CleanupContext { files: own_files, ..wrong.clone() };
+    assert_eq!(at_home.installation().check_and_mark().await.unwrap(), InstallationStatus::Marked);
+    assert_eq!(mismatch_of(clean(&wrong, now, false).await), Mismatch::Differ);
+    assert_eq!(mismatch_of(repair(&wrong, RepairMode::Delete, now).await), Mismatch::Differ);
+    assert_eq!(stored_files(&firm).await.len(), before);
     assert!(clean(&right, now, false).await.unwrap().deleted.is_empty());
 
-    // Only by somebody's own word.
+    // Only an explicit adoption changes the pair.
     wrong.installation().adopt().await.unwrap();
-    assert_eq!(apart(clean(&right, now, false).await), Apart::Differ);
+    assert_eq!(mismatch_of(clean(&right, now, false).await), Mismatch::Differ);
     assert_eq!(clean(&wrong, now, false).await.unwrap().deleted.len(), before);
     wrong.domain.close().await.unwrap();
 }
 
-async fn what_was_there_before_there_were_marks_is_marked_if_it_is_known(kind: Kind) {
+async fn known_files_without_a_mark_are_marked(kind: StorageKind) {
     let firm = Firm::open(kind).await;
-    let (grounds, now) = (Grounds::of_app(&firm.app), Clock::machine().now());
-    put(&folder(&firm).join("orphan.jpg"), now, 49 * HOUR);
-    assert_eq!(apart(clean(&grounds, now, false).await), Apart::Unknown { there: 1 });
-    registered(&firm, "Anna").await;
+    let (grounds, now) = (CleanupContext::of_app(&firm.app), Clock::machine().now());
+    create_file(&folder(&firm).join("orphan.jpg"), now, 49 * HOUR);
+    assert_eq!(mismatch_of(clean(&grounds, now, false).await), Mismatch::Unknown { there: 1 });
+    registered_person(&firm, "Anna").await;
     assert_eq!(clean(&grounds, now, true).await.unwrap().deleted.len(), 1);
-    assert!(!mark_of(&folder(&firm)).exists(), "looking marks nothing");
+    assert!(!mark_file(&folder(&firm)).exists(), "a dry run writes no mark");
     assert_eq!(clean(&grounds, now, false).await.unwrap().deleted.len(), 1);
-    assert!(mark_of(&folder(&firm)).exists());
-    assert_eq!(grounds.installation().look().await.unwrap(), Bond::Marked);
-    // A mark that was lost is made again, and the database's own is not.
-    fs::remove_file(mark_of(&folder(&firm))).unwrap();
-    assert_eq!(grounds.installation().settle().await.unwrap(), Bond::Marked);
-    firm.app.domain.write(|db| Box::pin(forgets_its_mark(db))).await.unwrap();
-    assert_eq!(apart(clean(&grounds, now, false).await), Apart::DatabaseUnmarked);
+    assert!(mark_file(&folder(&firm)).exists());
+    assert_eq!(grounds.installation().check().await.unwrap(), InstallationStatus::Marked);
+    // A lost mark of the files is written again. A lost mark of the database is not.
+    fs::remove_file(mark_file(&folder(&firm))).unwrap();
+    assert_eq!(grounds.installation().check_and_mark().await.unwrap(), InstallationStatus::Marked);
+    run_sql(&firm.app.domain, "DELETE FROM installation").await;
+    assert_eq!(mismatch_of(clean(&grounds, now, false).await), Mismatch::DatabaseUnmarked);
 }
 
 /// The command was run elsewhere, or a disk is not mounted.
-async fn files_that_are_not_there_are_nobodys_loss(kind: Kind) {
+async fn missing_files_change_nothing(kind: StorageKind) {
     let firm = Firm::open(kind).await;
-    let grounds = Grounds::of_app(&firm.app);
+    let grounds = CleanupContext::of_app(&firm.app);
     let now = Clock::machine().now();
-    assert!(repair(&grounds, Mend::Delete, now).await.is_err(), "there is no storage yet");
-    grounds.installation().settle().await.unwrap();
-    let anna = registered(&firm, "Anna").await;
+    assert!(repair(&grounds, RepairMode::Delete, now).await.is_err(), "there is no storage yet");
+    grounds.installation().check_and_mark().await.unwrap();
+    let anna = registered_person(&firm, "Anna").await;
     fs::rename(folder(&firm), firm.app.data_dir.join("unmounted")).unwrap();
-    for mend in [Mend::List, Mend::Relink, Mend::Delete] {
-        assert_eq!(apart(repair(&grounds, mend, now).await), Apart::NothingThere { known: 2 }, "{mend:?}");
+    for mend in [RepairMode::List, RepairMode::Relink, RepairMode::Delete] {
+        assert_eq!(mismatch_of(repair(&grounds, mend, now).await), Mismatch::NothingThere { known: 2 }, "{mend:?}");
     }
-    assert_eq!(apart(clean(&grounds, now, false).await), Apart::NothingThere { known: 2 });
+    assert_eq!(mismatch_of(clean(&grounds, now, false).await), Mismatch::NothingThere { known: 2 });
     assert_eq!(person(&firm, &anna).await.unwrap().status, Status::Pending);
     fs::rename(firm.app.data_dir.join("unmounted"), folder(&firm)).unwrap();
-    assert!(repair(&grounds, Mend::Delete, now).await.unwrap().is_empty());
+    assert!(repair(&grounds, RepairMode::Delete, now).await.unwrap().is_empty());
 }
 
-async fn a_start_with_another_database_raises_the_alarm_and_removes_nothing(kind: Kind) {
-    let office = Office::new(kind).await;
-    let running = office.run();
-    let mut anna = office.newcomer(ANNA);
-    anna.gives_all().await;
-    anna.hears(DONE).await;
-    running.stops().await;
-    let (files, now) = (office.ground.folder.path().join("files"), Clock::machine().now());
+async fn a_start_with_another_database_raises_an_alarm(kind: StorageKind) {
+    let deployment = Deployment::new(kind).await;
+    let running = deployment.start();
+    let mut anna = deployment.newcomer(ANNA);
+    anna.completes_registration().await;
+    anna.receives(DONE).await;
+    running.stop().await;
+    let (files, now) = (deployment.storage.folder.path().join("files"), Clock::machine().now());
     for entry in fs::read_dir(&files).unwrap().flatten().filter(|entry| entry.path().is_file()) {
-        age(&entry.path(), now, 100 * 24 * HOUR);
+        set_age(&entry.path(), now, 100 * 24 * HOUR);
     }
-    let other = format!("sqlite:{}/other.db", office.ground.folder.path().display());
-    let running = office.run_with(&[("DATABASE_URL", &other), ("STATE_URL", &other)]);
-    running.logs("ALARM: files and database do not belong together").await;
+    let other = format!("sqlite:{}/other.db", deployment.storage.folder.path().display());
+    let running = deployment.start_with(&[("DATABASE_URL", &other), ("STATE_URL", &other)]);
+    running.wait_for_log("ALARM: files and database do not belong together").await;
     // Once at the start, and once by the job.
-    until("the job has refused", async || (running.count("ALARM").await >= 2).then_some(())).await;
-    running.stops().await;
-    let data = office.ground.folder.path().to_str().unwrap();
+    until("the job has refused", async || (running.count_log_lines("ALARM").await >= 2).then_some(())).await;
+    running.stop().await;
+    let data = deployment.storage.folder.path().to_str().unwrap();
     let variables = [("DATABASE_URL", other.as_str()), ("DATA_DIR", data)];
     let refused = run(&variables, &["cleanup"]).await;
-    refused.complains(&["the files belong to another database", "Nothing was changed", "--adopt"]);
-    assert_eq!(office.files(), (2, 0));
+    refused.fails_with(&["the files belong to another database", "Nothing was changed", "--adopt"]);
+    assert_eq!(deployment.file_counts(), (2, 0));
     let asked = run(&variables, &["cleanup", "--adopt"]).await;
-    asked.complains(&["has 2 files", "knows 0 of them", "--yes confirms it"]);
-    office.has_registered(1).await;
-    let adopted = run(&variables, &["cleanup", "--adopt", "--yes"]).await.well().stdout;
-    assert!(adopted.contains("are those of the database file") && office.files() == (2, 0), "{adopted}");
-    let done = run(&variables, &["cleanup"]).await.well().stdout;
+    asked.fails_with(&["has 2 files", "knows 0 of them", "--yes confirms it"]);
+    deployment.assert_registered(1).await;
+    let adopted = run(&variables, &["cleanup", "--adopt", "--yes"]).await.success().stdout;
+    assert!(adopted.contains("are those of the database file") && deployment.file_counts() == (2, 0), "{adopted}");
+    let done = run(&variables, &["cleanup"]).await.success().stdout;
     assert!(done.ends_with("deleted: 2, kept: 0, errors: 0\n"), "{done}");
     drop(anna);
-    office.emulator.stop().await;
+    deployment.emulator.stop().await;
 }
 
-async fn commands_make_no_database(kind: Kind) {
-    let ground = Ground::new(kind).await;
-    let data = ground.folder.path().to_str().unwrap();
-    put(&ground.folder.path().join("files/picture.jpg"), Clock::machine().now(), 72 * HOUR);
+async fn commands_create_no_database(kind: StorageKind) {
+    let storage = TestStorage::new(kind).await;
+    let data = storage.folder.path().to_str().unwrap();
+    create_file(&storage.folder.path().join("files/picture.jpg"), Clock::machine().now(), 72 * HOUR);
     for command in
         [&["cleanup"][..], &["cleanup", "--adopt", "--yes"], &["repair", "registrations", "--delete", "--yes"]]
     {
-        for database in [None, Some(ground.database.url())] {
+        for database in [None, Some(storage.database.url())] {
             let database = database.iter().map(|url| ("DATABASE_URL", url.as_str()));
             let variables: Vec<_> = database.chain([("DATA_DIR", data)]).collect();
-            run(&variables, command).await.complains(&["there is nothing of Opora's in"]);
+            run(&variables, command).await.fails_with(&["there is nothing of Opora's in"]);
         }
     }
-    assert!(!ground.folder.path().join("opora.db").exists() && ground.folder.path().join("files/picture.jpg").exists());
-    assert!(Domain::look(&ground.database).await.unwrap().is_none_or(|found| found.steps_taken == 0));
+    assert!(
+        !storage.folder.path().join("opora.db").exists() && storage.folder.path().join("files/picture.jpg").exists()
+    );
+    assert!(Domain::inspect(&storage.database).await.unwrap().is_none_or(|found| found.applied == 0));
 }
 
-fn mark_of(folder: &Path) -> PathBuf {
+fn mark_file(folder: &Path) -> PathBuf {
     folder.join(".opora/installation")
-}
-
-async fn forgets_its_mark(db: &workforce::domain::Writing<'_, '_>) -> Result<(), opora::store::WriteError> {
-    db.execute_unprepared("DELETE FROM installation").await?;
-    Ok(())
 }

@@ -1,4 +1,4 @@
-//! The settings of the business on their page: typed, with defaults, a history, and nobody's change lost.
+//! The settings page: typed values, defaults, a history, and no lost updates.
 
 use workforce::people;
 use workforce::person::Role;
@@ -6,7 +6,7 @@ use workforce::settings::{CANCEL_NOTICE_HOURS, ENABLE_TEST_USERS, MANDATORY_TASK
 
 use crate::kit::cabinet::{Browser, Cabinet};
 use crate::kit::demo::{ANNA, BORIS};
-use crate::kit::firm::{Kind, NOON};
+use crate::kit::firm::{NOON, StorageKind};
 
 const PATH: &str = "/settings";
 const PENALTY: &str = "mandatory_task_penalty_roubles";
@@ -14,48 +14,48 @@ const QUESTIONS: &str = "questions_go_to";
 
 #[tokio::test]
 async fn an_owner_changes_settings_and_sees_who_changed_what() {
-    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let owner = cabinet.signed_in(ANNA).await;
     let page = owner.get(PATH).await;
     page.is(200, "Default: 50.00 ₽.").is(200, "Default: Europe/Moscow.").is(200, "Everything is as it comes.");
-    assert!(!page.body.contains("enable_test_users"), "that is not for owners: {}", page.body);
-    set(&owner, &[(PENALTY, "50.00", "75,5"), ("cancel_notice_hours", "24", "24")]).await.leads_to(PATH);
+    assert!(!page.body.contains("enable_test_users"), "owners do not see it: {}", page.body);
+    set(&owner, &[(PENALTY, "50.00", "75,5"), ("cancel_notice_hours", "24", "24")]).await.redirects_to(PATH);
     let settings = &cabinet.app.settings;
     assert_eq!(settings.get(&MANDATORY_TASK_PENALTY).await.unwrap().to_string(), "75.50");
-    assert_eq!(settings.history().await.unwrap().len(), 1, "what stays as it is makes no history");
+    assert_eq!(settings.history().await.unwrap().len(), 1, "unchanged settings have no history");
     owner.get(PATH).await.is(200, "value=\"75.50\"").is(200, "50.00 ₽ → <strong>75.50 ₽</strong>").is(200, "Anna");
 
     let wrong = set(&owner, &[(PENALTY, "75.50", "a lot"), ("time_zone", "Europe/Moscow", "Asia/Tomsk")]).await;
     wrong.is(422, "value=\"a lot\"").is(422, "Please check this.").is(422, "value=\"Asia/Tomsk\"");
-    assert_eq!(settings.get(&TIME_ZONE).await.unwrap(), TIME_ZONE.default, "all of it or nothing");
+    assert_eq!(settings.get(&TIME_ZONE).await.unwrap(), TIME_ZONE.default, "settings are saved together");
     let stale = set(&owner, &[(PENALTY, "50.00", "60"), ("cancel_notice_hours", "24", "12")]).await;
     stale.is(409, "Somebody else has changed this").is(409, "value=\"60\"").is(409, "Now: 75.50");
     stale.is(409, "value=\"12\"").is(409, "Save mine on top");
-    assert_eq!(settings.get(&CANCEL_NOTICE_HOURS).await.unwrap(), 24, "all of it or nothing");
-    set(&owner, &[(PENALTY, "75.50", "60"), ("cancel_notice_hours", "24", "12")]).await.leads_to(PATH);
+    assert_eq!(settings.get(&CANCEL_NOTICE_HOURS).await.unwrap(), 24, "settings are saved together");
+    set(&owner, &[(PENALTY, "75.50", "60"), ("cancel_notice_hours", "24", "12")]).await.redirects_to(PATH);
     assert_eq!(settings.get(&CANCEL_NOTICE_HOURS).await.unwrap(), 12);
     cabinet.close().await;
 }
 
 #[tokio::test]
-async fn settings_are_for_owners_and_test_users_for_operators() {
-    let cabinet = Cabinet::open(Kind::Sqlite).await;
+async fn owners_change_settings_but_not_test_users() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let employee = cabinet.signed_in(BORIS).await;
     employee.get(PATH).await.is(403, "This page is for others");
     set(&employee, &[(PENALTY, "50.00", "0")]).await.is(403, "This page is for others");
     let owner = cabinet.signed_in(ANNA).await;
-    set(&owner, &[("enable_test_users", "false", "true")]).await.leads_to(PATH);
-    assert!(!cabinet.app.settings.get(&ENABLE_TEST_USERS).await.unwrap(), "an owner does not let test users in");
+    set(&owner, &[("enable_test_users", "false", "true")]).await.redirects_to(PATH);
+    assert!(!cabinet.app.settings.get(&ENABLE_TEST_USERS).await.unwrap(), "owners cannot enable test users");
     cabinet.hire(ANNA, "Anna", Role::Superadmin).await;
     owner.get(PATH).await.is(200, "enable_test_users");
-    set(&owner, &[("enable_test_users", "false", "true")]).await.leads_to(PATH);
+    set(&owner, &[("enable_test_users", "false", "true")]).await.redirects_to(PATH);
     assert!(cabinet.app.settings.get(&ENABLE_TEST_USERS).await.unwrap());
     cabinet.close().await;
 }
 
 #[tokio::test]
-async fn who_answers_questions_is_chosen_among_those_who_may() {
-    let cabinet = Cabinet::open(Kind::Sqlite).await;
+async fn the_answerer_is_chosen_among_staff() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let owner = cabinet.signed_in(ANNA).await;
     let vera = cabinet.hire(1003, "Vera", Role::Manager).await;
     let page = owner.get(PATH).await;
@@ -66,23 +66,23 @@ async fn who_answers_questions_is_chosen_among_those_who_may() {
     }
     assert!(!page.body.contains("value=\"1002\""), "an employee does not answer: {}", page.body);
     page.is(200, "Default: Managers.").is(200, "list=\"time-zones\"").is(200, "<option value=\"Asia/Kamchatka\">");
-    set(&owner, &[(QUESTIONS, "managers", "1003")]).await.leads_to(PATH);
+    set(&owner, &[(QUESTIONS, "managers", "1003")]).await.redirects_to(PATH);
     owner.get(PATH).await.is(200, "Managers → <strong>Vera</strong>");
     for number in ["1002", "424242"] {
         set(&owner, &[(QUESTIONS, "1003", number)]).await.is(422, "Nobody with this number may answer questions.");
     }
-    // Who has left stays chosen until somebody else is: saving another thing changes nothing here.
+    // A person who lost the role stays chosen until another is. Saving other settings does not change it.
     let id = vera.id;
     let left = cabinet.app.domain.write(move |db| Box::pin(people::take_role(db, id, Role::Manager, None, NOON)));
     left.await.unwrap();
     owner.get(PATH).await.is(200, "<option value=\"1003\" selected>1003 (may not answer any more)</option>");
-    set(&owner, &[(QUESTIONS, "1003", "1003"), (PENALTY, "50.00", "60")]).await.leads_to(PATH);
+    set(&owner, &[(QUESTIONS, "1003", "1003"), (PENALTY, "50.00", "60")]).await.redirects_to(PATH);
     assert_eq!(cabinet.app.settings.get(&QUESTIONS_GO_TO).await.unwrap().to_string(), "1003");
     cabinet.close().await;
 }
 
-/// Sends settings: the name of each, what was looked at, and what is wanted.
-async fn set(browser: &Browser, wishes: &[(&str, &str, &str)]) -> crate::kit::cabinet::Answer {
+/// Sends settings: name, value seen, new value.
+async fn set(browser: &Browser, wishes: &[(&str, &str, &str)]) -> crate::kit::cabinet::PageResponse {
     let seen: Vec<String> = wishes.iter().map(|(name, ..)| format!("seen-{name}")).collect();
     let fields =
         wishes.iter().zip(&seen).flat_map(|((name, was, wanted), seen)| [(*name, *wanted), (seen.as_str(), *was)]);

@@ -1,4 +1,4 @@
-//! Many at once through the chat: a real bot, an emulator, and everybody presses at the same moment.
+//! Many people at once in the chat: a real bot, an emulator, and simultaneous presses.
 
 use chrono::TimeDelta;
 use chrono_tz::Europe::Moscow;
@@ -10,38 +10,44 @@ use serde_json::json;
 use workforce::sites::{AboutSlot, Hours, Sites, local};
 
 use super::HERE;
-use super::racing::hire_two_hundred;
-use super::shown::shop;
+use super::concurrency::hire_two_hundred;
+use super::photo_pages::create_shop;
 use crate::kit::cabinet::Cabinet;
-use crate::kit::demo::{ANNA, BORIS, PATIENCE};
-use crate::kit::firm::{Kind, on_databases};
-use crate::registration::newcomer::{Deed, Newcomer};
+use crate::kit::demo::{ANNA, BORIS, TIMEOUT};
+use crate::kit::firm::{StorageKind, on_databases};
+use crate::registration::newcomer::{Action, Newcomer};
 
 on_databases! { [sqlite Sqlite, postgres Postgres]
-    of_two_hundred_who_press_the_same_slots_button_ten_get_a_place_and_the_others_a_polite_answer,
-    two_taps_at_every_step_of_closing_make_one_set_of_amounts,
+    double_taps_while_closing_post_amounts_once,
 }
 
-// With conversations in Redis it is the record of a decision that makes it once.
+// With conversations in Redis the decision record makes it happen once.
 on_databases! { [redis_and_postgres RedisAndPostgres, redis_and_sqlite RedisAndSqlite]
-    two_taps_at_every_step_of_closing_make_one_set_of_amounts,
+    double_taps_while_closing_post_amounts_once,
 }
 
+// Where transactions really run side by side. SQLite has one writer.
 #[tokio::test]
-async fn of_two_hundred_whose_conversations_are_in_redis_ten_get_a_place_as_well() {
-    of_two_hundred_who_press_the_same_slots_button_ten_get_a_place_and_the_others_a_polite_answer(
-        Kind::RedisAndPostgres,
-    )
-    .await;
+async fn of_two_hundred_presses_ten_get_a_place_on_servers() {
+    of_two_hundred_presses_ten_get_a_place(StorageKind::RedisAndPostgres).await;
 }
 
-/// How a person without a place is told.
+mod all_other_stores {
+    use super::of_two_hundred_presses_ten_get_a_place;
+    use crate::kit::firm::on_databases;
+
+    on_databases! { [sqlite Sqlite, postgres Postgres]
+        of_two_hundred_presses_ten_get_a_place,
+    }
+}
+
+/// The answer to a person without a place.
 const FULL: &str = "No place is left here.";
 
-async fn of_two_hundred_who_press_the_same_slots_button_ten_get_a_place_and_the_others_a_polite_answer(kind: Kind) {
+async fn of_two_hundred_presses_ten_get_a_place(kind: StorageKind) {
     let cabinet = Cabinet::open(kind).await;
     let (owner, sites) = (cabinet.person(ANNA).await, Sites::of_app(&cabinet.app));
-    let site = shop(&cabinet.app, &[]).await;
+    let site = create_shop(&cabinet.app, &[]).await;
     let day = local(Clock::machine().now(), Moscow).date() + TimeDelta::days(2);
     let slot = AboutSlot { capacity: 10, ..AboutSlot::usual(day, Hours::new(9 * 60, 18 * 60)) };
     sites.create_slot(&owner, site, slot).await.unwrap();
@@ -53,8 +59,8 @@ async fn of_two_hundred_who_press_the_same_slots_button_ten_get_a_place_and_the_
     });
     known.buffer_unordered(16).map(drop).collect::<()>().await;
 
-    // Everybody has the slot before them; then all of them say yes.
-    let mut crowd: Vec<_> = ids.map(|id| Newcomer::new(&cabinet.emulator, id, 4 * PATIENCE)).collect();
+    // Everyone opens the slot, then everyone confirms.
+    let mut crowd: Vec<_> = ids.map(|id| Newcomer::new(&cabinet.emulator, id, 4 * TIMEOUT)).collect();
     join_all(crowd.iter_mut().map(sees_the_slot)).await;
     let answers = join_all(crowd.iter_mut().map(says_yes)).await;
     let with = |start: &str| answers.iter().filter(|answer| answer.starts_with(start)).count();
@@ -66,52 +72,52 @@ async fn of_two_hundred_who_press_the_same_slots_button_ten_get_a_place_and_the_
 }
 
 async fn sees_the_slot(person: &mut Newcomer<'_>) {
-    person.does(Deed::Says("/start")).await;
-    person.hears("N, what would you like").await;
+    person.does(Action::Says("/start")).await;
+    person.receives("N, what would you like").await;
     person.presses("🗓 Plan a shift").await;
-    person.hears("At which site?").await;
+    person.receives("At which site?").await;
     person.presses("⚡ Next free places").await;
-    person.hears("Which place would you like?").await;
+    person.receives("Which place would you like?").await;
     person.presses_first().await;
-    person.hears("Shop\n").await;
+    person.receives("Shop\n").await;
 }
 
 async fn says_yes(person: &mut Newcomer<'_>) -> String {
     person.presses("Yes, I will come").await;
-    person.hears("").await;
-    person.heard_text()
+    person.receives("").await;
+    person.message_text()
 }
 
-async fn two_taps_at_every_step_of_closing_make_one_set_of_amounts(kind: Kind) {
+async fn double_taps_while_closing_post_amounts_once(kind: StorageKind) {
     let cabinet = Cabinet::open(kind).await;
-    shop(&cabinet.app, &[&cabinet.person(BORIS).await]).await;
-    let mut boris = Newcomer::new(&cabinet.emulator, BORIS, PATIENCE);
-    let here = Deed::IsAt(HERE.latitude, HERE.longitude);
+    create_shop(&cabinet.app, &[&cabinet.person(BORIS).await]).await;
+    let mut boris = Newcomer::new(&cabinet.emulator, BORIS, TIMEOUT);
+    let here = Action::IsAt(HERE.latitude, HERE.longitude);
     for (deed, heard) in [
-        (Deed::Says("/start"), "Boris, what would you like"),
-        (Deed::Presses("▶️ Open a shift"), "Which shift do you open?"),
-        (Deed::Presses("Shop, without a plan"), "Please share your position, so"),
+        (Action::Says("/start"), "Boris, what would you like"),
+        (Action::Presses("▶️ Open a shift"), "Which shift do you open?"),
+        (Action::Presses("Shop, without a plan"), "Please share your position, so"),
         (here, "Your shift at Shop is open"),
     ] {
         boris.does(deed).await;
-        boris.hears(heard).await;
+        boris.receives(heard).await;
     }
-    // The way in may be taken twice; the question that was asked last counts.
-    let begin = Deed::Presses("⏹ Close my shift");
+    // The dialogue may be entered twice. The last question counts.
+    let begin = Action::Presses("⏹ Close my shift");
     tokio::join!(boris.does(begin), boris.does(begin));
     for _ in 0..2 {
-        boris.hears("Your tasks:").await;
+        boris.receives("Your tasks:").await;
     }
     for (deed, heard) in [
-        (Deed::Presses("Go on to closing"), "Please share your position to close"),
+        (Action::Presses("Go on to closing"), "Please share your position to close"),
         (here, "Your shift at Shop is closed"),
     ] {
         tokio::join!(boris.does(deed), boris.does(deed));
-        boris.hears(heard).await;
+        boris.receives(heard).await;
     }
-    // What was said twice has been heard twice when this is answered.
-    boris.does(Deed::Says("/start")).await;
-    boris.hears("Boris, what would you like").await;
+    // When this is answered, both inputs have been processed.
+    boris.does(Action::Says("/start")).await;
+    boris.receives("Boris, what would you like").await;
     assert_eq!(count(&cabinet, "SELECT COUNT(*) FROM adjustments WHERE kind = 'shift_base'").await, 1);
     assert_eq!(count(&cabinet, "SELECT COUNT(*) FROM adjustments").await, 1);
     let texts = cabinet.emulator.texts(BORIS).await;

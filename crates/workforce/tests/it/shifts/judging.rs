@@ -1,40 +1,44 @@
-//! Reasons of those who do not come, judged on the pages: what each answer costs, who may answer, who sees the proof.
+//! Cancellations on the pages: what each decision costs, who may decide, and who sees the proof.
 
 use workforce::money::Money;
 use workforce::person::{Permission, Person};
-use workforce::shifts::{Excuse, MediumKind, Reason, Shifts, cancel};
-use workforce::sites::{AboutContract, AboutSlot, ContractStatus, Hours, Sites};
+use workforce::shifts::{CancellationDetails, MediumKind, Reason, Shifts, cancel};
+use workforce::sites::{AboutSlot, Hours, Sites};
 
 use crate::kit::cabinet::Cabinet;
 use crate::kit::demo::{ANNA, BORIS};
-use crate::kit::firm::{Kind, NOON, on_databases};
-use crate::overview::running_a_business::{MAY, make_site, sql};
+use crate::kit::firm::{NOON, StorageKind, on_databases};
+use crate::overview::business_pages::{MAY, make_site, sql};
+use crate::shifts::about_contract;
 use crate::sites::permissions::hire_may;
 
 on_databases! { [sqlite Sqlite, postgres Postgres]
-    a_reason_is_judged_once_and_costs_a_fine_only_if_it_is_rejected,
+    a_cancellation_is_judged_once_and_fined_if_rejected,
 }
 
 const ZOE: i64 = 1005;
 const PROOF: &str = "proof-of-telegram";
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n a certificate";
 
-/// Boris has cancelled so many plans of the next day, with what proves it; answers the site and the cancellations.
-async fn cancelled(cabinet: &Cabinet, count: i64) -> (i64, Vec<i64>) {
+/// Boris has cancelled this many plans of the next day, with a proof. Returns the site and the cancellations.
+async fn cancel_plans(cabinet: &Cabinet, count: i64) -> (i64, Vec<i64>) {
     let owner = cabinet.signed_in(ANNA).await;
     let (anna, boris) = (cabinet.person(ANNA).await, cabinet.person(BORIS).await);
-    let (site, doors, shifts) =
+    let (site, room, shifts) =
         (make_site(cabinet, &owner).await, Sites::of_app(&cabinet.app), Shifts::of_app(&cabinet.app));
-    let status = ContractStatus::Active;
-    let about = AboutContract { status, rate_kopecks: None, allows_spontaneous: false, sites: vec![site] };
-    doors.create_contract(&anna, boris.id, about).await.unwrap();
+    let about = about_contract(&[site], false);
+    room.create_contract(&anna, boris.id, about).await.unwrap();
     for hour in 0..count {
         let hours = Hours::new((10 + hour) * 60, (11 + hour) * 60);
-        let slot =
-            doors.create_slot(&anna, site, AboutSlot::usual("2026-01-02".parse().unwrap(), hours)).await.unwrap();
+        let slot = room.create_slot(&anna, site, AboutSlot::usual("2026-01-02".parse().unwrap(), hours)).await.unwrap();
         let plan = shifts.plan(&boris, boris.id, slot).await.unwrap();
         let photo = Some((MediumKind::Photo, PROOF.to_owned()));
-        let excuse = Excuse { reason: Reason::Illness, words: None, document: Some("Certificate 77".into()), photo };
+        let excuse = CancellationDetails {
+            reason: Reason::Illness,
+            words: None,
+            document: Some("Certificate 77".into()),
+            photo,
+        };
         let who = (boris.id, "Boris".to_owned());
         let cancel = cabinet.app.domain.write(move |db| Box::pin(cancel(db, plan, who, excuse, 24, Vec::new(), NOON)));
         cancel.await.unwrap();
@@ -45,13 +49,13 @@ async fn cancelled(cabinet: &Cabinet, count: i64) -> (i64, Vec<i64>) {
 
 async fn permit(cabinet: &Cabinet, may: &Person, site: i64, allowed: &[Permission]) {
     let anna = cabinet.person(ANNA).await;
-    Sites::of_app(&cabinet.app).permit(&anna, may.id, site, allowed.to_vec()).await.unwrap();
+    Sites::of_app(&cabinet.app).set_permissions(&anna, may.id, site, allowed.to_vec()).await.unwrap();
 }
 
-async fn a_reason_is_judged_once_and_costs_a_fine_only_if_it_is_rejected(kind: Kind) {
+async fn a_cancellation_is_judged_once_and_fined_if_rejected(kind: StorageKind) {
     let cabinet = Cabinet::open(kind).await;
     let may = hire_may(&cabinet).await;
-    let (site, waiting) = cancelled(&cabinet, 2).await;
+    let (site, waiting) = cancel_plans(&cabinet, 2).await;
     let (owner, manager) = (cabinet.signed_in(ANNA).await, cabinet.signed_in(MAY).await);
     let employee = cabinet.signed_in(BORIS).await;
     let judge = |id: i64| format!("/cancellations/{id}/judge");
@@ -70,14 +74,14 @@ async fn a_reason_is_judged_once_and_costs_a_fine_only_if_it_is_rejected(kind: K
     }
     let page = owner.get("/cancellations").await;
     page.is(200, "Boris").is(200, "Certificate 77").is(200, &format!("action=\"{}\"", judge(waiting[1])));
-    owner.post(&judge(waiting[0]), &[("accepted", "true")]).await.leads_to("/cancellations");
+    owner.post(&judge(waiting[0]), &[("accepted", "true")]).await.redirects_to("/cancellations");
     assert_eq!(fines().await, []);
-    // Somebody else had the page open, and says the opposite.
+    // Another person had the page open and decides the opposite.
     permit(&cabinet, &may, site, &[Permission::View, Permission::Employees]).await;
     let late = manager.post(&judge(waiting[0]), &[("accepted", "false")]).await;
     late.is(409, "This has been decided already.").is(409, &format!("cancellation-{}", waiting[1]));
     assert_eq!(fines().await, []);
-    manager.post(&judge(waiting[1]), &[("accepted", "false")]).await.leads_to("/cancellations");
+    manager.post(&judge(waiting[1]), &[("accepted", "false")]).await.redirects_to("/cancellations");
     let both = [Money::from_roubles(-500), Money::from_roubles(-500)];
     assert_eq!(fines().await, both, "the reason, and the short notice");
     owner.post(&judge(waiting[1]), &[("accepted", "false")]).await.is(409, "This has been decided already.");
@@ -87,12 +91,12 @@ async fn a_reason_is_judged_once_and_costs_a_fine_only_if_it_is_rejected(kind: K
 }
 
 #[tokio::test]
-async fn what_proves_a_reason_is_seen_by_those_who_judge_it_and_by_nobody_else() {
-    let cabinet = Cabinet::open(Kind::Sqlite).await;
+async fn only_judges_see_the_proof() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let may = hire_may(&cabinet).await;
     cabinet.hire(ZOE, "Zoe", workforce::person::Role::Employee).await;
     cabinet.emulator.post("/users", serde_json::json!({"id": ZOE, "first_name": "Zoe", "language_code": "en"})).await;
-    let (site, waiting) = cancelled(&cabinet, 1).await;
+    let (site, waiting) = cancel_plans(&cabinet, 1).await;
     let (folder, name) = (cabinet.app.data_dir.join("files"), workforce::files::generated_name().unwrap());
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join(&name), PNG).unwrap();
@@ -103,7 +107,7 @@ async fn what_proves_a_reason_is_seen_by_those_who_judge_it_and_by_nobody_else()
     let path = format!("/cancellations/{}/photo", waiting[0]);
     let (owner, manager) = (cabinet.signed_in(ANNA).await, cabinet.signed_in(MAY).await);
     permit(&cabinet, &may, site, &[Permission::View]).await;
-    // Also he who sent it has it in his own chat, and not here.
+    // The sender has the photo in his own chat, and cannot open it here.
     for browser in [&manager, &cabinet.signed_in(BORIS).await, &cabinet.signed_in(ZOE).await] {
         browser.get(&path).await.is(403, "This page is for others");
         browser.post(&format!("{path}/again"), &[]).await.is(403, "This page is for others");
@@ -116,6 +120,6 @@ async fn what_proves_a_reason_is_seen_by_those_who_judge_it_and_by_nobody_else()
         browser.get("/cancellations").await.is(200, &format!("<img src=\"{path}\""));
     }
     owner.get("/cancellations/999/photo").await.is(404, "There is no such page");
-    assert_eq!(cabinet.browser().get(&path).await.status.as_u16(), 303, "who is not signed in is asked to");
+    assert_eq!(cabinet.browser().get(&path).await.status.as_u16(), 303, "without a session the sign-in is shown");
     cabinet.close().await;
 }

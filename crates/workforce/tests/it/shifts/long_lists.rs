@@ -1,54 +1,54 @@
-//! Lists that are longer than a message lead on, and back.
+//! Lists that are longer than a message can be paged.
 
-use opora::testing::chat::Someone;
+use opora::testing::chat::ChatUser;
 use workforce::person::Role;
 use workforce::shifts::Shifts;
-use workforce::sites::{NotDone, Why};
+use workforce::sites::{ActionError, SiteRefusal};
 
-use super::{Yard, button_with, chooses, is_here, is_told, opens, person, task};
-use crate::kit::firm::Kind;
+use super::{Workplace, button_with, chooses_from_menu, is_notified, opens, person, shares_position, task};
+use crate::kit::firm::StorageKind;
 
 const DAY_MINUTES: i64 = 24 * 60;
 
-async fn turns(someone: &Someone, pages: usize) {
+async fn turn_pages(someone: &ChatUser, pages: usize) {
     for _ in 0..pages {
         someone.presses("More ▸").await;
     }
 }
 
 #[tokio::test]
-async fn each_of_a_hundred_and_twenty_sites_can_be_chosen_in_the_chat() {
-    let yard = Yard::open(Kind::Sqlite).await;
+async fn all_of_many_sites_can_be_chosen() {
+    let workplace = Workplace::open(StorageKind::Sqlite).await;
     let mut sites = Vec::new();
     for number in 1..=120 {
-        sites.push(yard.site(&format!("Site {number:03}"), 10_000).await);
+        sites.push(workplace.site(&format!("Site {number:03}"), 10_000).await);
     }
-    yard.slot(sites[119], 60, 120, |_| {}).await;
-    let anna = yard.worker("Anna", &sites, |contract| contract.allows_spontaneous = true).await;
+    workplace.slot(sites[119], 60, 120, |_| {}).await;
+    let anna = workplace.worker("Anna", &sites, |contract| contract.allows_spontaneous = true).await;
 
-    chooses(&anna, "🗓 Plan a shift").await;
+    chooses_from_menu(&anna, "🗓 Plan a shift").await;
     anna.sees_button("Site 020");
     assert!(!anna.transcript().contains("Site 021"), "a message has only so many buttons");
-    turns(&anna, 5).await;
+    turn_pages(&anna, 5).await;
     anna.presses("◂ Previous").await;
     anna.sees_button("Site 081");
-    turns(&anna, 1).await;
+    turn_pages(&anna, 1).await;
     anna.presses("Site 120").await;
     anna.sees_button("Thu 01.01 · 1");
 
-    chooses(&anna, "▶️ Open a shift").await;
-    turns(&anna, 5).await;
+    chooses_from_menu(&anna, "▶️ Open a shift").await;
+    turn_pages(&anna, 5).await;
     anna.presses("Site 120, without a plan").await;
     anna.sees("that you are at Site 120");
 
-    chooses(&anna, "🔓 Open a site").await;
-    turns(&anna, 5).await;
+    chooses_from_menu(&anna, "🔓 Open a site").await;
+    turn_pages(&anna, 5).await;
     anna.presses("Site 120").await;
     anna.sees("to open Site 120");
 
-    let max = yard.firm.member("Max", &[Role::Owner]).await;
-    chooses(&max, "🏢 Sites").await;
-    turns(&max, 5).await;
+    let max = workplace.firm.member("Max", &[Role::Owner]).await;
+    chooses_from_menu(&max, "🏢 Sites").await;
+    turn_pages(&max, 5).await;
     max.presses("Site 120").await;
     max.presses("➕ New slot").await;
     max.sends("02.01 09:00-18:00").await;
@@ -56,90 +56,90 @@ async fn each_of_a_hundred_and_twenty_sites_can_be_chosen_in_the_chat() {
 }
 
 #[tokio::test]
-async fn all_days_and_places_can_be_chosen_and_all_plans_cancelled() {
-    let yard = Yard::open(Kind::Sqlite).await;
-    let site = yard.site("Shop", 10_000).await;
+async fn all_days_places_and_plans_can_be_chosen() {
+    let workplace = Workplace::open(StorageKind::Sqlite).await;
+    let site = workplace.site("Shop", 10_000).await;
     let mut slots = Vec::new();
     for number in 1..=30 {
-        yard.slot(site, 60, 120, |slot| slot.title = format!("post {number:02}")).await;
+        workplace.slot(site, 60, 120, |slot| slot.title = format!("post {number:02}")).await;
     }
     for day in 1..=20 {
-        slots.push(yard.slot(site, day * DAY_MINUTES + 60, 120, |_| {}).await);
+        slots.push(workplace.slot(site, day * DAY_MINUTES + 60, 120, |_| {}).await);
     }
-    let anna = yard.worker("Anna", &[site], |_| {}).await;
-    chooses(&anna, "🗓 Plan a shift").await;
+    let anna = workplace.worker("Anna", &[site], |_| {}).await;
+    chooses_from_menu(&anna, "🗓 Plan a shift").await;
     anna.presses("Shop").await;
-    turns(&anna, 1).await;
+    turn_pages(&anna, 1).await;
     anna.sees_button("Wed 21.01 · 1");
     anna.presses("◂ Previous").await;
     anna.presses("Thu 01.01 · 30").await;
-    turns(&anna, 1).await;
+    turn_pages(&anna, 1).await;
     anna.presses("01.01 16:00–18:00 · post 30 · 1").await;
     anna.sees("Shall I put you down?");
-    chooses(&anna, "🗓 Plan a shift").await;
+    chooses_from_menu(&anna, "🗓 Plan a shift").await;
     anna.presses("⚡ Next free places").await;
-    turns(&anna, 2).await;
+    turn_pages(&anna, 2).await;
     anna.presses("21.01 16:00–18:00 · Shop").await;
     anna.sees("Shall I put you down?");
 
-    let (doors, user) = (Shifts::of_app(&yard.firm.app), person(&yard.firm, &anna).await.id);
-    slots.push(yard.slot(site, 21 * DAY_MINUTES + 60, 120, |_| {}).await);
+    let (room, user) = (Shifts::of_app(&workplace.firm.app), person(&workplace.firm, &anna).await.id);
+    slots.push(workplace.slot(site, 21 * DAY_MINUTES + 60, 120, |_| {}).await);
     for slot in slots {
-        doors.plan(&yard.owner, user, slot).await.unwrap();
+        room.plan(&workplace.owner, user, slot).await.unwrap();
     }
-    chooses(&anna, "📅 My shifts").await;
-    turns(&anna, 1).await;
+    chooses_from_menu(&anna, "📅 My shifts").await;
+    turn_pages(&anna, 1).await;
     anna.presses("✖ Cancel 22.01 16:00–18:00").await;
     anna.sees("Why can you not come?");
 }
 
 #[tokio::test]
-async fn of_many_long_tasks_the_list_is_cut_and_neither_the_question_nor_the_total() {
-    let yard = Yard::open(Kind::Sqlite).await;
-    let site = yard.site("Shop", 10_000).await;
+async fn long_task_lists_are_cut_but_not_the_question() {
+    let workplace = Workplace::open(StorageKind::Sqlite).await;
+    let site = workplace.site("Shop", 10_000).await;
     for number in 1..=20 {
-        yard.task(site, None, &format!("{number:02} {}", "я".repeat(297)), -5_000).await;
+        workplace.task(site, None, &format!("{number:02} {}", "я".repeat(297)), -5_000).await;
     }
-    let anna = yard.worker("Anna", &[site], |contract| contract.allows_spontaneous = true).await;
+    let anna = workplace.worker("Anna", &[site], |contract| contract.allows_spontaneous = true).await;
     opens(&anna, "Shop").await;
-    chooses(&anna, "✅ My tasks").await;
+    chooses_from_menu(&anna, "✅ My tasks").await;
     button_with(&anna, "⬜ 20");
-    chooses(&anna, "⏹ Close my shift").await;
+    chooses_from_menu(&anna, "⏹ Close my shift").await;
     anna.sees("я…\n\nShall I close your shift?");
     anna.presses("Go on to closing").await;
-    is_here(&anna).await;
-    is_told(&yard, &anna, "я…\nTotal: −1").await;
-    is_told(&yard, &anna, "₽\n\nNobody else works at Shop, so it is closed too.").await;
+    shares_position(&anna).await;
+    is_notified(&workplace, &anna, "я…\nTotal: −1").await;
+    is_notified(&workplace, &anna, "₽\n\nNobody else works at Shop, so it is closed too.").await;
 }
 
 #[tokio::test]
-async fn a_shift_has_as_many_tasks_as_a_message_has_buttons() {
-    let yard = Yard::open(Kind::Postgres).await;
-    let site = yard.site("Shop", 10_000).await;
-    let (slot, other) = (yard.slot(site, 0, 120, |_| {}).await, yard.slot(site, 180, 120, |_| {}).await);
+async fn the_number_of_tasks_is_limited() {
+    let workplace = Workplace::open(StorageKind::Postgres).await;
+    let site = workplace.site("Shop", 10_000).await;
+    let (slot, other) = (workplace.slot(site, 0, 120, |_| {}).await, workplace.slot(site, 180, 120, |_| {}).await);
     let add = async |slot: Option<i64>, number: usize| {
-        yard.sites.create_task(&yard.owner, site, slot, task(&format!("Task {number:02}"), 0)).await
+        workplace.sites.create_task(&workplace.owner, site, slot, task(&format!("Task {number:02}"), 0)).await
     };
     for number in 1..=90 {
         add(Some(slot).filter(|_| number > 60), number).await.unwrap();
     }
-    let full = |went: Result<i64, NotDone>| matches!(went, Err(NotDone::Refused(Why::TooManyTasks)));
+    let full = |went: Result<i64, ActionError>| matches!(went, Err(ActionError::Refused(SiteRefusal::TooManyTasks)));
     assert!(full(add(Some(slot), 91).await) && full(add(None, 91).await));
     let more = add(Some(other), 91).await.unwrap();
-    yard.sites.delete_task(&yard.owner, more, 1).await.unwrap();
-    let last = yard.sites.tasks_of_slot(slot).await.unwrap().pop().unwrap();
-    yard.sites.delete_task(&yard.owner, last.id, last.version).await.unwrap();
+    workplace.sites.delete_task(&workplace.owner, more, 1).await.unwrap();
+    let last = workplace.sites.tasks_of_slot(slot).await.unwrap().pop().unwrap();
+    workplace.sites.delete_task(&workplace.owner, last.id, last.version).await.unwrap();
     let again = add(None, 90).await.unwrap();
-    let back = yard.sites.restore_task(&yard.owner, last.id).await;
-    assert!(matches!(back, Err(NotDone::Refused(Why::TooManyTasks))), "{back:?}");
-    yard.sites.delete_task(&yard.owner, again, 1).await.unwrap();
-    yard.sites.restore_task(&yard.owner, last.id).await.unwrap();
+    let back = workplace.sites.restore_task(&workplace.owner, last.id).await;
+    assert!(matches!(back, Err(ActionError::Refused(SiteRefusal::TooManyTasks))), "{back:?}");
+    workplace.sites.delete_task(&workplace.owner, again, 1).await.unwrap();
+    workplace.sites.restore_task(&workplace.owner, last.id).await.unwrap();
 
-    let anna = yard.worker("Anna", &[site], |_| {}).await;
-    let user = person(&yard.firm, &anna).await.id;
-    Shifts::of_app(&yard.firm.app).plan(&yard.owner, user, slot).await.unwrap();
+    let anna = workplace.worker("Anna", &[site], |_| {}).await;
+    let user = person(&workplace.firm, &anna).await.id;
+    Shifts::of_app(&workplace.firm.app).plan(&workplace.owner, user, slot).await.unwrap();
     opens(&anna, "Shop").await;
-    chooses(&anna, "✅ My tasks").await;
+    chooses_from_menu(&anna, "✅ My tasks").await;
     for number in 1..=90 {
         anna.sees_button(&format!("⬜ Task {number:02}"));
     }

@@ -1,20 +1,20 @@
-//! Whoever is called away in the middle of a dialogue is told so after a while, and one button leads back.
+//! Dialogues that are left unanswered are put aside after a while, and one button resumes them.
 
 use std::time::Duration;
 
-use opora::testing::chat::Someone;
+use opora::testing::chat::ChatUser;
 use workforce::person::Role;
 
-use super::{Yard, chooses, opens, plans};
-use crate::kit::firm::Kind;
+use super::{Workplace, chooses_from_menu, opens, plans};
+use crate::kit::firm::StorageKind;
 
-/// A quarter of an hour, and a little.
-const WHILE: Duration = Duration::from_secs(15 * 60 + 1);
+/// A little more than a quarter of an hour.
+const TIMEOUT_PASSED: Duration = Duration::from_secs(15 * 60 + 1);
 
-/// The question that was left is put aside, and comes again by its button.
-async fn is_resumed(yard: &Yard, someone: &Someone, button: &str, question: &str) {
+/// Asserts that the question is put aside and comes again by its button.
+async fn assert_resumed(workplace: &Workplace, someone: &ChatUser, button: &str, question: &str) {
     someone.sees(question);
-    yard.firm.stage.passes(WHILE).await;
+    workplace.firm.stage.advance(TIMEOUT_PASSED).await;
     someone.sees("I have waited a while and put this aside.");
     someone.sees("You can go on whenever you like.");
     someone.sees_button("🏠 Main menu");
@@ -25,48 +25,48 @@ async fn is_resumed(yard: &Yard, someone: &Someone, button: &str, question: &str
 }
 
 #[tokio::test]
-async fn dialogues_of_workers_that_were_left_say_so_and_can_be_resumed() {
-    let yard = Yard::open(Kind::Sqlite).await;
-    let site = yard.site("Shop", 10_000).await;
-    yard.task(site, None, "Sweep", 500).await;
-    yard.slot(site, 240, 120, |slot| slot.capacity = 2).await;
-    let anna = yard.worker("Anna", &[site], |contract| contract.allows_spontaneous = true).await;
-    chooses(&anna, "🗓 Plan a shift").await;
-    is_resumed(&yard, &anna, "🗓 Plan a shift", "At which site?").await;
-    chooses(&anna, "🔓 Open a site").await;
-    is_resumed(&yard, &anna, "🔓 Open a site", "Which site do you open?").await;
-    chooses(&anna, "▶️ Open a shift").await;
-    is_resumed(&yard, &anna, "▶️ Open a shift", "Which shift do you open?").await;
+async fn employee_dialogues_time_out_and_can_be_resumed() {
+    let workplace = Workplace::open(StorageKind::Sqlite).await;
+    let site = workplace.site("Shop", 10_000).await;
+    workplace.task(site, None, "Sweep", 500).await;
+    workplace.slot(site, 240, 120, |slot| slot.capacity = 2).await;
+    let anna = workplace.worker("Anna", &[site], |contract| contract.allows_spontaneous = true).await;
+    chooses_from_menu(&anna, "🗓 Plan a shift").await;
+    assert_resumed(&workplace, &anna, "🗓 Plan a shift", "At which site?").await;
+    chooses_from_menu(&anna, "🔓 Open a site").await;
+    assert_resumed(&workplace, &anna, "🔓 Open a site", "Which site do you open?").await;
+    chooses_from_menu(&anna, "▶️ Open a shift").await;
+    assert_resumed(&workplace, &anna, "▶️ Open a shift", "Which shift do you open?").await;
     plans(&anna).await;
-    chooses(&anna, "📅 My shifts").await;
+    chooses_from_menu(&anna, "📅 My shifts").await;
     anna.presses("✖ Cancel 01.01 19:00–21:00").await;
-    yard.firm.stage.passes(WHILE).await;
+    workplace.firm.stage.advance(TIMEOUT_PASSED).await;
     anna.sees("You can go on whenever you like.");
     anna.presses("📅 My shifts").await;
     anna.sees_button("✖ Cancel 01.01 19:00–21:00");
     opens(&anna, "without a plan").await;
-    chooses(&anna, "✅ My tasks").await;
-    is_resumed(&yard, &anna, "✅ My tasks", "⬜ Sweep").await;
-    chooses(&anna, "⏹ Close my shift").await;
-    is_resumed(&yard, &anna, "⏹ Close my shift", "Shall I close").await;
-    chooses(&anna, "🔒 Close a site").await;
-    is_resumed(&yard, &anna, "🔒 Close a site", "Which site do you close?").await;
+    chooses_from_menu(&anna, "✅ My tasks").await;
+    assert_resumed(&workplace, &anna, "✅ My tasks", "⬜ Sweep").await;
+    chooses_from_menu(&anna, "⏹ Close my shift").await;
+    assert_resumed(&workplace, &anna, "⏹ Close my shift", "Shall I close").await;
+    chooses_from_menu(&anna, "🔒 Close a site").await;
+    assert_resumed(&workplace, &anna, "🔒 Close a site", "Which site do you close?").await;
 }
 
 #[tokio::test]
-async fn dialogues_of_owners_that_were_left_say_so_and_can_be_resumed() {
-    let yard = Yard::open(Kind::Sqlite).await;
-    yard.site("Shop", 10_000).await;
-    let max = yard.firm.member("Max", &[Role::Owner]).await;
-    chooses(&max, "🏢 Sites").await;
+async fn owner_dialogues_time_out_and_can_be_resumed() {
+    let workplace = Workplace::open(StorageKind::Sqlite).await;
+    workplace.site("Shop", 10_000).await;
+    let max = workplace.firm.member("Max", &[Role::Owner]).await;
+    chooses_from_menu(&max, "🏢 Sites").await;
     max.presses("Shop").await;
     max.presses("➕ New slot").await;
     max.sees("31.12");
-    yard.firm.stage.passes(WHILE).await;
+    workplace.firm.stage.advance(TIMEOUT_PASSED).await;
     max.sees("I have waited a while and put this aside.");
     max.presses("➕ New slot").await;
     max.sends("02.01 09:00-18:00 2").await;
     max.sees("There is a new slot at Shop: 02.01 09:00–18:00.");
-    chooses(&max, "📊 Report").await;
-    is_resumed(&yard, &max, "📊 Report", "For which days?").await;
+    chooses_from_menu(&max, "📊 Report").await;
+    assert_resumed(&workplace, &max, "📊 Report", "For which days?").await;
 }

@@ -1,22 +1,22 @@
-//! What managers may do, as owners give it on its page, and what they see of pay by it.
+//! Managers' permissions: owners give them on a page, and they decide which pay a manager sees.
 
-use sea_orm::ConnectionTrait;
 use workforce::payroll::{Payroll, ShiftFacts, adjustments_of};
-use workforce::person::{Permission, Permits, Person, Role};
+use workforce::person::{Permission, Person, Role, SitePermissions};
 use workforce::sites::Sites;
 
 use crate::kit::cabinet::{Browser, Cabinet};
 use crate::kit::demo::{ANNA, BORIS};
-use crate::kit::firm::{Kind, NOON};
-use crate::kit::queries::Queries;
-use crate::overview::running_a_business::{MAY, changed, make_site};
+use crate::kit::firm::{NOON, StorageKind};
+use crate::kit::queries::QueryCounter;
+use crate::kit::sql::run_sql;
+use crate::overview::business_pages::{MAY, make_site, site_form_with};
 use crate::payroll::{roubles, shift_352};
 
 const ZOE: i64 = 1005;
 
 #[tokio::test]
-async fn an_owner_sees_and_changes_what_managers_may_do_and_it_is_noted() {
-    let cabinet = Cabinet::open(Kind::Sqlite).await;
+async fn an_owner_changes_permissions_with_a_history() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let (may, boris) = (hire_may(&cabinet).await, cabinet.person(BORIS).await);
     let (owner, manager) = (cabinet.signed_in(ANNA).await, cabinet.signed_in(MAY).await);
     let site = make_site(&cabinet, &owner).await;
@@ -26,22 +26,22 @@ async fn an_owner_sees_and_changes_what_managers_may_do_and_it_is_noted() {
     owner.get(&path).await.is(200, "Nobody has changed these permissions yet.");
 
     let (finances, edit) = (format!("finances-{site}"), format!("edit-{site}"));
-    owner.post(&path, &[("seen", ""), (&finances, "on")]).await.leads_to(&path);
-    let doors = Sites::of_app(&cabinet.app);
-    let both = Permits::from([(site, [Permission::View, Permission::Finances].into())]);
-    assert_eq!(doors.permits_of(may.id).await.unwrap(), both, "whoever may do something there sees it");
+    owner.post(&path, &[("seen", ""), (&finances, "on")]).await.redirects_to(&path);
+    let room = Sites::of_app(&cabinet.app);
+    let both = SitePermissions::from([(site, [Permission::View, Permission::Finances].into())]);
+    assert_eq!(room.site_permissions(may.id).await.unwrap(), both, "every permission includes View");
     owner.get("/managers").await.is(200, "<span class=\"chip\">finances</span>");
     owner.get(&path).await.is(200, "Cafe &lt;One&gt;: see, finances (before: –)");
 
-    // Another owner had the page open since before: nothing is overwritten, and nothing typed is lost.
+    // Another owner had the page open: nothing is overwritten, and nothing typed is lost.
     let stale = owner.post(&path, &[("seen", ""), (&edit, "on")]).await;
     stale.is(409, "Somebody else has changed this").is(409, &format!("name=\"{edit}\" checked"));
     stale.is(409, &format!("data-testid=\"now-{finances}\">Now: ticked"));
-    assert_eq!(doors.permits_of(may.id).await.unwrap(), both);
+    assert_eq!(room.site_permissions(may.id).await.unwrap(), both);
     let seen = stale.body.split("name=\"seen\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
-    owner.post(&path, &[("seen", &seen), (&edit, "on")]).await.leads_to(&path);
-    let now = Permits::from([(site, [Permission::View, Permission::Edit].into())]);
-    assert_eq!(doors.permits_of(may.id).await.unwrap(), now);
+    owner.post(&path, &[("seen", &seen), (&edit, "on")]).await.redirects_to(&path);
+    let now = SitePermissions::from([(site, [Permission::View, Permission::Edit].into())]);
+    assert_eq!(room.site_permissions(may.id).await.unwrap(), now);
     owner.get(&path).await.is(200, "edit the site and tasks (before: see, finances)");
 
     for browser in [&manager, &cabinet.signed_in(BORIS).await] {
@@ -54,46 +54,40 @@ async fn an_owner_sees_and_changes_what_managers_may_do_and_it_is_noted() {
 }
 
 #[tokio::test]
-async fn for_styles_and_scripts_nobody_is_looked_up() {
-    let queries = Queries::counted();
-    let cabinet = Cabinet::open(Kind::Sqlite).await;
+async fn assets_need_no_queries() {
+    let queries = QueryCounter::install();
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let may = hire_may(&cabinet).await;
     let (owner, manager) = (cabinet.signed_in(ANNA).await, cabinet.signed_in(MAY).await);
     let (here, there) = (make_site(&cabinet, &owner).await, 900);
-    let another = cabinet.app.domain.write(move |db| {
-        Box::pin(async move {
-            let sql = "INSERT INTO sites (id, name, address, time_zone, opens_minute, closes_minute, rate_kopecks, created_at, \
+    let sql = "INSERT INTO sites (id, name, address, time_zone, opens_minute, closes_minute, rate_kopecks, created_at, \
                 updated_at) VALUES (900, 'Another', 'x', 'Europe/Moscow', 540, 1260, 100, 0, 0)";
-            db.execute_unprepared(sql).await?;
-            Ok(())
-        })
-    });
-    another.await.unwrap();
+    run_sql(&cabinet.app.domain, sql).await;
     let ticks = [(format!("finances-{here}"), "on"), (format!("finances-{there}"), "on")];
     let mut fields = vec![("seen", "")];
     fields.extend(ticks.iter().map(|(name, value)| (name.as_str(), *value)));
-    owner.post(&format!("/managers/{}", may.id), &fields).await.leads_to(&format!("/managers/{}", may.id));
+    owner.post(&format!("/managers/{}", may.id), &fields).await.redirects_to(&format!("/managers/{}", may.id));
     let mut anywhere = Sites::of_app(&cabinet.app).permitted_anywhere(may.id).await.unwrap();
     anywhere.sort_unstable();
-    assert_eq!(anywhere, [Permission::View, Permission::Finances], "each once, at however many sites");
+    assert_eq!(anywhere, [Permission::View, Permission::Finances], "each permission once");
     let page = manager.get("/").await;
     let style = page.is(200, "/payroll").body.split('"').find(|word| word.starts_with("/assets/style.")).unwrap();
-    assert_eq!(queries.of(async || manager.get(style).await).await, 0);
+    assert_eq!(queries.count(async || manager.get(style).await).await, 0);
     cabinet.close().await;
 }
 
 #[tokio::test]
-async fn managers_see_the_pay_of_sites_whose_finances_they_see_and_of_nobody_else() {
-    let cabinet = Cabinet::open(Kind::Sqlite).await;
+async fn managers_see_pay_only_with_the_finances_permission() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let (may, boris) = (hire_may(&cabinet).await, cabinet.person(BORIS).await);
     let zoe = cabinet.hire(ZOE, "Zoe", Role::Employee).await;
     let (owner, manager) = (cabinet.signed_in(ANNA).await, cabinet.signed_in(MAY).await);
     let here = make_site(&cabinet, &owner).await;
-    owner.post("/sites", &changed(&[("name", "The other place")])).await;
+    owner.post("/sites", &site_form_with(&[("name", "The other place")])).await;
     let there = Sites::of_app(&cabinet.app).list().await.unwrap().iter().find(|site| site.id != here).unwrap().id;
-    work(&cabinet, here, &boris, 352).await;
-    work(&cabinet, there, &boris, 353).await;
-    work(&cabinet, there, &zoe, 354).await;
+    post_example_shift(&cabinet, here, &boris, 352).await;
+    post_example_shift(&cabinet, there, &boris, 353).await;
+    post_example_shift(&cabinet, there, &zoe, 354).await;
     let paid = [("period", "2026-01"), ("kind", "bonus"), ("amount", "500"), ("reason", "A secret")];
     let amounts = format!("/payroll/people/{}/amounts", boris.id);
     assert_eq!(owner.post(&amounts, &paid).await.status.as_u16(), 303);
@@ -103,7 +97,7 @@ async fn managers_see_the_pay_of_sites_whose_finances_they_see_and_of_nobody_els
         for path in ["/payroll", &of_boris, &of_zoe, "/payroll/export.csv", "/payroll/export.xlsx"] {
             manager.get(path).await.is(403, "This page is for others");
         }
-        assert!(!manager.get("/").await.body.contains("href=\"/payroll\""), "there is nothing to go to");
+        assert!(!manager.get("/").await.body.contains("href=\"/payroll\""), "the navigation has no link");
     };
     nothing().await;
     permit(&owner, &may, &[("view", here), ("schedule", here), ("finances", there)], "").await;
@@ -139,8 +133,8 @@ fn month_of(person: &Person) -> String {
     format!("/payroll/people/{}?period=2026-01", person.id)
 }
 
-/// A shift like that of the books, at a site.
-pub async fn work(cabinet: &Cabinet, site: i64, person: &Person, shift_id: i64) {
+/// Posts the worked example at a site.
+pub async fn post_example_shift(cabinet: &Cabinet, site: i64, person: &Person, shift_id: i64) {
     let (facts, tasks) = shift_352(person.id, "2026-01-01");
     let rows = adjustments_of(&ShiftFacts { shift_id, rate: roubles(111), ..facts }, &tasks);
     let written = cabinet.app.domain.write(move |db| Box::pin(Payroll::post_at(db, site, rows, NOON)));
@@ -151,5 +145,5 @@ async fn permit(owner: &Browser, manager: &Person, allowed: &[(&str, i64)], seen
     let path = format!("/managers/{}", manager.id);
     let names: Vec<String> = allowed.iter().map(|(name, site)| format!("{name}-{site}")).collect();
     let fields = names.iter().map(|name| (name.as_str(), "on")).chain([("seen", seen)]).collect::<Vec<_>>();
-    owner.post(&path, &fields).await.leads_to(&path);
+    owner.post(&path, &fields).await.redirects_to(&path);
 }

@@ -1,4 +1,4 @@
-//! Live pages: what changed is told to those who may know, and to nobody else.
+//! Live pages: changes are pushed only to people who may know of them.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -14,17 +14,18 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 use workforce::application::{self, App};
-use workforce::domain::{InTurn, Writing};
+use workforce::domain::{Transaction, WriteInTurn};
 use workforce::person::Role;
 use workforce::rooms::{Room, Rooms};
-use workforce::shifts::{Happened, Shifts, ShiftsRoom, Update};
+use workforce::shifts::{ShiftEvent, ShiftEventKind, Shifts, ShiftsRoom};
 use workforce::sites::{AboutContract, AboutSlot, ContractStatus, Hours, Sites, SitesRoom};
 use workforce::web::{Event, Web};
 
 use crate::kit::cabinet::{Browser, Cabinet};
-use crate::kit::demo::{ANNA, BORIS, PATIENCE};
-use crate::kit::firm::{Kind, NOON};
-use crate::overview::running_a_business::make_site;
+use crate::kit::demo::{ANNA, BORIS, TIMEOUT};
+use crate::kit::firm::{NOON, StorageKind};
+use crate::overview::business_pages::make_site;
+use crate::shifts::about_contract;
 
 pub type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
@@ -50,7 +51,7 @@ impl Room for Telling {
 }
 
 async fn tell(turn: &mut Turn, _: Command) -> Step<TellingStates> {
-    Event::to_roles("tales", &[Role::Owner]).after(turn);
+    Event::to_roles("tales", &[Role::Owner]).publish_after(turn);
     turn.say("Told.");
     Ok(Next::Go(TellingStates::Told))
 }
@@ -61,12 +62,12 @@ async fn heard(turn: &mut Turn, _: String) -> Step<TellingStates> {
     Ok(Next::End)
 }
 
-/// The pages on a port of their own.
-pub async fn listening(cabinet: &Cabinet) -> SocketAddr {
-    serving(cabinet.router.clone()).await
+/// Serves the pages on a port.
+pub async fn serve(cabinet: &Cabinet) -> SocketAddr {
+    serve_router(cabinet.router.clone()).await
 }
 
-async fn serving(router: axum::Router) -> SocketAddr {
+async fn serve_router(router: axum::Router) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let router = router.into_make_service_with_connect_info::<SocketAddr>();
@@ -83,17 +84,17 @@ pub async fn connect(address: SocketAddr, cookies: &str, origin: Option<&str>) -
     tokio_tungstenite::connect_async(request).await.map(|(socket, _)| socket)
 }
 
-/// An open page of somebody's; it has been greeted, so nothing is missed from here on.
+/// An open page. It has received the first ping, so it misses nothing from here on.
 pub async fn open(address: SocketAddr, browser: &Browser) -> Socket {
     let mut socket = connect(address, &browser.cookies(), Some("http://office.example")).await.unwrap();
-    // News may be faster than the greeting.
-    while !timeout(PATIENCE, socket.next()).await.unwrap().unwrap().unwrap().is_ping() {}
+    // An event may come before the ping.
+    while !timeout(TIMEOUT, socket.next()).await.unwrap().unwrap().unwrap().is_ping() {}
     socket
 }
 
-pub async fn told(socket: &mut Socket) -> Message {
+pub async fn next_message(socket: &mut Socket) -> Message {
     loop {
-        let message = timeout(PATIENCE, socket.next()).await.expect("nothing was told").unwrap().unwrap();
+        let message = timeout(TIMEOUT, socket.next()).await.expect("no message arrived").unwrap().unwrap();
         if !message.is_ping() {
             return message;
         }
@@ -101,33 +102,36 @@ pub async fn told(socket: &mut Socket) -> Message {
 }
 
 async fn changed(socket: &mut Socket) -> Value {
-    let told = told(socket).await;
-    serde_json::from_str::<Value>(told.to_text().unwrap()).unwrap()["changed"].clone()
+    let message = next_message(socket).await;
+    serde_json::from_str::<Value>(message.to_text().unwrap()).unwrap()["changed"].clone()
 }
 
 #[tokio::test]
-async fn a_change_reaches_the_pages_of_those_who_may_know() {
-    let cabinet = Cabinet::open(Kind::Sqlite).await;
+async fn a_change_reaches_only_permitted_pages() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let (owner, boris) = (cabinet.signed_in(ANNA).await, cabinet.signed_in(BORIS).await);
-    let address = listening(&cabinet).await;
+    let address = serve(&cabinet).await;
     let (mut owners, mut boriss) = (open(address, &owner).await, open(address, &boris).await);
     let id = cabinet.person(BORIS).await.id;
-    owner.post(&format!("/people/{id}/roles/grant"), &[("role", "master")]).await.leads_to(&format!("/people/{id}"));
+    owner
+        .post(&format!("/people/{id}/roles/grant"), &[("role", "master")])
+        .await
+        .redirects_to(&format!("/people/{id}"));
     assert_eq!(changed(&mut owners).await, json!(["people", format!("person:{id}")]));
-    // Boris hears of himself only; what is for owners never comes.
+    // Boris is notified only of himself.
     assert_eq!(changed(&mut boriss).await, json!(["me"]));
     cabinet.app.events.publish(Event::to_roles("registrations", &[Role::Owner]));
     cabinet.app.events.publish(Event::to_roles("shifts", &[Role::Employee]));
     assert_eq!(changed(&mut boriss).await, json!(["shifts"]));
     assert_eq!(changed(&mut owners).await, json!(["registrations"]));
-    // Who is blocked is cut off at once.
-    owner.post(&format!("/people/{id}/block"), &[]).await.leads_to(&format!("/people/{id}"));
-    let Message::Close(Some(frame)) = told(&mut boriss).await else { panic!("Boris still hears") };
+    // A blocked person is disconnected at once.
+    owner.post(&format!("/people/{id}/block"), &[]).await.redirects_to(&format!("/people/{id}"));
+    let Message::Close(Some(frame)) = next_message(&mut boriss).await else { panic!("Boris is still connected") };
     assert_eq!(u16::from(frame.code), 4401);
     cabinet.close().await;
 }
 
-/// A room in which somebody opens a shift by a word.
+/// A room with a command that opens a shift.
 #[derive(Debug)]
 struct Opening;
 
@@ -147,12 +151,12 @@ async fn opens(turn: &mut Turn, _: Command) -> Step<TellingStates> {
     let person = app.speaker(turn).await?.person.unwrap();
     let user = person.id;
     turn.write(move |db| Box::pin(open_shift(db, user)));
-    Update::new(Happened::ShiftCreated, user).at(1).after(turn);
+    ShiftEvent::new(ShiftEventKind::ShiftCreated, user).at(1).after(turn);
     Ok(Next::End)
 }
 
-async fn open_shift(db: &Writing<'_, '_>, user: i64) -> Result<(), WriteError> {
-    // By the clock of the pages, which is set by hand.
+async fn open_shift(db: &Transaction<'_, '_>, user: i64) -> Result<(), WriteError> {
+    // By the pages' clock, which is set by hand.
     let at = NOON.0;
     let site = "INSERT INTO sites (id, name, address, time_zone, opens_minute, closes_minute, rate_kopecks, created_at,
         updated_at) VALUES (1, 'Cafe', 'x', 'Europe/Moscow', 0, 0, 100, 0, 0)";
@@ -166,29 +170,29 @@ async fn open_shift(db: &Writing<'_, '_>, user: i64) -> Result<(), WriteError> {
     Ok(())
 }
 
-/// All updates until there is one of this type.
+/// All updates up to the first one of this type.
 async fn updates(socket: &mut Socket, kind: &str) -> Vec<Value> {
     let mut all = Vec::new();
     while !all.iter().any(|update: &Value| update["type"] == kind) {
-        let told: Value = serde_json::from_str(told(socket).await.to_text().unwrap()).unwrap();
-        all.extend(told["updates"].as_array().unwrap().clone());
+        let message: Value = serde_json::from_str(next_message(socket).await.to_text().unwrap()).unwrap();
+        all.extend(message["updates"].as_array().unwrap().clone());
     }
     all
 }
 
 #[tokio::test]
-async fn pages_are_told_what_has_happened_to_which_shift_and_whose_it_is() {
-    let rooms = Rooms::of(&[&Web, &SitesRoom, &ShiftsRoom, &Opening]);
-    let cabinet = Cabinet::with(Kind::Sqlite, rooms, "http://office.example").await;
+async fn updates_name_the_shift_and_its_person() {
+    let rooms = Rooms::new(&[&Web, &SitesRoom, &ShiftsRoom, &Opening]);
+    let cabinet = Cabinet::with_rooms(StorageKind::Sqlite, rooms, "http://office.example").await;
     let other = cabinet.hire(1004, "Vera", Role::Employee).await;
     cabinet.emulator.post("/users", json!({"id": 1004, "first_name": "Vera", "language_code": "en"})).await;
     let (owner, boris) = (cabinet.signed_in(ANNA).await, cabinet.signed_in(BORIS).await);
     let vera = cabinet.signed_in(other.telegram_id).await;
-    let address = listening(&cabinet).await;
+    let address = serve(&cabinet).await;
     let (mut owners, mut boriss) = (open(address, &owner).await, open(address, &boris).await);
     let mut veras = open(address, &vera).await;
     let id = cabinet.person(BORIS).await.id;
-    // The shift has its number only with the commit, after which it is told.
+    // The shift gets its id in the commit, and the event comes after it.
     cabinet.emulator.says(BORIS, "/open").await;
     let created = json!({"type": "shift_created", "shift_id": 352, "user_id": id});
     assert_eq!(updates(&mut owners, "shift_created").await, std::slice::from_ref(&created));
@@ -203,9 +207,8 @@ async fn pages_are_told_what_has_happened_to_which_shift_and_whose_it_is() {
     let slot = Sites::of_app(&cabinet.app).create_slot(&anna, 1, slot).await.unwrap();
     let changed = json!({"type": "schedule_changed", "shift_id": null, "user_id": anna.id});
     assert_eq!(updates(&mut owners, "schedule_changed").await, [changed]);
-    // Nobody hears of others' shifts: the first that Vera hears of is her own.
-    let contract =
-        AboutContract { status: ContractStatus::Active, rate_kopecks: None, allows_spontaneous: false, sites: vec![1] };
+    // Vera is not notified of other people's shifts: her first update is her own.
+    let contract = about_contract(&[1], false);
     Sites::of_app(&cabinet.app).create_contract(&anna, other.id, contract).await.unwrap();
     Shifts::of_app(&cabinet.app).plan(&anna, other.id, slot).await.unwrap();
     let planned = json!({"type": "plan_created", "shift_id": null, "user_id": other.id});
@@ -214,8 +217,8 @@ async fn pages_are_told_what_has_happened_to_which_shift_and_whose_it_is() {
 }
 
 #[tokio::test]
-async fn an_employees_open_page_hears_of_new_moved_and_taken_places_and_not_whose_they_are() {
-    let cabinet = Cabinet::open(Kind::Sqlite).await;
+async fn employees_are_notified_of_places_without_names() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let (anna, boris) = (cabinet.person(ANNA).await, cabinet.person(BORIS).await);
     let vera = cabinet.hire(1004, "Vera", Role::Employee).await;
     let (sites, shifts) = (Sites::of_app(&cabinet.app), Shifts::of_app(&cabinet.app));
@@ -227,9 +230,10 @@ async fn an_employees_open_page_hears_of_new_moved_and_taken_places_and_not_whos
     }
     let browser = cabinet.signed_in(BORIS).await;
     browser.get("/schedule").await.is(200, "data-live=\"shifts sites\"");
-    let mut page = open(listening(&cabinet).await, &browser).await;
-    let news =
-        async |page: &mut Socket| -> Value { serde_json::from_str(told(page).await.to_text().unwrap()).unwrap() };
+    let mut page = open(serve(&cabinet).await, &browser).await;
+    let news = async |page: &mut Socket| -> Value {
+        serde_json::from_str(next_message(page).await.to_text().unwrap()).unwrap()
+    };
     let about = AboutSlot::usual("2026-01-05".parse().unwrap(), Hours::new(540, 1080));
     let slot = sites.create_slot(&anna, site, about.clone()).await.unwrap();
     assert_eq!(news(&mut page).await, json!({"changed": ["sites"], "updates": []}));
@@ -243,10 +247,10 @@ async fn an_employees_open_page_hears_of_new_moved_and_taken_places_and_not_whos
 }
 
 #[tokio::test]
-async fn nobody_listens_from_another_site_or_without_a_session() {
-    let cabinet = Cabinet::open(Kind::Sqlite).await;
+async fn sockets_need_the_origin_and_a_session() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let owner = cabinet.signed_in(ANNA).await;
-    let address = listening(&cabinet).await;
+    let address = serve(&cabinet).await;
     for (cookies, origin, status) in [
         (owner.cookies(), Some("http://evil.example"), 403),
         (owner.cookies(), None, 403),
@@ -256,42 +260,43 @@ async fn nobody_listens_from_another_site_or_without_a_session() {
         let Err(Error::Http(answer)) = refused else { panic!("{origin:?}: {refused:?}") };
         assert_eq!(answer.status().as_u16(), status);
     }
-    // By the address under which the browser itself reaches the page.
+    // The address under which the browser reaches the page.
     connect(address, &owner.cookies(), Some(&format!("http://{address}"))).await.unwrap();
     cabinet.close().await;
 }
 
 #[tokio::test]
-async fn a_turn_tells_the_pages_once_it_has_committed() {
-    let cabinet = Cabinet::with(Kind::Sqlite, Rooms::of(&[&Web, &Telling]), "http://office.example").await;
+async fn a_turn_notifies_pages_after_its_commit() {
+    let cabinet =
+        Cabinet::with_rooms(StorageKind::Sqlite, Rooms::new(&[&Web, &Telling]), "http://office.example").await;
     let owner = cabinet.signed_in(ANNA).await;
-    let mut page = open(listening(&cabinet).await, &owner).await;
+    let mut page = open(serve(&cabinet).await, &owner).await;
     cabinet.emulator.says(BORIS, "/tell").await;
     assert_eq!(changed(&mut page).await, json!(["tales"]));
-    // The dialogue goes on, and nothing of it is said to the person.
+    // The dialogue continues, and the effect sends no message.
     cabinet.emulator.says(BORIS, "well?").await;
-    cabinet.emulator.hears(BORIS, "Known: true").await;
+    cabinet.emulator.receives(BORIS, "Known: true").await;
     assert_eq!(cabinet.emulator.texts(BORIS).await, ["/tell", "Told.", "well?", "Known: true"]);
     cabinet.close().await;
 }
 
 #[tokio::test]
-async fn a_change_reaches_the_pages_of_another_process_too() {
-    let cabinet = Cabinet::open(Kind::Postgres).await;
-    let other = cabinet.beside().await;
+async fn a_change_reaches_pages_of_another_process() {
+    let cabinet = Cabinet::open(StorageKind::Postgres).await;
+    let other = cabinet.second_instance().await;
     let owner = cabinet.signed_in(ANNA).await;
     let (here, there) = (cabinet.app.clone(), other.clone());
     let passing = [
-        tokio::spawn(async move { workforce::web::across(&here).await }),
-        tokio::spawn(async move { workforce::web::across(&there).await }),
+        tokio::spawn(async move { workforce::web::relay_events(&here).await }),
+        tokio::spawn(async move { workforce::web::relay_events(&there).await }),
     ];
-    let mut page = open(serving(application::router(&other)).await, &owner).await;
-    // Until both listen, nothing is passed on; and the sign-in may be news as well.
-    let mut heard = Vec::new();
-    while !heard.contains(&json!("shifts")) {
+    let mut page = open(serve_router(application::router(&other)).await, &owner).await;
+    // Events are not forwarded until both instances listen. The sign-in may cause an event, too.
+    let mut messages = Vec::new();
+    while !messages.contains(&json!("shifts")) {
         cabinet.app.events.publish(Event::to_roles("shifts", &[Role::Owner]));
         if let Ok(Value::Array(told)) = timeout(Duration::from_millis(200), changed(&mut page)).await {
-            heard.extend(told);
+            messages.extend(told);
         }
     }
     passing.iter().for_each(tokio::task::JoinHandle::abort);

@@ -1,12 +1,11 @@
 //! Every route of the product: who may call it, and that no value breaks it.
 //!
-//! The routes come from the router itself. A route without a row in [`ROWS`] fails here, so whoever adds one has to say who
-//! may call it and which fields it has.
+//! The routes come from the router. A route without a row in [`ROWS`] fails here, so each new route has to list its
+//! roles and fields.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use sea_orm::ConnectionTrait;
 use serde_json::json;
 use workforce::application;
 use workforce::person::{Permission, Person, Role};
@@ -14,12 +13,13 @@ use workforce::rooms::Rooms;
 use workforce::sites::{AboutContract, AboutSlot, AboutTask, ContractStatus, Hours, Sites};
 
 use self::rows::{ROWS, Row};
-use crate::kit::cabinet::{Answer, Browser, Cabinet};
+use crate::kit::cabinet::{Browser, Cabinet, PageResponse};
 use crate::kit::demo::{ANNA, BORIS};
-use crate::kit::firm::Kind;
-use crate::overview::running_a_business::make_site;
+use crate::kit::firm::StorageKind;
+use crate::kit::sql::run_sql;
+use crate::overview::business_pages::make_site;
 
-mod hostile;
+mod fuzz;
 mod rows;
 
 const DAN: i64 = 1105;
@@ -27,22 +27,22 @@ const MIA: i64 = 1106;
 const PAM: i64 = 1107;
 const SUE: i64 = 1108;
 const ZOE: i64 = 1109;
-/// Owners have more pages in a minute than this, and others, too.
-const PAGES_OF_A_MINUTE: usize = 25;
+/// Fewer than the limit of pages per minute.
+const PAGES_PER_MINUTE: usize = 25;
 
 /// A firm with one of each thing that a route names.
-struct Firm {
+struct RoutesFixture {
     cabinet: Cabinet,
-    /// What stands for `{id}` and the like, by the beginning of a path.
+    /// The ids for `{id}` and the like, by the beginning of a path.
     numbers: BTreeMap<&'static str, i64>,
-    asked: usize,
+    calls: usize,
 }
 
-impl Firm {
-    /// Boris is an employee with a contract and a shift, Dan a dispatcher, Mia a manager who may nothing, Pam one who may
-    /// everything at the site, Sue a superadmin. Zoe is there to be blocked and the like.
+impl RoutesFixture {
+    /// Boris is an employee with a contract and a shift, Dan a dispatcher, Mia a manager without permissions, Pam a
+    /// manager with all permissions at the site, Sue a superadmin. Zoe is there to be blocked.
     async fn open() -> (Self, Browser) {
-        let cabinet = Cabinet::open(Kind::Sqlite).await;
+        let cabinet = Cabinet::open(StorageKind::Sqlite).await;
         let owner = cabinet.signed_in(ANNA).await;
         let staff = [(DAN, Role::Dispatcher), (MIA, Role::Manager), (PAM, Role::Manager), (SUE, Role::Superadmin)];
         for (id, role) in staff.into_iter().chain([(ZOE, Role::Employee)]) {
@@ -52,18 +52,18 @@ impl Firm {
         let site = make_site(&cabinet, &owner).await;
         let (anna, boris, zoe) = (cabinet.person(ANNA).await, cabinet.person(BORIS).await, cabinet.person(ZOE).await);
         let pam = cabinet.person(PAM).await;
-        let doors = Sites::of_app(&cabinet.app);
+        let room = Sites::of_app(&cabinet.app);
         let all = [Permission::View, Permission::Edit, Permission::Delete, Permission::Employees];
         let all = [&all[..], &[Permission::Finances, Permission::Rates, Permission::Schedule]].concat();
-        doors.permit(&anna, pam.id, site, all).await.unwrap();
+        room.set_permissions(&anna, pam.id, site, all).await.unwrap();
         let (status, sites) = (ContractStatus::Active, vec![site]);
         let contract = AboutContract { status, rate_kopecks: None, allows_spontaneous: true, sites };
-        let contract = doors.create_contract(&anna, boris.id, contract).await.unwrap();
+        let contract = room.create_contract(&anna, boris.id, contract).await.unwrap();
         let slot = AboutSlot::usual("2026-01-05".parse().unwrap(), Hours::new(540, 1080));
-        let slot = doors.create_slot(&anna, site, slot).await.unwrap();
+        let slot = room.create_slot(&anna, site, slot).await.unwrap();
         let task = AboutTask { text: "Sweep".into(), amount_kopecks: 0, is_mandatory: false, needs_media: false };
-        let task = doors.create_task(&anna, site, None, task).await.unwrap();
-        let shift = work(&cabinet, &boris, site).await;
+        let task = room.create_task(&anna, site, None, task).await.unwrap();
+        let shift = add_shift(&cabinet, &boris, site).await;
         let numbers = BTreeMap::from([
             ("/people/{id}/contracts", boris.id),
             ("/people", zoe.id),
@@ -77,10 +77,10 @@ impl Firm {
             ("/shifts", shift),
             ("{task}", task),
         ]);
-        (Self { cabinet, numbers, asked: 0 }, owner)
+        (Self { cabinet, numbers, calls: 0 }, owner)
     }
 
-    /// The path with numbers of things that there are.
+    /// The path with ids of existing things.
     fn path(&self, row: &Row) -> String {
         let of =
             |name: &str| self.numbers.iter().rev().find(|(key, _)| name.starts_with(**key)).map_or(1, |(_, id)| *id);
@@ -89,9 +89,9 @@ impl Firm {
         path.replace("{medium}", "1").replace("{plan}", "1").replace("{token}", "1")
     }
 
-    /// Calls a route with these fields, and lets time go by so that nobody has to wait.
-    async fn call(&mut self, by: &Browser, row: &Row, path: &str, fields: &[(&str, &str)]) -> Answer {
-        self.rest();
+    /// Calls a route with these fields, and advances the clock now and then to stay within the rate limit.
+    async fn call(&mut self, by: &Browser, row: &Row, path: &str, fields: &[(&str, &str)]) -> PageResponse {
+        self.advance_clock_sometimes();
         if row.method == "POST" {
             return by.post(path, fields).await;
         }
@@ -100,28 +100,22 @@ impl Firm {
         by.get(&format!("{path}?{}", query.finish())).await
     }
 
-    fn rest(&mut self) {
-        self.asked += 1;
-        if self.asked.is_multiple_of(PAGES_OF_A_MINUTE) {
+    fn advance_clock_sometimes(&mut self) {
+        self.calls += 1;
+        if self.calls.is_multiple_of(PAGES_PER_MINUTE) {
             self.cabinet.clock.advance(Duration::from_secs(60));
         }
     }
 }
 
-async fn work(cabinet: &Cabinet, person: &Person, site: i64) -> i64 {
+async fn add_shift(cabinet: &Cabinet, person: &Person, site: i64) -> i64 {
     let sql = format!(
         "INSERT INTO shifts (id, user_id, site_id, started_at, rate_kopecks, penalises_lateness,
         late_threshold_minutes, late_minute_kopecks) VALUES (352, {}, {site}, {}, 100, FALSE, 0, 0)",
         person.id,
         cabinet.app.clock.now().0
     );
-    let worked = cabinet.app.domain.write(move |db| {
-        Box::pin(async move {
-            db.execute_unprepared(&sql).await?;
-            Ok(())
-        })
-    });
-    worked.await.unwrap();
+    run_sql(&cabinet.app.domain, sql).await;
     352
 }
 
@@ -138,37 +132,37 @@ fn every_route_of_the_router_has_a_row() {
 
 #[tokio::test]
 async fn every_route_is_for_the_roles_of_its_row() {
-    let (mut firm, owner) = Firm::open().await;
+    let (mut fixture, owner) = RoutesFixture::open().await;
     let mut people = vec![('o', owner)];
     for (letter, id) in [('e', BORIS), ('d', DAN), ('m', MIA), ('p', PAM), ('s', SUE)] {
-        people.push((letter, firm.cabinet.signed_in(id).await));
+        people.push((letter, fixture.cabinet.signed_in(id).await));
     }
-    let guest = firm.cabinet.browser();
+    let guest = fixture.cabinet.browser();
     guest.get("/sign-in").await;
     let mut wrong = Vec::new();
-    // Those who may not go first: what others do may change who may.
+    // Callers without the right come first, because the others' calls may change rights.
     for row in ROWS.iter().filter(|row| row.who != "*") {
-        let path = firm.path(row);
+        let path = fixture.path(row);
         for (letter, browser) in people.iter().filter(|(letter, _)| !row.who.contains(*letter)) {
-            let status = firm.call(browser, row, &path, row.fields).await.status.as_u16();
+            let status = fixture.call(browser, row, &path, row.fields).await.status.as_u16();
             if !matches!(status, 403 | 404) {
                 wrong.push(format!("{letter} may not {} {path}: {status}", row.method));
             }
         }
-        let answer = firm.call(&guest, row, &path, row.fields).await;
+        let answer = fixture.call(&guest, row, &path, row.fields).await;
         if (answer.status.as_u16(), answer.header("location").starts_with("/sign-in")) != (303, true) {
             wrong.push(format!("a guest may not {} {path}: {}", row.method, answer.status));
         }
     }
     for row in ROWS.iter().filter(|row| row.who != "*") {
-        let path = firm.path(row);
+        let path = fixture.path(row);
         for (letter, browser) in people.iter().filter(|(letter, _)| row.who.contains(*letter)) {
-            let answer = firm.call(browser, row, &path, row.fields).await;
+            let answer = fixture.call(browser, row, &path, row.fields).await;
             if answer.status.as_u16() == 403 || answer.header("location").starts_with("/sign-in") {
                 wrong.push(format!("{letter} may {} {path}: {}", row.method, answer.status));
             }
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
-    firm.cabinet.close().await;
+    fixture.cabinet.close().await;
 }

@@ -1,64 +1,65 @@
-//! Strangers at the sign-in: what they learn, what they can keep others from, and how much they can guess.
+//! Strangers at the sign-in: what they learn, whom they can block, and how much they can guess.
 
 use sea_orm::ConnectionTrait;
 use serde_json::json;
 
-use crate::kit::cabinet::{Browser, Cabinet, pins_in};
+use crate::kit::app_process::{AppProcess, start_emulator};
+use crate::kit::cabinet::{Browser, Cabinet, sent_pins};
 use crate::kit::demo::{ANNA, BORIS, Demo};
-use crate::kit::firm::{Ground, Kind, on_databases, on_every_database};
-use crate::kit::product::{Run, silent_emulator};
+use crate::kit::firm::{StorageKind, TestStorage, on_databases, on_every_database};
+use crate::kit::sql::run_sql;
 use crate::operator;
 
 on_every_database! {
-    what_a_stranger_asks_for_and_tries_ends_nothing_of_the_owners,
-    guessing_from_many_browsers_and_addresses_is_bounded,
+    strangers_do_not_affect_the_owners_pin,
+    guessing_from_many_addresses_is_limited,
 }
 
 on_databases! {
     [on_postgres Postgres, on_redis_and_postgres RedisAndPostgres]
-    a_pin_that_is_asked_of_an_instance_that_stands_by_is_sent_by_the_one_that_leads,
+    a_pin_requested_on_a_standby_is_sent_by_the_leader,
 }
 
-const NOBODY: i64 = 999_999;
-/// Fits no PIN.
+const UNKNOWN_ID: i64 = 999_999;
+/// Never a valid PIN.
 const WRONG: &str = "abcdef";
 
-async fn what_a_stranger_asks_for_and_tries_ends_nothing_of_the_owners(kind: Kind) {
+async fn strangers_do_not_affect_the_owners_pin(kind: StorageKind) {
     let cabinet = Cabinet::open(kind).await;
     let owner = cabinet.browser_at("192.0.2.9:50000");
-    let pin = cabinet.pin(&owner, ANNA).await;
+    let pin = cabinet.request_pin(&owner, ANNA).await;
     // From the owner's own address, and from another one.
     for address in ["192.0.2.9:50001", "198.51.100.1:50000"] {
         let strangers = [(); 3].map(|()| cabinet.browser_at(address));
         for stranger in &strangers {
-            asks(stranger, "1001").await.is(200, "has just sent");
+            request_pin(stranger, "1001").await.is(200, "has just sent");
         }
         let [stranger, ..] = &strangers;
         for _ in 0..5 {
             stranger.log_in(ANNA, WRONG).await.is(401, "This PIN is not right");
         }
         stranger.log_in(ANNA, WRONG).await.is(429, "You can ask for a new one in 15 minutes");
-        asks(stranger, "1001").await.is(429, "in 15 minutes");
+        request_pin(stranger, "1001").await.is(429, "in 15 minutes");
     }
     let persistent = cabinet.browser_at("198.51.100.1:50000");
-    asks(&persistent, "1001").await.is(200, "has just sent");
-    asks(&persistent, "1001").await.is(429, "Too many requests");
-    // The first PIN is still the owner's, and so is another.
-    owner.log_in(ANNA, &pin).await.leads_to("/");
+    request_pin(&persistent, "1001").await.is(200, "has just sent");
+    request_pin(&persistent, "1001").await.is(429, "Too many requests");
+    // The owner's first PIN is still valid, and so is a new one.
+    owner.log_in(ANNA, &pin).await.redirects_to("/");
     let again = cabinet.browser_at("192.0.2.10:50000");
-    let pin = cabinet.pin(&again, ANNA).await;
-    again.log_in(ANNA, &pin).await.leads_to("/");
+    let pin = cabinet.request_pin(&again, ANNA).await;
+    again.log_in(ANNA, &pin).await.redirects_to("/");
     cabinet.close().await;
 }
 
-async fn guessing_from_many_browsers_and_addresses_is_bounded(kind: Kind) {
+async fn guessing_from_many_addresses_is_limited(kind: StorageKind) {
     let cabinet = Cabinet::open(kind).await;
-    for who in [ANNA, NOBODY] {
+    for who in [ANNA, UNKNOWN_ID] {
         let name = who.to_string();
         let (mut judged, mut asked) = (0, 0);
         for number in 1..=12 {
             let browser = cabinet.browser_at(&format!("198.51.{}.{number}:7000", who % 250));
-            asks(&browser, &name).await.is(200, "has just sent");
+            request_pin(&browser, &name).await.is(200, "has just sent");
             asked += 1;
             for _ in 0..5 {
                 let answer = browser.log_in(who, WRONG).await;
@@ -69,33 +70,27 @@ async fn guessing_from_many_browsers_and_addresses_is_bounded(kind: Kind) {
                 }
             }
         }
-        assert_eq!(judged, 40, "in an hour, and from wherever");
+        assert_eq!(judged, 40, "per hour, from all addresses");
         for number in 13..=40 {
             let browser = cabinet.browser_at(&format!("198.51.{}.{number}:7000", who % 250));
-            let answer = asks(&browser, &name).await;
+            let answer = request_pin(&browser, &name).await;
             if answer.status.as_u16() == 200 {
                 asked += 1;
             } else {
                 answer.is(429, "Too many requests");
             }
         }
-        assert_eq!(asked, 30, "in an hour, and from wherever");
+        assert_eq!(asked, 30, "per hour, from all addresses");
     }
     cabinet.close().await;
 }
 
 #[tokio::test]
-async fn a_phone_is_one_name_with_its_plus_and_without_whether_or_not_anybody_has_it() {
-    let cabinet = Cabinet::open(Kind::Sqlite).await;
+async fn a_phone_with_and_without_plus_shares_limits() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let sql = "UPDATE users SET phone = '+79001234567' WHERE telegram_id = 1001";
-    let write = cabinet.app.domain.write(move |db| {
-        Box::pin(async move {
-            db.execute_unprepared(sql).await?;
-            Ok(())
-        })
-    });
-    write.await.unwrap();
-    // Somebody's phone, nobody's; somebody's number, nobody's.
+    run_sql(&cabinet.app.domain, sql).await;
+    // A known and an unknown phone, a known and an unknown id.
     let names =
         [("+7 900 123-45-67", "79001234567"), ("+7 900 765-43-21", "79007654321"), ("+1001", "1001"), ("+999", "999")];
     let mut answers = Vec::new();
@@ -103,7 +98,7 @@ async fn a_phone_is_one_name_with_its_plus_and_without_whether_or_not_anybody_ha
         let browser = cabinet.browser_at(&format!("198.51.100.{at}:7000"));
         let mut told = Vec::new();
         for who in [plus, plain, plus, plain, plus, plain, plus] {
-            let answer = asks(&browser, who).await;
+            let answer = request_pin(&browser, who).await;
             told.push((answer.status.as_u16(), answer.header("retry-after").to_owned()));
         }
         answers.push(told);
@@ -113,23 +108,23 @@ async fn a_phone_is_one_name_with_its_plus_and_without_whether_or_not_anybody_ha
     cabinet.close().await;
 }
 
-/// Two processes, of which the second only has pages.
-async fn a_pin_that_is_asked_of_an_instance_that_stands_by_is_sent_by_the_one_that_leads(kind: Kind) {
-    let (ground, emulator) = (Ground::new(kind).await, silent_emulator().await);
-    let database = ground.database.url();
+/// Two processes. The second is a standby and only serves pages.
+async fn a_pin_requested_on_a_standby_is_sent_by_the_leader(kind: StorageKind) {
+    let (storage, emulator) = (TestStorage::new(kind).await, start_emulator().await);
+    let database = storage.database.url();
     let grant = ["people", "grant", "1001", "owner", "--name", "Anna", "--language", "en"];
-    operator::run(&[("DATABASE_URL", &database)], &grant).await.well();
-    let leader = Run::start(&ground, &emulator, &[]);
+    operator::run(&[("DATABASE_URL", &database)], &grant).await.success();
+    let leader = AppProcess::start(&storage, &emulator, &[]);
     emulator.says(ANNA, "/me").await;
-    emulator.hears(ANNA, "Anna").await;
-    let follower = Run::start(&ground, &emulator, &[]);
-    follower.logs("stands by").await;
-    let guest = Guest::at(&emulator, follower.web().await).await;
-    assert_eq!(guest.sends("/auth/send-pin", "who=1001").await, 200);
-    let pin = emulator.until("the PIN comes", async |emulator| pins_in(emulator, ANNA).await.pop()).await;
-    assert_eq!(guest.sends("/auth/login", &format!("who=1001&pin={pin}")).await, 303);
-    assert_eq!(guest.sends("/auth/login", &format!("who=1001&pin={pin}")).await, 401, "it is used up");
-    let domain = ground.domain().await;
+    emulator.receives(ANNA, "Anna").await;
+    let follower = AppProcess::start(&storage, &emulator, &[]);
+    follower.wait_for_log("standing by").await;
+    let guest = Guest::at(&emulator, follower.web_address().await).await;
+    assert_eq!(guest.post("/auth/send-pin", "who=1001").await, 200);
+    let pin = emulator.until("the PIN comes", async |emulator| sent_pins(emulator, ANNA).await.pop()).await;
+    assert_eq!(guest.post("/auth/login", &format!("who=1001&pin={pin}")).await, 303);
+    assert_eq!(guest.post("/auth/login", &format!("who=1001&pin={pin}")).await, 401, "a PIN works once");
+    let domain = storage.domain().await;
     let rows = "SELECT once FROM pins_to_send";
     emulator
         .until("nothing is left to be sent", async |_| {
@@ -138,16 +133,16 @@ async fn a_pin_that_is_asked_of_an_instance_that_stands_by_is_sent_by_the_one_th
         })
         .await;
     domain.close().await.unwrap();
-    assert_eq!(pins_in(&emulator, ANNA).await.len(), 1, "it is sent once");
-    for log in [follower.stops().await, leader.stops().await] {
+    assert_eq!(sent_pins(&emulator, ANNA).await.len(), 1, "it is sent once");
+    for log in [follower.stop().await, leader.stop().await] {
         assert!(!log.iter().any(|line| line.contains(&pin)), "a PIN is in no log: {log:#?}");
     }
     emulator.stop().await;
 }
 
 #[tokio::test]
-async fn people_who_were_granted_a_role_sign_in_by_the_username_that_they_have_by_now() {
-    let cabinet = Cabinet::open(Kind::Sqlite).await;
+async fn people_sign_in_by_their_current_username() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let emulator = &cabinet.emulator;
     let is_called = async |who: i64, name: &str, username: Option<&str>| {
         let user = json!({"id": who, "first_name": name, "username": username, "language_code": "en"});
@@ -166,25 +161,25 @@ async fn people_who_were_granted_a_role_sign_in_by_the_username_that_they_have_b
         };
         emulator.until("she is answered", told).await;
     }
-    assert_eq!(cabinet.person(ANNA).await.version, version, "what is known is not written again");
+    assert_eq!(cabinet.person(ANNA).await.version, version, "a known username is not written again");
     let browser = cabinet.browser();
-    asks(&browser, "@anna_first").await.is(200, "has just sent");
+    request_pin(&browser, "@anna_first").await.is(200, "has just sent");
     let pin = emulator.until("the PIN comes", async |_| cabinet.pins(ANNA).await.pop()).await;
-    browser.post("/auth/login", &[("who", "@anna_first"), ("pin", &pin)]).await.leads_to("/");
-    // She gives the name up, and somebody else takes it before she speaks again.
+    browser.post("/auth/login", &[("who", "@anna_first"), ("pin", &pin)]).await.redirects_to("/");
+    // She gives up the username, and Boris takes it before she writes again.
     is_called(BORIS, "Boris", Some("Anna_First")).await;
     assert_eq!(cabinet.person(ANNA).await.username, None);
     is_called(BORIS, "Boris", None).await;
     cabinet.close().await;
 }
 
-/// Asks for a PIN in a browser.
-async fn asks(browser: &Browser, who: &str) -> crate::kit::cabinet::Answer {
+/// Requests a PIN in a browser.
+async fn request_pin(browser: &Browser, who: &str) -> crate::kit::cabinet::PageResponse {
     browser.get("/sign-in").await;
     browser.post("/auth/send-pin", &[("who", who)]).await
 }
 
-/// Somebody with a browser at the pages of a process.
+/// A browser at the pages of a process, without a session.
 pub struct Guest<'a> {
     emulator: &'a Demo,
     base: String,
@@ -201,13 +196,13 @@ impl<'a> Guest<'a> {
         Self { emulator, base, cookie, csrf }
     }
 
-    /// Sends a form; answers the status.
-    pub async fn sends(&self, path: &str, fields: &str) -> u16 {
-        self.reads(path, fields, "en").await.0
+    /// Sends a form. Returns the status.
+    pub async fn post(&self, path: &str, fields: &str) -> u16 {
+        self.post_in_language(path, fields, "en").await.0
     }
 
-    /// The same by somebody who reads this language; answers the page, too.
-    pub async fn reads(&self, path: &str, fields: &str, language: &str) -> (u16, String) {
+    /// Sends a form with this language. Returns the status and the page.
+    pub async fn post_in_language(&self, path: &str, fields: &str, language: &str) -> (u16, String) {
         let form = self.emulator.http.post(format!("{}{path}", self.base)).header("cookie", &self.cookie);
         let form = form.header("content-type", "application/x-www-form-urlencoded").header("accept-language", language);
         let answer = form.body(format!("csrf={}&{fields}", self.csrf)).send().await.unwrap();

@@ -1,10 +1,10 @@
-//! Who comes and goes: somebody who blocked the bot, and a group with topics.
+//! A person who blocked the bot, and a group with topics.
 
 use serde_json::json;
 
 use super::{Walk, text_of};
 
-/// Boris, who blocked the bot, takes it back.
+/// Boris unblocks the bot.
 pub async fn unblocking(walk: &mut Walk) {
     let boris = walk.boris;
     walk.stage.post(&format!("/chats/{boris}/unblock"), json!({"from": boris})).await;

@@ -1,4 +1,4 @@
-//! Files: a person's go down to the bot and come back, the bot's own come up.
+//! Files: the bot downloads a person's file and sends it back, and uploads its own.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -40,7 +40,7 @@ pub async fn document(walk: &mut Walk) {
     assert_eq!(text_of(&answer), format!("document план.txt text/plain Plan {} bytes", text.len()));
 }
 
-/// A photo that no network delivers in one piece, full of what a careless parser trips over.
+/// A photo that is too large for one packet and contains line breaks and dashes like a multipart boundary.
 fn large_photo() -> Vec<u8> {
     let mut photo = PIXEL_PNG.to_vec();
     photo.extend((0..100_000_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8));

@@ -1,4 +1,4 @@
-//! What is refused, and by which of its own errors the library takes it.
+//! Refused calls, and the errors that the library makes of them.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ pub struct Refusal {
     method: &'static str,
     pub status: u16,
     description: &'static str,
-    /// teloxide alone has an error of its own for each description; `Unknown` is for those it has never heard of.
+    /// teloxide has its own error for each description; `Unknown` is for descriptions that it does not know.
     pub in_teloxide: &'static str,
 }
 
@@ -96,7 +96,7 @@ pub async fn all(walk: &mut Walk) {
     assert_eq!(walk.text().await, "the same");
     let sorted: Vec<String> = walk.text().await.lines().map(str::to_owned).collect();
     let expected: Vec<String> =
-        REFUSALS.iter().map(|refusal| format!("{}: {}", refusal.name, (walk.library.sorted)(refusal))).collect();
+        REFUSALS.iter().map(|refusal| format!("{}: {}", refusal.name, (walk.library.error_name)(refusal))).collect();
     assert_eq!(sorted, expected);
 
     let calls = walk.calls().await;

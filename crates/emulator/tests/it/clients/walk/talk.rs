@@ -90,9 +90,9 @@ pub async fn formatting(walk: &mut Walk) {
         assert_eq!(found("pre")["language"], "rust", "{command}");
         assert_eq!(walk.text().await.lines().collect::<Vec<_>>(), ENTITIES, "{command}");
     }
-    walk.says("👍 Write to me@example.org, @somebody or https://example.org/ #now").await;
+    walk.says("👍 Write to me@example.org, @stranger or https://example.org/ #now").await;
     let found =
-        ["email 12 14 me@example.org", "mention 28 9 @somebody", "url 41 20 https://example.org/", "hashtag 62 4 #now"];
+        ["email 12 14 me@example.org", "mention 28 9 @stranger", "url 41 20 https://example.org/", "hashtag 62 4 #now"];
     assert_eq!(walk.text().await.lines().collect::<Vec<_>>(), found);
 }
 
@@ -119,7 +119,7 @@ pub async fn tidying(walk: &mut Walk) {
     let forwarded = walk.next().await;
     assert_eq!(forwarded["forward_origin"]["type"], "user", "{forwarded:#}");
     let mut last = walk.text().await;
-    // The copy is deleted at once; a quick ear hears it all the same.
+    // The copy is deleted at once, but a fast reader still sees it.
     if last == "one" {
         last = walk.text().await;
     }

@@ -1,63 +1,64 @@
-//! A turn on aiogram's keys: locked, read, and committed together with them.
+//! Turns on aiogram's keys: lock, read, and commit together with them.
 
 use super::super::NO_WRITES;
-use super::super::keys::{Thing, partition_of};
-use super::super::numbers::Own;
+use super::super::connection::Call;
+use super::super::held_leases::HeldLease;
+use super::super::keys::{KeyKind, partition_of};
 use super::super::ordered::name_of;
-use super::super::rounds::together;
-use super::super::turns::{Draft, Supply};
-use super::super::wire::Call;
+use super::super::rounds::commit_args;
+use super::super::turns::{IdSource, TurnEncoder};
 use super::Shared;
-use super::look::{Raw, Seen};
-use crate::aiogram::{Data, Record, shape};
+use super::snapshot::{AiogramKeys, Snapshot};
+use crate::aiogram::{Data, Record, conversion};
 use crate::clock::Millis;
 use crate::failpoints;
-use crate::key::DialogueKey;
+use crate::key::ConversationKey;
 use crate::store::{
-    Commit, Committed, Epoch, Mark, Opened, Place, StateChange, StoreError, StoreResult, Stored, Transition, Version,
+    Commit, Committed, Epoch, Mark, Opened, StateChange, StateName, StoreError, StoreResult, StoredState, Transition,
+    Version,
 };
 
-/// Who has changed a state that no turn here did, for the records.
+/// `by` of a transition that aiogram has made.
 const BY: &str = "aiogram";
 
-/// What becomes of aiogram's keys in a commit.
+/// What a commit does with aiogram's keys.
 struct Change<'a> {
-    /// What stands there in short; none means what was noted.
+    /// The expected hash of the keys; `None` means the noted one.
     expected: Option<&'a str>,
-    /// What is written; none leaves them as they are.
+    /// What is written; `None` leaves the keys as they are.
     record: Option<Record>,
-    /// Lets go of the lock.
-    is_last: bool,
+    /// Whether the lock is released.
+    releases_lock: bool,
 }
 
 impl Shared {
     pub(super) async fn enter_turn(
         &self,
         epoch: Epoch,
-        key: &DialogueKey,
+        key: &ConversationKey,
         mark: Option<&Mark>,
         now: Millis,
     ) -> StoreResult<Opened> {
-        let own = self.redis.numbers.own_of(epoch, key.bot)?;
+        let lease = self.redis.held_leases.get(epoch, key.bot)?;
         loop {
-            let Some(seen) = self.lock(&own, key, mark).await? else { return Ok(Opened::AlreadyTaken) };
-            let version = seen.version();
-            let stored = self.stored(&seen)?;
-            if !seen.is_noted {
-                match self.adopt(&own, &seen, stored.clone(), now).await {
-                    // Somebody without a lock was at it.
+            let Some(snapshot) = self.lock(&lease, key, mark).await? else { return Ok(Opened::AlreadyProcessed) };
+            let version = snapshot.version();
+            let stored = self.stored(&snapshot)?;
+            if !snapshot.is_unchanged {
+                match self.adopt(&lease, &snapshot, stored.clone(), now).await {
+                    // A process without the lock changed the keys: read again.
                     Err(StoreError::Overtaken(_)) => continue,
                     done => done?,
                 };
             }
-            self.hold(&own, key, version, seen.raw)?;
+            self.hold(&lease, key, version, snapshot.raw)?;
             return Ok(Opened::At { version, stored });
         }
     }
 
     pub(super) async fn commit_turn(&self, epoch: Epoch, commit: Commit) -> StoreResult<Committed> {
-        let own = self.redis.numbers.own_of(epoch, commit.key.bot)?;
-        let held = self.held.lock().remove(&commit.key);
+        let lease = self.redis.held_leases.get(epoch, commit.key.bot)?;
+        let locked_turn = self.locked_turns.lock().remove(&commit.key);
         let stored = match &commit.state {
             StateChange::Keep => None,
             StateChange::Set(stored) => Some(Some(stored)),
@@ -66,75 +67,81 @@ impl Shared {
         let record = match stored {
             None => None,
             Some(stored) => {
-                let there = match held.filter(|held| held.version == commit.from) {
-                    Some(held) => held.raw,
-                    None => self.raw_at(&commit.key, commit.from).await?,
+                let existing = match locked_turn.filter(|turn| turn.version == commit.from) {
+                    Some(turn) => turn.raw,
+                    None => self.keys_at_version(&commit.key, commit.from).await?,
                 };
-                Some(self.record(stored, &there)?)
+                Some(self.record(stored, &existing)?)
             }
         };
-        self.send(&own, commit, Change { expected: None, record, is_last: true }).await
+        self.send(&lease, commit, Change { expected: None, record, releases_lock: true }).await
     }
 
-    /// Makes a version of what aiogram has left.
-    async fn adopt(&self, own: &Own, seen: &Seen, stored: Option<Stored>, now: Millis) -> StoreResult<Committed> {
-        let key = seen.row.key.clone();
-        let from = front(seen.row.stored.as_ref());
-        let to = front(stored.as_ref());
-        tracing::debug!(%key, version = seen.version().0, "takes over what aiogram has changed");
+    /// Commits aiogram's change as a version.
+    async fn adopt(
+        &self,
+        lease: &HeldLease,
+        snapshot: &Snapshot,
+        stored: Option<StoredState>,
+        now: Millis,
+    ) -> StoreResult<Committed> {
+        let key = snapshot.row.key.clone();
+        let from = foreground_state(snapshot.row.stored.as_ref());
+        let to = foreground_state(stored.as_ref());
+        tracing::debug!(%key, version = snapshot.version().0, "adopting a change by aiogram");
         let moved = from != to;
         let transition = Transition { from, to, by: BY.into(), took_us: 0 };
         let commit = Commit {
             state: stored.map_or(StateChange::Clear, StateChange::Set),
             transition: moved.then_some(transition),
-            ..Commit::new(key, seen.row.version, now)
+            ..Commit::new(key, snapshot.row.version, now)
         };
-        self.send(own, commit, Change { expected: Some(&seen.note), record: None, is_last: false }).await
+        self.send(lease, commit, Change { expected: Some(&snapshot.note), record: None, releases_lock: false }).await
     }
 
-    /// What stands in aiogram's keys, if that is this version.
-    async fn raw_at(&self, key: &DialogueKey, version: Version) -> StoreResult<Raw> {
-        let seen = self.look(key, None).await?;
-        let seen = seen.filter(|seen| seen.is_noted && seen.row.version == version);
-        seen.map(|seen| seen.raw).ok_or_else(|| StoreError::Overtaken(key.clone()))
+    /// aiogram's keys, if they are those of this version.
+    async fn keys_at_version(&self, key: &ConversationKey, version: Version) -> StoreResult<AiogramKeys> {
+        let snapshot = self.read_snapshot(key, None).await?;
+        let snapshot = snapshot.filter(|snapshot| snapshot.is_unchanged && snapshot.row.version == version);
+        snapshot.map(|snapshot| snapshot.raw).ok_or_else(|| StoreError::Overtaken(key.clone()))
     }
 
-    /// What a conversation is in aiogram's keys.
-    pub(super) fn record(&self, stored: Option<&Stored>, there: &Raw) -> StoreResult<Record> {
+    /// The contents of aiogram's keys for a state.
+    pub(super) fn record(&self, stored: Option<&StoredState>, existing: &AiogramKeys) -> StoreResult<Record> {
         let translate = match (stored, self.translate.as_deref()) {
-            // Without a mapping all that can be said is that it is over.
+            // Without a mapping only an ended conversation can be written.
             (None, None) => return Ok(Record::default()),
             _ => self.translate()?,
         };
-        let there = there.data().map_err(StoreError::WritesFailed)?;
-        shape::record_of(stored, translate, &there).map_err(StoreError::WritesFailed)
+        let existing_data = existing.data().map_err(StoreError::WritesFailed)?;
+        conversion::to_record(stored, translate, &existing_data).map_err(StoreError::WritesFailed)
     }
 
-    async fn send(&self, own: &Own, commit: Commit, change: Change<'_>) -> StoreResult<Committed> {
+    async fn send(&self, lease: &HeldLease, commit: Commit, change: Change<'_>) -> StoreResult<Committed> {
         let key = commit.key.clone();
         if commit.writes.is_some() {
             return Err(StoreError::Unsupported(NO_WRITES));
         }
         let partition = partition_of(&key);
-        let (turn, committed) = Draft::of(Supply::Own(own), &commit).whole(&commit)?;
-        let pass = self.redis.witness.pass(own.bot, partition, &own.pass());
-        let word = if change.record.is_some() { "write" } else { "keep" };
-        let token = if change.is_last { self.token(own) } else { String::new() };
-        let mut args = vec![name_of(&key), change.expected.unwrap_or("noted").to_owned(), token, word.to_owned()];
-        args.extend(self.said(&change.record.unwrap_or_default()));
-        args.extend(together(pass, vec![turn], Vec::new()));
+        let (turn, committed) = TurnEncoder::new(IdSource::Next(lease), &commit).encode(&commit)?;
+        let precondition = self.redis.last_seen.write_precondition(lease.bot, partition, &lease.fencing_token);
+        let operation = if change.record.is_some() { "write" } else { "keep" };
+        let token = if change.releases_lock { self.token(lease) } else { String::new() };
+        let mut args = vec![name_of(&key), change.expected.unwrap_or("noted").to_owned(), token, operation.to_owned()];
+        args.extend(self.encode_record(&change.record.unwrap_or_default()));
+        args.extend(commit_args(precondition, vec![turn], Vec::new()));
         drop(commit);
         failpoints::hit(failpoints::STORE_IN_COMMIT).await;
-        let keys = self.keys(&key, Thing::Retry)?;
-        let answer = self.redis.wire.call(Call { function: "aiogram_commit", keys: &keys, args }).await?;
-        let answer = self.redis.read_written(own.bot, partition, answer)?;
-        self.redis.judge(own.epoch, &key, &answer.word).await?;
-        own.seen.note_version(committed.version.0);
+        let keys = self.keys(&key, KeyKind::Retry)?;
+        let answer = self.redis.connection.call(Call { function: "aiogram_commit", keys: &keys, args }).await?;
+        let answer = self.redis.read_answer(lease.bot, partition, answer)?;
+        self.redis.check_commit_word(lease.epoch, &key, &answer.word).await?;
+        lease.seen.note_version(committed.version.0);
         Ok(committed)
     }
 
-    /// A record as the server's functions take it: state, data, and how long each lives.
-    pub(super) fn said(&self, record: &Record) -> [String; 4] {
+    /// A record as arguments of the server's functions: state, data, and the TTL of each.
+    pub(super) fn encode_record(&self, record: &Record) -> [String; 4] {
         let text = |text: String| if text.is_empty() { text } else { format!("p{text}") };
         let data = |data: &Data| if data.is_empty() { String::new() } else { data.to_string() };
         let ttl =
@@ -145,7 +152,7 @@ impl Shared {
     }
 }
 
-/// The place in the foreground.
-fn front(stored: Option<&Stored>) -> Option<Place> {
-    stored.and_then(|stored| stored.places.first()).cloned()
+/// The foreground state.
+fn foreground_state(stored: Option<&StoredState>) -> Option<StateName> {
+    stored.and_then(|stored| stored.states.first()).cloned()
 }

@@ -1,11 +1,11 @@
--- Conversations whose states are kept as aiogram keeps them: its keys are the truth, and the rest of a turn lies beside
--- them as ever.
+-- Conversations with their states in aiogram's keys, which are the source of truth. The rest of a turn is stored as
+-- usual.
 --
--- aiogram's keys know no version. So for each conversation it is noted, in short, what stood in them when its version was
--- made: as long as the note fits, that version is what they mean. The last four keys of a call are aiogram's state, its
--- data, its lock, and the notes.
+-- aiogram's keys have no version. So each conversation has a note: a hash of aiogram's keys when its version was made.
+-- As long as the note fits, that version is what the keys mean. The last four keys of a call are aiogram's state, data
+-- and lock, and the notes.
 
--- The text of a key of aiogram's; false if there is none, nothing if it is no text.
+-- The text of one of aiogram's keys; false if it is missing, nil if it is not a string.
 local function text_of(key)
   local text = redis.pcall('GET', key)
   if type(text) == 'table' then
@@ -14,7 +14,7 @@ local function text_of(key)
   return text
 end
 
--- State, data, and both in short; nothing if one of them is no text.
+-- State, data, and a hash of both; nil if one of them is not a string.
 local function raw_of(keys)
   local last = #keys
   local state, data = text_of(keys[last - 3]), text_of(keys[last - 2])
@@ -28,8 +28,8 @@ local function raw_of(keys)
   return { state = state, data = data, note = note }
 end
 
--- As an answer: nothing, `p` and the text, or `x` and its bytes where others than ASCII are among them.
-local function spelled(text)
+-- A text for an answer: '' for none, `p` and the text, or `x` and hexadecimal bytes if it is not ASCII.
+local function encode_text(text)
   if not text then
     return ''
   end
@@ -39,19 +39,19 @@ local function spelled(text)
   return 'x' .. string.gsub(text, '.', function(byte) return string.format('%02x', string.byte(byte)) end)
 end
 
-local function noted(keys, who)
-  return call('HGET', keys[#keys], who) or ''
+local function noted(keys, conversation)
+  return call('HGET', keys[#keys], conversation) or ''
 end
 
-local function note(keys, who, what)
+local function note(keys, conversation, what)
   if what == '' then
-    call('HDEL', keys[#keys], who)
+    call('HDEL', keys[#keys], conversation)
   else
-    call('HSET', keys[#keys], who, what)
+    call('HSET', keys[#keys], conversation, what)
   end
 end
 
--- Writes a text as it was said (`p` and the text, or nothing for none), where it is another one or its time begins anew.
+-- Writes a text of the arguments (`p` and the text, or '' for none) if it has changed or its TTL has to start again.
 local function put(key, before, said, ttl_seconds)
   local text = said ~= '' and string.sub(said, 2)
   if not text then
@@ -63,14 +63,14 @@ local function put(key, before, said, ttl_seconds)
   end
 end
 
-local function put_both(keys, who, before, state, data, state_ttl, data_ttl)
+local function put_both(keys, conversation, before, state, data, state_ttl, data_ttl)
   local last = #keys
   put(keys[last - 3], before.state, state, state_ttl)
   put(keys[last - 2], before.data, data, data_ttl)
-  note(keys, who, raw_of(keys).note)
+  note(keys, conversation, raw_of(keys).note)
 end
 
--- The arguments behind some others.
+-- The arguments from `first` on.
 local function behind(args, first)
   local rest = {}
   for i = first, #args do
@@ -85,7 +85,8 @@ local function release(lock, token)
   end
 end
 
--- whose, mark or ''. As `open`, then state, data, both in short, and whether that is what was noted.
+-- Arguments: conversation, mark or ''. Returns the answer of `open`, then state, data, their hash, and whether that was
+-- noted.
 function functions.aiogram_look(keys, args)
   local answer = functions.open(keys, args)
   if answer[1] == 'taken' then
@@ -96,11 +97,11 @@ function functions.aiogram_look(keys, args)
     return { 'no text' }
   end
   local is_noted = raw.note == noted(keys, args[1])
-  return { answer[1], answer[2], spelled(raw.state), spelled(raw.data), raw.note, is_noted and 'same' or 'changed' }
+  return { answer[1], answer[2], encode_text(raw.state), encode_text(raw.data), raw.note, is_noted and 'same' or 'changed' }
 end
 only_reads.aiogram_look = true
 
--- A lock of ours is abandoned if the epoch that stands in it may not write any more.
+-- A lock of ours is abandoned if its epoch may not write any more.
 local function is_abandoned(keys, held, ours)
   if string.sub(held, 1, #ours) ~= ours then
     return false
@@ -109,10 +110,11 @@ local function is_abandoned(keys, held, ours)
   return epoch ~= nil and is_fenced(keys, epoch)
 end
 
--- epoch, what our locks begin with, our own lock and how long it lasts; whose, mark or ''. Locks and looks.
+-- Locks and reads a conversation. Arguments: precondition, the prefix of our lock tokens, our token and its TTL;
+-- conversation, mark or ''.
 function functions.aiogram_enter(keys, args)
-  local epoch, ours, token, lasts_ms, who, mark = unpack(args)
-  if is_fenced(keys, epoch) then
+  local precondition, ours, token, lasts_ms, conversation, mark = unpack(args)
+  if is_fenced(keys, precondition) then
     return { 'fenced' }
   end
   local lock = keys[#keys - 1]
@@ -123,21 +125,21 @@ function functions.aiogram_enter(keys, args)
   if held and held ~= token and not is_abandoned(keys, held, ours) then
     return { 'locked' }
   end
-  local answer = functions.aiogram_look(keys, { who, mark })
+  local answer = functions.aiogram_look(keys, { conversation, mark })
   if answer[1] ~= 'taken' and answer[1] ~= 'no text' then
     call('SET', lock, token, 'PX', lasts_ms)
   end
   return answer
 end
 
--- The lock is the only key. token.
+-- Key: the lock. Argument: token.
 function functions.aiogram_leave(keys, args)
   release(keys[1], args[1])
   return { 'done' }
 end
 frees.aiogram_leave = true
 
--- The keys are locks. How long they last from now on, then the token of each.
+-- Keys: locks. Arguments: their TTL from now on, then the token of each.
 function functions.aiogram_extend(keys, args)
   for i, lock in ipairs(keys) do
     if call('GET', lock) == args[i + 1] then
@@ -148,29 +150,29 @@ function functions.aiogram_extend(keys, args)
 end
 frees.aiogram_extend = true
 
--- Somebody else holds the lock. They may have read what stands in the keys, and will write without looking again: who
--- commits now is overwritten. A lock that nobody holds was held by nobody who has changed anything.
-local function is_anothers(lock, token)
+-- Whether another process holds the lock. It may have read the keys and will write without reading again, which would
+-- overwrite our commit. If the lock is free, no other holder has changed anything.
+local function is_held_by_other(lock, token)
   local held = text_of(lock)
   return held == nil or (held and held ~= token)
 end
 
--- whose; what stands in aiogram's keys in short, or 'noted'; the token to release or ''; 'keep' or 'write' and the new state,
--- data, state_ttl, data_ttl; then what `commit` takes.
+-- Arguments: conversation; the expected hash of aiogram's keys, or 'noted'; the token to release or ''; 'keep' or
+-- 'write' and the new state, data, state_ttl, data_ttl; then the arguments of `commit`.
 function functions.aiogram_commit(keys, args)
-  local who, expected, token, change, state, data, state_ttl, data_ttl = unpack(args, 1, 8)
+  local conversation, expected, token, change, state, data, state_ttl, data_ttl = unpack(args, 1, 8)
   local raw = raw_of(keys)
   if expected == 'noted' then
-    expected = noted(keys, who)
+    expected = noted(keys, conversation)
   end
   if not raw or raw.note ~= expected then
     return { 'overtaken' }
   end
-  -- Whose lease is over is told that first.
-  if token ~= '' and is_anothers(keys[#keys - 1], token) and not is_fenced(keys, args[9]) then
+  -- A fenced writer gets that answer first.
+  if token ~= '' and is_held_by_other(keys[#keys - 1], token) and not is_fenced(keys, args[9]) then
     return { 'overtaken' }
   end
-  -- A refusal of all, or a word for the one turn.
+  -- A refusal of the call, or the word for the one turn.
   local answer = functions.commit(keys, behind(args, 9))
   local word = answer[3] or answer[1]
   if word ~= 'done' then
@@ -178,9 +180,9 @@ function functions.aiogram_commit(keys, args)
   end
   answer[3] = nil
   if change == 'write' then
-    put_both(keys, who, raw, state, data, state_ttl, data_ttl)
+    put_both(keys, conversation, raw, state, data, state_ttl, data_ttl)
   else
-    note(keys, who, expected)
+    note(keys, conversation, expected)
   end
   if token ~= '' then
     release(keys[#keys - 1], token)
@@ -188,7 +190,7 @@ function functions.aiogram_commit(keys, args)
   return answer
 end
 
--- whose, now. Ends it here and there.
+-- Ends a conversation in both places. Arguments: conversation, now.
 function functions.aiogram_reset(keys, args)
   local raw = raw_of(keys)
   local answer = functions.reset(keys, args)
@@ -200,19 +202,20 @@ function functions.aiogram_reset(keys, args)
   return answer
 end
 
--- whose; whether an open one is replaced; state, data, state_ttl, data_ttl; then what `import` takes.
+-- Arguments: conversation; 'yes' to replace an open one; state, data, state_ttl, data_ttl; then the arguments of
+-- `import`.
 function functions.aiogram_import(keys, args)
-  local who, replace, state, data, state_ttl, data_ttl = unpack(args, 1, 6)
+  local conversation, replace, state, data, state_ttl, data_ttl = unpack(args, 1, 6)
   local raw = raw_of(keys)
   if not raw or (raw.state and replace ~= 'yes') then
     return { 'no' }
   end
   local answer = functions.import(keys, behind(args, 7))
   if answer[1] == 'yes' then
-    put_both(keys, who, raw, state, data, state_ttl, data_ttl)
+    put_both(keys, conversation, raw, state, data, state_ttl, data_ttl)
     if args[#args] == '' then
-      -- Nothing is known here of what it means: the next turn reads it.
-      note(keys, who, '')
+      -- The state was not translated: the next turn reads it.
+      note(keys, conversation, '')
     end
   end
   return answer

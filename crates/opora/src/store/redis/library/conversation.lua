@@ -1,17 +1,17 @@
--- Conversations as they lie here. A row is `version at expires way place`, a line's end, and the state. Expires is the end
--- of life and way the number of the last transition; either may be empty, and so may be the place, and the state if
--- nothing is open. Where a turn was ever decided in SQL, a colon and the version of the last one stand behind way.
+-- Conversations. A row is `version at expires way place`, a line break, and the state. `expires` is the expiry, `way`
+-- the id of the last transition, `place` the foreground state. These three may be empty, and so is the state if nothing
+-- is open. If a turn was ever decided in SQL, `way` is followed by a colon and the version of the last decision.
 
--- A conversation as it stands, by its row; of one never seen, a version from which it can start.
-local function read_conversation(row, floor, least)
+-- The conversation of a row. Without a row, the version at which it starts.
+local function read_conversation(row, floor, version_floor)
   if not row then
-    local version = at_least(floor or '0', least)
+    local version = at_least(floor or '0', version_floor)
     return { version = version, expires = '', way = '', decided = '', place = '', state = '', is_known = false }
   end
   local version, expires, way, decided, place, start =
     string.match(row, '^(%d+) %S+ (%S*) (%d*):?(%d*) ([^\n]*)\n()')
   return {
-    version = at_least(version, least),
+    version = at_least(version, version_floor),
     expires = expires,
     way = way,
     decided = decided,
@@ -21,12 +21,12 @@ local function read_conversation(row, floor, least)
   }
 end
 
-local function standing(keys, who)
-  local room = call('HMGET', keys[ROOM], 'floor', 'least')
-  return read_conversation(call('HGET', keys[CONV], who), room[1], room[2])
+local function standing(keys, conversation)
+  local header = call('HMGET', keys[ROOM], 'floor', 'least')
+  return read_conversation(call('HGET', keys[CONV], conversation), header[1], header[2])
 end
 
--- What is to be written of conversations, gathered; `now` has how those stand then.
+-- Collects changes of conversations, to be written together. `now` has the changed conversations.
 local function nothing_changed()
   return { now = {}, rows = {}, names = {}, counts = {}, ends = {}, ended = {} }
 end
@@ -37,8 +37,8 @@ local function count(changes, place, step)
   end
 end
 
--- Notes a conversation's new row, and with it everything that is counted and found by it.
-local function change(changes, who, old, version, at, expires, way, place, state, decided)
+-- Adds a conversation's new row to the changes, with its counters and indexes.
+local function change(changes, conversation, old, version, at, expires, way, place, state, decided)
   local was_open, is_open = old.state ~= '', state ~= ''
   if was_open ~= is_open then
     count(changes, '*', is_open and 1 or -1)
@@ -48,35 +48,35 @@ local function change(changes, who, old, version, at, expires, way, place, state
     count(changes, place, 1)
   end
   if old.expires ~= expires then
-    changes.ends[who] = expires
+    changes.ends[conversation] = expires
   end
   if not is_open then
-    changes.ended[who] = at
+    changes.ended[conversation] = at
   elseif old.is_known and not was_open then
-    changes.ended[who] = ''
+    changes.ended[conversation] = ''
   end
   if not old.is_known then
     local names = changes.names
     names[#names + 1] = '0'
-    names[#names + 1] = who
+    names[#names + 1] = conversation
   end
   decided = decided or old.decided
   local rows, ways = changes.rows, decided == '' and way or way .. ':' .. decided
-  rows[#rows + 1] = who
+  rows[#rows + 1] = conversation
   rows[#rows + 1] = version .. ' ' .. at .. ' ' .. expires .. ' ' .. ways .. ' ' .. place .. '\n' .. state
-  changes.now[who] =
+  changes.now[conversation] =
     { version = version, expires = expires, way = way, decided = decided, place = place, state = state, is_known = true }
 end
 
--- Writes names by their times; those whose time is empty go.
+-- Writes names with their times to a sorted set. A name with an empty time is removed.
 local function write_times(list, times)
   local come, go = {}, {}
-  for who, at in pairs(times) do
+  for conversation, at in pairs(times) do
     if at == '' then
-      go[#go + 1] = who
+      go[#go + 1] = conversation
     else
       come[#come + 1] = at
-      come[#come + 1] = who
+      come[#come + 1] = conversation
     end
   end
   in_bulk('ZADD', list, come)
@@ -96,5 +96,5 @@ local function write_changes(keys, changes)
 end
 
 local functions = {}
--- Functions that write nothing, and those that must work also while memory is short because they free it.
+-- Functions that only read, and functions that must work without free memory because they free it.
 local only_reads, frees = {}, {}

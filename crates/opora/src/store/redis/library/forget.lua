@@ -1,52 +1,42 @@
--- Forgetting a person. Marks stay, so that nothing is applied twice, and versions of conversations do not restart.
+-- Removes the data of a person. Marks stay, so that nothing is applied twice, and versions do not restart.
 
--- So many rows of a list are looked at together.
-local LOOK_AT = 500
+-- How many rows of a list are read together.
+local PAGE = 500
 
--- Whether a conversation is the person's, by its name: the person's own, or one in the person's chat.
+-- Whether a conversation belongs to the person or to the person's chat, by its name.
 local function is_theirs(name, user)
   return is_of(name, user) or string.sub(name, 1, #user) == user
 end
 
--- The rows of a list of which something is true.
+-- The rows of a list for which `is_wanted` is true.
 local function rows_where(list, is_wanted)
   local found, first = {}, 0
   while true do
-    local rows = call('ZRANGE', list, first, first + LOOK_AT - 1)
+    local rows = call('ZRANGE', list, first, first + PAGE - 1)
     for _, row in ipairs(rows) do
       if is_wanted(row) then
         found[#found + 1] = row
       end
     end
-    if #rows < LOOK_AT then
+    if #rows < PAGE then
       return found
     end
-    first = first + LOOK_AT
+    first = first + PAGE
   end
 end
 
--- Inputs leave the inbox; the marks of updates are kept as those of taken ones.
+-- Removes inputs from the inbox. The marks of updates are stored as processed.
 local function forget_inputs(keys, user, now)
   local inputs = rows_where(keys[INBOX], function(row) return is_theirs(field(row, FIELDS), user) end)
   local news = {}
   for _, row in ipairs(inputs) do
-    local fields, place = {}, FIELDS
-    for i = 1, 5 do
-      fields[i], place = field(row, place)
-    end
-    leave(keys, row, string.sub(row, 1, FIELDS - 2))
-    if fields[3] == 'update' then
-      local mark = fields[4] .. ':' .. fields[5]
-      call('HDEL', keys[WAITS], mark)
-      news[#news + 1] = now
-      news[#news + 1] = mark
-    end
+    drop_input(keys, row, news, now)
   end
   write_marks(keys, { news = news }, call('HGET', keys[ROOM], 'marks_ms'))
   return #inputs
 end
 
--- Messages of the person's conversations, and those to the person's chat, whose number is given as it is.
+-- Removes messages of the person's conversations and to the person's chat (`chat` is the plain number).
 local function forget_messages(keys, list, user, chat)
   local rows = rows_where(list, function(row)
     local _, place = field(row, FIELDS)
@@ -82,7 +72,7 @@ local function forget_effects(keys, user)
   return #rows
 end
 
--- A parked turn is JSON, in which the key is a text.
+-- Parked turns are JSON with the conversation's key as a text.
 local function forget_parked(keys, number)
   local rows = rows_where(keys[PARKED], function(row)
     local key = cjson.decode((field(row, FIELDS))).key
@@ -103,7 +93,7 @@ local function forget_labels(keys, chat)
   return #labels
 end
 
--- The transitions of a conversation: each knows the one before.
+-- Removes the transitions of a conversation: each has the id of the one before.
 local function forget_way(keys, way)
   local gone = 0
   while way ~= '' do
@@ -118,12 +108,12 @@ local function forget_way(keys, way)
   return gone
 end
 
--- Ends the conversations of these names.
+-- Ends these conversations.
 local function forget_conversations(keys, args, first, now)
   local changes, gone = nothing_changed(), 0
   for i = first, #args do
-    local who = args[i]
-    local old = standing(keys, who)
+    local conversation = args[i]
+    local old = standing(keys, conversation)
     if old.is_known then
       gone = gone + forget_way(keys, old.way)
       local version = old.version
@@ -132,17 +122,17 @@ local function forget_conversations(keys, args, first, now)
         gone = gone + 1
       end
       if old.state ~= '' or old.way ~= '' then
-        change(changes, who, old, version, now, '', '', '', '')
+        change(changes, conversation, old, version, now, '', '', '', '')
       end
     end
-    call('HDEL', keys[NOTES], who)
+    call('HDEL', keys[NOTES], conversation)
   end
   write_changes(keys, changes)
   return gone
 end
 
--- The person's number as names spell it, and as it is; now; the names of the person's conversations here. Answers how much
--- there was.
+-- Arguments: the person's number as in names, the plain number, now, the names of the person's conversations in this
+-- partition. Returns the number of removed rows.
 function functions.forget(keys, args)
   local user, number, now = args[1], args[2], args[3]
   local gone = forget_conversations(keys, args, 4, now)

@@ -1,7 +1,7 @@
--- Who may write. The lease itself lies apart from the rooms; each room knows the one epoch that may write to it, and the
--- token of its lease in short. A full server refuses none of this: who cannot lead cannot free its memory.
+-- Leases. The lease is a key of its own; each partition header holds the epoch that may write, and the hash of its
+-- lease's token. These functions work without free memory: only a leader can free memory.
 
--- The next epoch of all bots, above `floor`.
+-- The next epoch of all bots. Argument: the epoch that it must be above.
 function functions.next_epoch(keys, args)
   local last = math.max(tonumber(call('GET', keys[1]) or '0'), tonumber(args[1]))
   local next_one = string.format('%.0f', last + 1)
@@ -10,15 +10,15 @@ function functions.next_epoch(keys, args)
 end
 frees.next_epoch = true
 
--- Notes that a bot has something here.
+-- Adds a bot to the set of bots.
 function functions.remember(keys, args)
   call('SADD', keys[1], args[1])
   return { 'done' }
 end
 frees.remember = true
 
--- Gives the lease to `holder` if nobody has it, or if it is still as it was seen. `view` is what the holder has seen of this
--- server, for those who stand by.
+-- Grants the lease if it is free, or if it is still as the claimer has seen it. `view` is what the claimer has seen of
+-- this server, for standbys.
 function functions.claim(keys, args)
   local epoch, holder, token, view, seen_epoch, seen_renewals, seen_token = unpack(args)
   local held = call('HMGET', keys[1], 'epoch', 'renewals', 'holder', 'token')
@@ -33,13 +33,13 @@ function functions.claim(keys, args)
 end
 frees.claim = true
 
--- Whether the lease is that of an epoch and a token.
+-- Whether the lease has this epoch and token.
 local function is_held(lease, epoch, token)
   local held = call('HMGET', lease, 'epoch', 'token', 'holder')
   return held[1] == epoch and held[2] == token and held[3]
 end
 
--- epoch, token, view.
+-- Arguments: epoch, token, view.
 function functions.renew(keys, args)
   if not is_held(keys[1], args[1], args[2]) then
     return { 'fenced' }
@@ -50,39 +50,39 @@ function functions.renew(keys, args)
 end
 frees.renew = true
 
--- Ends the lease under a new epoch, which is nobody's; only that of `mine` and `token`, if it says them.
+-- Ends the lease under a new epoch without a holder. With `mine` and `token`, only that lease.
 function functions.let_go(keys, args)
-  local nobodys, mine, token = unpack(args)
+  local new_epoch, mine, token = unpack(args)
   if mine ~= '' and not is_held(keys[1], mine, token) then
     return { 'fenced' }
   end
   local last = call('HGET', keys[1], 'epoch')
   call('HDEL', keys[1], 'holder', 'token', 'renewals', 'view')
-  if not last or tonumber(last) < tonumber(nobodys) then
-    call('HSET', keys[1], 'epoch', nobodys)
+  if not last or tonumber(last) < tonumber(new_epoch) then
+    call('HSET', keys[1], 'epoch', new_epoch)
   end
   return { 'done' }
 end
 frees.let_go = true
 
--- Lets no epoch below this one write to the room any more, and of this one only the lease of that token; '' is nobody's. It
--- only ever rises: a slow claimer changes nothing. Answers the highest that is not to be had any more.
+-- Raises the epoch of a partition header. From then on only this epoch with this token hash may write; '' is no lease.
+-- The epoch only rises: a slow claimer changes nothing. Returns the highest epoch that is taken.
 function functions.raise(keys, args)
-  -- Conversations that went by their expiry had versions; the next ones begin above them, for nobody has had as many turns
-  -- as there are seconds.
+  -- If the conversations have expired, new ones start above their versions: at the present time in seconds, because no
+  -- conversation had that many turns.
   if call('HGET', keys[ROOM], 'held') and call('EXISTS', keys[CONV]) == 0 then
     local floor = math.max(tonumber(call('HGET', keys[ROOM], 'floor') or '0'), tonumber(call('TIME')[1]))
     call('HSET', keys[ROOM], 'floor', string.format('%.0f', floor))
     call('HDEL', keys[ROOM], 'held')
   end
-  local room = call('HMGET', keys[ROOM], 'epoch', 'token')
-  local epoch = tonumber(room[1] or '-1')
-  if epoch == tonumber(args[1]) and room[2] ~= args[2] then
-    -- It was given before, and the rest of this server has forgotten that.
+  local header = call('HMGET', keys[ROOM], 'epoch', 'token')
+  local epoch = tonumber(header[1] or '-1')
+  if epoch == tonumber(args[1]) and header[2] ~= args[2] then
+    -- The epoch was granted before, and the server has lost that.
     return { string.format('%.0f', epoch + 1) }
   end
   if epoch >= tonumber(args[1]) then
-    return { room[1] }
+    return { header[1] }
   end
   call('HSET', keys[ROOM], 'epoch', args[1], 'token', args[2])
   return { args[1] }

@@ -1,6 +1,6 @@
--- What was said and is to be sent.
+-- The outbox.
 
--- epoch, ids.
+-- Notes messages that are being sent and must not be sent twice. Arguments: precondition, ids.
 function functions.sending(keys, args)
   if is_fenced(keys, args[1]) then
     return { 'fenced' }
@@ -17,7 +17,7 @@ function functions.sending(keys, args)
   return written(keys, 'done')
 end
 
--- They surely were not sent. epoch, ids.
+-- Notes messages that were certainly not sent. Arguments: precondition, ids.
 function functions.not_sent(keys, args)
   if is_fenced(keys, args[1]) then
     return { 'fenced' }
@@ -29,7 +29,7 @@ function functions.not_sent(keys, args)
 end
 frees.not_sent = true
 
--- Messages that were sent and leave nothing to remember. epoch, ids.
+-- Removes sent messages without labels. Arguments: precondition, ids.
 function functions.sent(keys, args)
   if is_fenced(keys, args[1]) then
     return { 'fenced' }
@@ -39,7 +39,7 @@ function functions.sent(keys, args)
 end
 frees.sent = true
 
--- A message as it is kept after it has failed: of a secret one without its body, which is the sixth field.
+-- A failed message as it is kept: a secret one loses its body, which is the sixth field.
 local function without_secret(row)
   local fields, place = {}, FIELDS
   for i = 1, 7 do
@@ -74,7 +74,7 @@ local settled = {
   end,
 }
 
--- epoch, at; then kind and two values for each.
+-- Arguments: precondition, at; then kind and two values for each message.
 function functions.settle(keys, args)
   if is_fenced(keys, args[1]) then
     return { 'fenced' }
@@ -86,10 +86,10 @@ function functions.settle(keys, args)
 end
 frees.settle = true
 
--- epoch, id, its row for another chat, 'yes' if it surely was not sent.
+-- Arguments: precondition, id, the new row, 'yes' if it was certainly not sent.
 function functions.redirect(keys, args)
-  local epoch, id, row, is_unsent = unpack(args)
-  if is_fenced(keys, epoch) then
+  local precondition, id, row, is_unsent = unpack(args)
+  if is_fenced(keys, precondition) then
     return { 'fenced' }
   end
   local old = row_of(keys[OUTBOX], id)
@@ -103,9 +103,9 @@ function functions.redirect(keys, args)
   return written(keys, 'done')
 end
 
--- Takes a name, under which something is posted once; what to answer if it is not to be had.
-local function not_taken(keys, epoch, at, name)
-  if is_fenced(keys, epoch) then
+-- Reserves a name under which something is posted once. Returns an answer if that is refused.
+local function reserve_post(keys, precondition, at, name)
+  if is_fenced(keys, precondition) then
     return { 'fenced' }
   end
   if call('ZSCORE', keys[POSTS], name) then
@@ -114,9 +114,9 @@ local function not_taken(keys, epoch, at, name)
   call('ZADD', keys[POSTS], at, name)
 end
 
--- epoch, at, name, rows.
+-- Arguments: precondition, at, name, rows.
 function functions.post(keys, args)
-  local refused = not_taken(keys, args[1], args[2], args[3])
+  local refused = reserve_post(keys, args[1], args[2], args[3])
   if refused then
     return refused
   end
@@ -124,10 +124,10 @@ function functions.post(keys, args)
   return written(keys, 'new')
 end
 
--- A message that was in the act elsewhere, and is to be sent once at most. epoch, at, name, its row.
+-- Posts a message that was being sent elsewhere and must not be sent twice. Arguments: precondition, at, name, row.
 function functions.post_unsure(keys, args)
-  local epoch, at, name, row = unpack(args)
-  local refused = not_taken(keys, epoch, at, name)
+  local precondition, at, name, row = unpack(args)
+  local refused = reserve_post(keys, precondition, at, name)
   if refused then
     return refused
   end
@@ -136,10 +136,10 @@ function functions.post_unsure(keys, args)
   return written(keys, 'new')
 end
 
--- A message that has failed elsewhere. epoch, at, name, its row, reason.
+-- Stores a message that failed elsewhere. Arguments: precondition, at, name, row, reason.
 function functions.fail(keys, args)
-  local epoch, at, name, row, reason = unpack(args)
-  local refused = not_taken(keys, epoch, at, name)
+  local precondition, at, name, row, reason = unpack(args)
+  local refused = reserve_post(keys, precondition, at, name)
   if refused then
     return refused
   end
@@ -147,7 +147,7 @@ function functions.fail(keys, args)
   return written(keys, 'new')
 end
 
--- Rows of a list and whether each is in a set; list and set are the only keys. after, limit.
+-- Rows of a list, each with whether its id is in a set. Keys: list, set. Arguments: after, limit.
 function functions.page(keys, args)
   local rows = call('ZRANGEBYLEX', keys[1], '(' .. args[1] .. '}', '+', 'LIMIT', 0, args[2])
   local is_any = call('SCARD', keys[2]) > 0
@@ -160,13 +160,13 @@ function functions.page(keys, args)
 end
 only_reads.page = true
 
--- Rows of one conversation: an index by conversation and a list are the only keys. whose, after, limit.
+-- Rows of one conversation. Keys: index by conversation, list. Arguments: conversation, after, limit.
 function functions.page_of(keys, args)
-  local who, after, limit = unpack(args)
-  local found = call('ZRANGEBYLEX', keys[1], '(' .. who .. '|' .. after, '(' .. who .. '}', 'LIMIT', 0, limit)
+  local conversation, after, limit = unpack(args)
+  local found = call('ZRANGEBYLEX', keys[1], '(' .. conversation .. '|' .. after, '(' .. conversation .. '}', 'LIMIT', 0, limit)
   local out = {}
   for _, entry in ipairs(found) do
-    out[#out + 1] = row_of(keys[2], string.sub(entry, #who + 2))
+    out[#out + 1] = row_of(keys[2], string.sub(entry, #conversation + 2))
   end
   return out
 end

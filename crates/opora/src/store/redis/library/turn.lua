@@ -1,24 +1,24 @@
--- The turn: what comes before it, its opening, its commit, and its parking. Turns that are ready together come together:
--- what they need to know is asked once for all, they are decided one after another, and what they leave is written once.
+-- Turns: inbox, open, commit, park. A commit has several turns: what they need is read once for all, they are decided
+-- one after another, and their results are written once.
 
--- How a turn begins, see `commit`.
+-- The head of a turn, see `commit`.
 local TURN = '^([%d ]+);(%d+) (%d+) (%S+) (%a) (%S*) (.*)$'
 
--- The next place in the inbox. It rises whoever brings something; its lowest bits name the partition. The first one is
--- above every number that the room's epoch has given.
-local function next_place(keys, partition)
+-- The next inbox id. It always rises; its lowest bits are the partition. The first one is above every id of the
+-- header's epoch.
+local function next_inbox_id(keys, partition)
   if call('HINCRBY', keys[ROOM], 'last', 16) == 16 then
     local epoch = tonumber(call('HGET', keys[ROOM], 'epoch') or '-1')
     call('HINCRBY', keys[ROOM], 'last', string.format('%.0f', (epoch + 1) * 2 ^ 40))
     call('HINCRBY', keys[ROOM], 'last', partition)
   end
-  -- Read as a text: a number of Lua's would lose its last digits.
+  -- Read as a text: a Lua number would lose the last digits.
   local place = call('HGET', keys[ROOM], 'last')
   return string.rep('0', 19 - #place) .. place
 end
 
--- Gives marks their time anew; `live_ms` is what the room was told of it.
-local function let_marks_live(keys, live_ms)
+-- Resets the expiry of marks. `live_ms` is the header's `marks_ms`.
+local function reset_marks_expiry(keys, live_ms)
   call('PEXPIRE', keys[MARKS], string.format('%.0f', (tonumber(live_ms) or MARKS_LIVE_MS) + MARKS_LIVE_MORE_MS))
 end
 
@@ -26,50 +26,50 @@ local function write_marks(keys, known, live_ms)
   if #known.news > 0 then
     in_bulk('ZADD', keys[MARKS], known.news)
     if call('PTTL', keys[MARKS]) < (tonumber(live_ms) or MARKS_LIVE_MS) then
-      let_marks_live(keys, live_ms)
+      reset_marks_expiry(keys, live_ms)
     end
   end
 end
 
-local function wait(keys, who, seq, row)
+local function wait(keys, conversation, seq, row)
   call('ZADD', keys[INBOX], 0, seq .. '|' .. row)
-  call('ZADD', keys[QUEUE], 0, who .. '|' .. seq)
+  call('ZADD', keys[QUEUE], 0, conversation .. '|' .. seq)
 end
 
-local function is_waited_for(keys, who)
-  return #call('ZRANGEBYLEX', keys[QUEUE], '[' .. who .. '|', '(' .. who .. '}', 'LIMIT', 0, 1) > 0
+local function is_waited_for(keys, conversation)
+  return #call('ZRANGEBYLEX', keys[QUEUE], '[' .. conversation .. '|', '(' .. conversation .. '}', 'LIMIT', 0, 1) > 0
 end
 
--- Takes a mark that only says that an input has come, as of the server's own time.
+-- Stores the mark of an input that has none by nature, at the server's time.
 local function take_own_mark(keys, mark)
   write_marks(keys, { news = { call('TIME')[1] .. '000', mark } }, call('HGET', keys[ROOM], 'marks_ms'))
 end
 
--- Puts inputs into the inbox, see `receive`, and adds what became of each to the answer.
+-- Stores inputs in the inbox, see `receive`, and adds the result of each to the answer.
 local function put_all(keys, args, answer, tells_first)
   local partition = args[2]
   for i = 3, #args, 3 do
     local own, mark = string.match(args[i], '^(=?)(.*)$')
-    local who, row = args[i + 1], args[i + 2]
+    local conversation, row = args[i + 1], args[i + 2]
     if mark ~= '' and (call('ZSCORE', keys[MARKS], mark) or call('HEXISTS', keys[WAITS], mark) == 1) then
       answer[#answer + 1] = 'known'
     else
-      local seq = next_place(keys, partition)
-      local is_first = tells_first and not is_waited_for(keys, who)
+      local seq = next_inbox_id(keys, partition)
+      local is_first = tells_first and not is_waited_for(keys, conversation)
       if own ~= '' then
         take_own_mark(keys, mark)
       elseif mark ~= '' then
         call('HSET', keys[WAITS], mark, seq)
       end
-      wait(keys, who, seq, row)
+      wait(keys, conversation, seq, row)
       answer[#answer + 1] = (is_first and '+' or '') .. seq
     end
   end
   return answer
 end
 
--- epoch, partition; then for each input: its mark or '', whose it is, its row without a number. Answers the number of each.
--- Behind an equals sign stands the mark of an input that has none by nature: it is used up with its coming.
+-- Arguments: precondition, partition; then for each input: mark or '', conversation, row without id. Returns the id of
+-- each. A mark after an equals sign is for an input that has none by nature: it is stored as processed at once.
 function functions.receive(keys, args)
   if is_fenced(keys, args[1]) then
     return { 'fenced' }
@@ -77,13 +77,13 @@ function functions.receive(keys, args)
   return put_all(keys, args, written(keys, 'done'), false)
 end
 
--- The same of any instance, with an epoch or without: in its place stands how many writes of the room it has seen, and behind
--- a colon how many inputs that were delivered; both are answered so. Numbers are answered after a + where nothing else of the
--- conversation waits. It is counted apart: who has seen less than the one who works would make a room that came back older
--- look as if no write was missing.
+-- As `receive`, for any instance, without a lease. The first argument and the first result are `writes:delivered`: the
+-- numbers of writes and of delivered inputs that the instance has seen, and that there are. An id has a + if nothing
+-- else of the conversation waits. Deliveries have a counter of their own: an instance that has seen fewer writes than
+-- the leader would otherwise hide that writes are missing.
 function functions.deliver(keys, args)
-  local room = call('HMGET', keys[ROOM], 'commits', 'delivered')
-  local commits, delivered = room[1] or '0', room[2] or '0'
+  local header = call('HMGET', keys[ROOM], 'commits', 'delivered')
+  local commits, delivered = header[1] or '0', header[2] or '0'
   local seen_commits, seen_delivered = string.match(args[1], '^(%d+):(%d+)$')
   if tonumber(commits) < tonumber(seen_commits) or tonumber(delivered) < tonumber(seen_delivered) then
     return { 'older' }
@@ -99,7 +99,7 @@ function functions.deliver(keys, args)
   return answer
 end
 
--- For each conversation: whose, mark or ''. Answers a word and a text for each.
+-- Arguments: for each conversation its name, and a mark or ''. Returns a word and a text for each.
 function functions.open(keys, args)
   local names, marks = {}, {}
   for i = 1, #args, 2 do
@@ -107,17 +107,17 @@ function functions.open(keys, args)
     marks[#marks + 1] = args[i + 1]
   end
   local taken, rows = call('ZMSCORE', keys[MARKS], unpack(marks)), call('HMGET', keys[CONV], unpack(names))
-  local out, room = {}, call('HMGET', keys[ROOM], 'floor', 'least')
+  local out, header = {}, call('HMGET', keys[ROOM], 'floor', 'least')
   for i, row in ipairs(rows) do
     if taken[i] then
       out[#out + 1] = 'taken'
       out[#out + 1] = ''
     elseif row then
       out[#out + 1] = 'known'
-      out[#out + 1] = room[2] and string.gsub(row, '^%d+', function(version) return at_least(version, room[2]) end) or row
+      out[#out + 1] = header[2] and string.gsub(row, '^%d+', function(version) return at_least(version, header[2]) end) or row
     else
       out[#out + 1] = 'unknown'
-      out[#out + 1] = at_least(room[1] or '0', room[2])
+      out[#out + 1] = at_least(header[1] or '0', header[2])
     end
   end
   return out
@@ -129,19 +129,34 @@ local function leave(keys, row, seq)
   call('ZREM', keys[QUEUE], field(row, FIELDS) .. '|' .. seq)
 end
 
+-- Removes an input without a turn. The mark of an update is added to `news`, to be stored as processed.
+local function drop_input(keys, row, news, at)
+  local fields, place = {}, FIELDS
+  for i = 1, 5 do
+    fields[i], place = field(row, place)
+  end
+  leave(keys, row, string.sub(row, 1, FIELDS - 2))
+  if fields[3] == 'update' then
+    local mark = fields[4] .. ':' .. fields[5]
+    call('HDEL', keys[WAITS], mark)
+    news[#news + 1] = at
+    news[#news + 1] = mark
+  end
+end
+
 local function drop_timer(keys, id)
   local row = call('HGET', keys[TIMER], id)
   if not row then
     return
   end
-  local who, place = field(row, 1)
-  call('HDEL', keys[NAMES], packed(who) .. field(row, place))
+  local conversation, place = field(row, 1)
+  call('HDEL', keys[NAMES], packed(conversation) .. field(row, place))
   call('HDEL', keys[TIMER], id)
   call('ZREM', keys[TIMERS], id)
 end
 
--- What is known of the marks at some places of the arguments: which were taken, and where those of others wait. The marks
--- are asked for one after another, in the order of the takes that have one.
+-- Reads the marks in the arguments: which are processed, and the inbox ids of those that wait. Marks are in the order
+-- of the inputs that have one; `next_mark` is the position of the next.
 local function ask_marks(keys, args, first, number)
   local known = { next_mark = first, taken = {}, waits = {}, rows = {}, news = {} }
   if number > 0 then
@@ -156,13 +171,13 @@ local function ask_marks(keys, args, first, number)
   return known
 end
 
--- For each kind of input whether it can be taken; a row that is found is kept for the taking.
+-- For each kind of input: whether it can be taken. A row that was found is kept for `take`.
 local can_take = {
-  -- A fresh update.
+  -- A direct update.
   f = function(_, known, _, mark)
     return not known.taken[mark]
   end,
-  -- An update that waits. After a loss its place may have been given to another one, which is not to go with it.
+  -- A waiting update. After a loss its id may belong to another input, which must stay.
   u = function(keys, known, id, mark)
     known.rows[id] = known.waits[mark] == id and row_of(keys[INBOX], id)
     return known.rows[id] and not known.taken[mark]
@@ -219,8 +234,8 @@ local take = {
   end,
 }
 
--- Whether all takes at some places of the arguments can be taken, and where the marks behind theirs begin. A take is the
--- letter of its kind and its number.
+-- Whether all inputs in the arguments can be taken, and the position of the next mark. An input is the letter of its
+-- kind and its id.
 local function can_take_all(keys, known, args, first, stop)
   local can, mark = true, known.next_mark
   for i = first, stop - 1 do
@@ -244,8 +259,8 @@ local function take_all(keys, known, args, first, stop, at)
   end
 end
 
-local function set_timer(keys, who, name, id, due_at, row)
-  local named = packed(who) .. name
+local function set_timer(keys, conversation, name, id, due_at, row)
+  local named = packed(conversation) .. name
   local former = call('HGET', keys[NAMES], named)
   if former then
     drop_timer(keys, former)
@@ -257,7 +272,8 @@ local function set_timer(keys, who, name, id, due_at, row)
   end
 end
 
--- How many takes, messages, timers, effects and transitions a turn has. There are few different shapes.
+-- The numbers of inputs, messages, timers, effects and transitions of a turn. There are few different shapes, so they
+-- are cached.
 local function read_shape(shapes, text)
   local shape = shapes[text]
   if not shape then
@@ -270,12 +286,12 @@ local function read_shape(shapes, text)
   return shape
 end
 
--- Notes what a turn leaves behind its takes; answers the number of its transition, or ''.
-local function leave_rest(keys, left, who, args, place, shape, way)
+-- Collects what a turn writes; sets its timers. Returns the id of the conversation's last transition, or ''.
+local function leave_rest(keys, left, conversation, args, place, shape, way)
   local stop = place + shape[2]
   gather(left.messages, args, place, stop)
   for _ = 1, shape[3] do
-    set_timer(keys, who, args[stop], args[stop + 1], args[stop + 2], args[stop + 3])
+    set_timer(keys, conversation, args[stop], args[stop + 1], args[stop + 2], args[stop + 3])
     stop = stop + 4
   end
   gather(left.effects, args, stop, stop + shape[4])
@@ -284,12 +300,12 @@ local function leave_rest(keys, left, who, args, place, shape, way)
   end
   local row, moves = args[stop + shape[4]], left.moves
   moves[#moves + 1] = '0'
-  -- A record knows the one before it: so a conversation's way is found without a list of its own.
+  -- A transition has the id of the one before, so a conversation needs no list of its own.
   moves[#moves + 1] = row .. packed(way)
   return string.sub(row, 1, FIELDS - 2)
 end
 
--- Forgets messages that were sent: their ids stand in the arguments from a place on.
+-- Removes sent messages: the arguments from `first` on are their ids.
 local function forget_sent(keys, args, first)
   for i = first, #args do
     call('ZREMRANGEBYLEX', keys[OUTBOX], '[' .. args[i] .. '|', '(' .. args[i] .. '}')
@@ -299,14 +315,15 @@ local function forget_sent(keys, args, first)
   end
 end
 
--- epoch; number of turns and of marks; whose the turns are; the marks of what they take; then each turn:
---   `takes messages timers effects transitions;from to at change expires place`, where change is k to keep the state, and s
---   to set or clear it; the state or ''; takes; outbox rows; timers (name, id or '' to cancel, due, row); effects; at most
---   one transition.
--- Behind the turns: messages that were sent. Answers a word for each turn.
+-- Arguments: precondition; number of turns and of marks; the turns' conversations; the marks of their inputs; then each
+-- turn:
+--   `inputs messages timers effects transitions;from to at change expires place`, where change is k to keep the state,
+--   and s to set or clear it; the state or ''; inputs; outbox rows; timers (name, id or '' to cancel, due, row); effects;
+--   at most one transition.
+-- After the turns: ids of sent messages. Returns a word for each turn.
 function functions.commit(keys, args)
-  local room = call('HMGET', keys[ROOM], 'epoch', 'commits', 'floor', 'least', 'marks_ms', 'token')
-  if is_refused(room[1], room[6], room[2], args[1]) then
+  local header = call('HMGET', keys[ROOM], 'epoch', 'commits', 'floor', 'least', 'marks_ms', 'token')
+  if is_refused(header[1], header[6], header[2], args[1]) then
     return { 'fenced' }
   end
   local turns, marks = tonumber(args[2]), tonumber(args[3])
@@ -317,8 +334,8 @@ function functions.commit(keys, args)
   local changes, left = nothing_changed(), { messages = {}, effects = {}, moves = {} }
   place = place + marks
   for i = 1, turns do
-    local who = args[3 + i]
-    local old = changes.now[who] or read_conversation(rows[i], room[3], room[4])
+    local conversation = args[3 + i]
+    local old = changes.now[conversation] or read_conversation(rows[i], header[3], header[4])
     local shape, from, to, at, kind, expires, new_place = string.match(args[place], TURN)
     shape = read_shape(shapes, shape)
     local takes = place + 2
@@ -330,18 +347,18 @@ function functions.commit(keys, args)
       words[i] = 'overtaken'
     else
       take_all(keys, known, args, takes, rest, at)
-      local way = leave_rest(keys, left, who, args, rest, shape, old.way)
+      local way = leave_rest(keys, left, conversation, args, rest, shape, old.way)
       if kind == 'k' then
-        change(changes, who, old, to, at, old.expires, way, old.place, old.state)
+        change(changes, conversation, old, to, at, old.expires, way, old.place, old.state)
       else
-        change(changes, who, old, to, at, expires, way, new_place, args[place + 1])
+        change(changes, conversation, old, to, at, expires, way, new_place, args[place + 1])
       end
       words[i], done = 'done', done + 1
     end
     known.next_mark = next_mark
     place = rest + shape[2] + 4 * shape[3] + shape[4] + shape[5]
   end
-  write_marks(keys, known, room[5])
+  write_marks(keys, known, header[5])
   write_changes(keys, changes)
   in_bulk('ZADD', keys[OUTBOX], left.messages)
   in_bulk('ZADD', keys[EFFECTS], left.effects)
@@ -357,7 +374,7 @@ function functions.commit(keys, args)
   return answer
 end
 
--- epoch, at; number of takes and of marks; the marks, the takes; the parked row; outbox rows.
+-- Arguments: precondition, at; number of inputs and of marks; the marks, the inputs; the parked row; outbox rows.
 function functions.park(keys, args)
   local at, number, marks = args[2], tonumber(args[3]), tonumber(args[4])
   if is_fenced(keys, args[1]) then
@@ -375,10 +392,10 @@ function functions.park(keys, args)
   return written(keys, 'done')
 end
 
--- epoch, partition, effect; whose its outcome is, and its row without a number.
+-- Arguments: precondition, partition, effect; the conversation of its outcome, and the outcome's row without id.
 function functions.finish_effect(keys, args)
-  local epoch, partition, effect, who, row = unpack(args)
-  if is_fenced(keys, epoch) then
+  local precondition, partition, effect, conversation, row = unpack(args)
+  if is_fenced(keys, precondition) then
     return { 'fenced' }
   end
   local asked = row_of(keys[EFFECTS], effect)
@@ -386,8 +403,8 @@ function functions.finish_effect(keys, args)
     return unwritten(keys, 'known')
   end
   call('ZREM', keys[EFFECTS], asked)
-  local seq = next_place(keys, partition)
-  wait(keys, who, seq, row)
+  local seq = next_inbox_id(keys, partition)
+  wait(keys, conversation, seq, row)
   local answer = written(keys, 'new')
   answer[3] = seq
   return answer

@@ -1,11 +1,11 @@
-//! The file: its permissions, its version, its copies.
+//! The file: permissions, schema version, copies.
 
 use super::*;
 use crate::store::StoreError;
 
 #[cfg(unix)]
 #[tokio::test]
-async fn only_the_owner_can_read_a_new_file_and_its_copies() {
+async fn only_the_owner_can_read_the_files() {
     use std::os::unix::fs::PermissionsExt;
     let bench = Bench::new().await;
     bench.commit(full_turn(1, Version(0), vec![])).await.unwrap();
@@ -28,7 +28,7 @@ async fn the_folder_of_a_new_file_is_made() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_opened_is_named() {
+async fn an_open_error_names_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let error = SqliteStore::open(folder.path()).await.unwrap_err().to_string();
     assert!(error.contains(&format!("cannot open {}: it is a directory", folder.path().display())), "{error}");
@@ -45,20 +45,14 @@ async fn what_cannot_be_opened_is_named() {
 #[tokio::test]
 async fn a_newer_schema_is_refused() {
     let bench = Bench::new().await;
-    let newer = DomainWrites::new(|db| {
-        Box::pin(async move {
-            sqlx::query("INSERT INTO opora_schema VALUES (1000)").execute(db.sqlite()).await?;
-            Ok(())
-        })
-    });
-    bench.store.write(newer).await.unwrap();
+    bench.store.write(writes("INSERT INTO opora_schema VALUES (1000)")).await.unwrap();
     bench.store.close().await.unwrap();
     let error = SqliteStore::open(&bench.path("opora.db")).await.unwrap_err();
     assert!(matches!(error, StoreError::Unsupported(why) if why.contains("newer version")));
 }
 
 #[tokio::test]
-async fn a_tool_opens_what_is_there_and_makes_nothing() {
+async fn a_tool_opens_existing_files_only() {
     let bench = Bench::new().await;
     bench.commit(full_turn(1, Version(0), vec![])).await.unwrap();
     let tool = SqliteStore::open_existing(&bench.path("opora.db")).await.unwrap();
@@ -91,7 +85,7 @@ async fn a_backup_is_whole_while_writes_go_on() {
     copied.unwrap();
     let statistics = reopened(&copy).await.statistics(None).await.unwrap();
     assert!(statistics.active >= 50);
-    // Every turn is there with all of it, or not at all.
+    // Every turn is copied whole or not at all.
     assert_eq!(statistics.outbox, 2 * statistics.active);
     assert_eq!((statistics.timers, statistics.effects), (statistics.active, statistics.active));
 
@@ -111,10 +105,10 @@ async fn a_backup_overwrites_nothing() {
 }
 
 #[tokio::test]
-async fn a_standby_that_looks_needs_no_lock_of_the_file() {
+async fn a_standby_reads_the_lease_without_a_lock() {
     let bench = Bench::new().await;
     let standby = reopened(&bench.path("opora.db")).await;
-    // The leader, or another standby, stands still in the middle of a write.
+    // The leader, or another standby, is paused in the middle of a write.
     let options = sqlx::sqlite::SqliteConnectOptions::new().filename(bench.path("opora.db"));
     let mut writing = sqlx::ConnectOptions::connect(&options).await.unwrap();
     sqlx::query("BEGIN IMMEDIATE").execute(&mut writing).await.unwrap();
@@ -124,7 +118,7 @@ async fn a_standby_that_looks_needs_no_lock_of_the_file() {
             assert!(matches!(answer, LeaseAnswer::Held(_)), "{answer:?}");
         }
     };
-    tokio::time::timeout(std::time::Duration::from_secs(4), looks).await.expect("it waits for whoever writes");
+    tokio::time::timeout(std::time::Duration::from_secs(4), looks).await.expect("it waits for the writer");
     sqlx::query("ROLLBACK").execute(&mut writing).await.unwrap();
     let seen = standby.lease(BOT).await.unwrap();
     let answer = standby.claim(BOT, &holder("standby"), seen.as_ref()).await.unwrap();
@@ -136,7 +130,7 @@ async fn an_operator_in_another_process_works_beside_the_bot() {
     let bench = Bench::new().await;
     let tool = reopened(&bench.path("opora.db")).await;
     bench.commit(full_turn(1, Version(0), vec![])).await.unwrap();
-    let key = DialogueKey::private(BOT, 1);
+    let key = ConversationKey::private(BOT, 1);
     assert!(tool.operator().reset(&key, NOW).await.unwrap());
     assert!(!tool.operator().reset(&key, NOW).await.unwrap());
     assert!(matches!(bench.commit(full_turn(1, Version(1), vec![])).await, Err(StoreError::Overtaken(_))));

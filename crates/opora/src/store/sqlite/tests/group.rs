@@ -4,22 +4,22 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use super::*;
-use crate::store::{Refusal, StoreError, WriteError};
+use crate::store::{Refusal, StoreError};
 
-/// They make one group: on the one thread of a test all are sent before the writer wakes up.
+/// They form one group: on the single test thread all are sent before the writer wakes up.
 async fn together(bench: &Bench, commits: Vec<Commit>) -> Vec<StoreResult<Committed>> {
     futures_util::future::join_all(commits.into_iter().map(|commit| bench.commit(commit))).await
 }
 
 #[tokio::test]
-async fn a_refused_turn_of_a_group_touches_no_other() {
+async fn a_refused_turn_affects_no_other_of_its_group() {
     let bench = Bench::new().await;
-    let taken = bench.receive(1, 10).await;
+    let update = bench.receive(1, 10).await;
     let answers = together(
         &bench,
         vec![
-            full_turn(1, Version(0), vec![taken.clone()]),
-            full_turn(1, Version(1), vec![taken]),
+            full_turn(1, Version(0), vec![update.clone()]),
+            full_turn(1, Version(1), vec![update]),
             full_turn(2, Version(5), vec![]),
             full_turn(1, Version(0), vec![]),
             full_turn(1, Version(1), vec![]),
@@ -31,7 +31,7 @@ async fn a_refused_turn_of_a_group_touches_no_other() {
         .iter()
         .map(|answer| match answer {
             Ok(done) => done.version.0,
-            Err(StoreError::AlreadyTaken) => -1,
+            Err(StoreError::AlreadyProcessed) => -1,
             Err(StoreError::Overtaken(_)) => -2,
             Err(other) => panic!("{other}"),
         })
@@ -45,7 +45,7 @@ async fn a_refused_turn_of_a_group_touches_no_other() {
 }
 
 #[tokio::test]
-async fn a_refused_write_is_undone_while_its_neighbours_commit() {
+async fn a_refused_write_is_undone_and_others_commit() {
     let bench = Bench::new().await;
     with_notes(&bench).await;
     let refuse = DomainWrites::new(|db| {
@@ -74,7 +74,7 @@ async fn a_refused_write_is_undone_while_its_neighbours_commit() {
 }
 
 #[tokio::test]
-async fn writes_of_a_turn_that_does_not_stand_are_not_run() {
+async fn writes_of_an_overtaken_turn_are_not_run() {
     let bench = Bench::new().await;
     with_notes(&bench).await;
     let late = Commit { writes: Some(note("gone")), ..full_turn(1, Version(4), vec![]) };
@@ -83,20 +83,14 @@ async fn writes_of_a_turn_that_does_not_stand_are_not_run() {
 }
 
 #[tokio::test]
-async fn a_full_disk_refuses_the_group_and_the_next_one_goes_on() {
+async fn a_full_disk_fails_the_group_and_not_the_next() {
     let bench = Bench::new().await;
     with_notes(&bench).await;
     let before = everything(&bench.store).await;
-    let fill = DomainWrites::new(|db| {
-        Box::pin(async move {
-            sqlx::query("PRAGMA max_page_count = 1").execute(db.sqlite()).await?;
-            Ok(())
-        })
-    });
-    bench.store.write(fill).await.unwrap();
+    bench.store.write(writes("PRAGMA max_page_count = 1")).await.unwrap();
     let big = "x".repeat(1 << 20);
     let turn = |user| Commit {
-        state: StateChange::Set(Stored { value: big.as_str().into(), ..stored("hours") }),
+        state: StateChange::Set(StoredState { value: big.as_str().into(), ..stored("hours") }),
         ..full_turn(user, Version(0), vec![])
     };
     let answers = together(&bench, vec![full_turn(1, Version(0), vec![]), turn(2), turn(3)]).await;
@@ -111,25 +105,19 @@ async fn a_full_disk_refuses_the_group_and_the_next_one_goes_on() {
 }
 
 #[tokio::test]
-async fn a_write_that_ends_the_transaction_spoils_the_group_but_not_the_store() {
+async fn a_write_that_ends_the_transaction_fails_only_its_group() {
     let bench = Bench::new().await;
-    let end = DomainWrites::new(|db| {
-        Box::pin(async move {
-            sqlx::query("ROLLBACK").execute(db.sqlite()).await?;
-            Ok::<(), WriteError>(())
-        })
-    });
-    let bad = Commit { writes: Some(end), ..full_turn(1, Version(0), vec![]) };
-    // It must not wait for the store and try for ever: the store is well.
+    let bad = Commit { writes: Some(writes("ROLLBACK")), ..full_turn(1, Version(0), vec![]) };
+    // The turn must not be retried for ever: the store works.
     assert!(matches!(bench.commit(bad).await, Err(StoreError::WritesFailed(_))));
     bench.commit(full_turn(1, Version(0), vec![])).await.unwrap();
 }
 
 #[tokio::test]
-async fn a_batch_is_received_once_also_within_itself() {
+async fn a_batch_with_repeats_is_received_once() {
     let bench = Bench::new().await;
     let one = |update_id: i64, identity: &str| Incoming {
-        key: DialogueKey::private(BOT, 1),
+        key: ConversationKey::private(BOT, 1),
         origin: Origin::Update(Mark { bot: BOT, update_id, identity: identity.into() }),
         body: "{}".into(),
         at: NOW,
@@ -141,19 +129,13 @@ async fn a_batch_is_received_once_also_within_itself() {
 }
 
 #[tokio::test]
-async fn writes_that_end_the_transaction_fail_for_good_and_the_others_go_again() {
+async fn writes_that_end_the_transaction_fail_for_good() {
     let bench = Bench::new().await;
     with_notes(&bench).await;
     for spoil in ["ROLLBACK", "INSERT OR ROLLBACK INTO notes (rowid) VALUES (1), (1)"] {
-        let writes = DomainWrites::new(move |db| {
-            Box::pin(async move {
-                sqlx::query(spoil).execute(db.sqlite()).await?;
-                Ok(())
-            })
-        });
-        let spoiling = Commit { writes: Some(writes), ..full_turn(1, Version(0), vec![]) };
+        let spoiling = Commit { writes: Some(writes(spoil)), ..full_turn(1, Version(0), vec![]) };
         let answers = together(&bench, vec![spoiling, full_turn(2, bench.version(2).await, vec![])]).await;
-        // Were it told to wait, it would come again for ever, and fail everybody who shares its group.
+        // If it were retried, it would fail every group that it is in.
         assert!(matches!(&answers[0], Err(StoreError::WritesFailed(_))), "{spoil}: {:?}", answers[0]);
         assert!(matches!(&answers[1], Err(StoreError::Unavailable(_))), "{spoil}: {:?}", answers[1]);
         bench.commit(full_turn(2, bench.version(2).await, vec![])).await.unwrap();
@@ -162,7 +144,7 @@ async fn writes_that_end_the_transaction_fail_for_good_and_the_others_go_again()
 }
 
 #[tokio::test]
-async fn a_lease_is_renewed_while_many_write_for_long() {
+async fn a_lease_is_renewed_during_long_writes() {
     let bench = Bench::new().await;
     let many = 12;
     let done = AtomicUsize::new(0);
@@ -183,11 +165,11 @@ async fn a_lease_is_renewed_while_many_write_for_long() {
     };
     let (_, before) = tokio::join!(futures_util::future::join_all(writing), renewing);
     assert!(before < many, "all {many} had written when the lease was renewed");
-    assert_eq!(done.load(Ordering::Relaxed), many, "and nobody was left out");
+    assert_eq!(done.load(Ordering::Relaxed), many, "and all of them wrote");
 }
 
 #[tokio::test]
-async fn turns_that_write_for_long_keep_their_order_over_several_groups() {
+async fn turns_with_long_writes_keep_their_order() {
     let bench = Bench::new().await;
     with_notes(&bench).await;
     let slow = |from: i64| {
@@ -207,7 +189,7 @@ async fn turns_that_write_for_long_keep_their_order_over_several_groups() {
     assert_eq!(bench.count("notes").await, 4);
 }
 
-/// Changes the file as another process would.
+/// Changes the file like another process.
 async fn meanwhile(bench: &Bench, change: &'static str) {
     use sqlx::Connection;
     let options = sqlx::sqlite::SqliteConnectOptions::new().filename(bench.path("opora.db"));
@@ -217,26 +199,26 @@ async fn meanwhile(bench: &Bench, change: &'static str) {
 }
 
 #[tokio::test]
-async fn a_group_that_is_written_without_asking_is_refused_as_one_that_asks() {
+async fn an_optimistic_group_is_refused_like_any_other() {
     let bench = Bench::new().await;
-    let fresh = |update_id| vec![Taken::Fresh(mark(update_id))];
-    // The first one asks; whoever follows takes for granted what it has seen.
-    bench.commit(full_turn(1, Version(0), fresh(10))).await.unwrap();
-    bench.commit(full_turn(1, Version(1), fresh(11))).await.unwrap();
-    let again = bench.commit(full_turn(1, Version(2), fresh(11))).await;
-    assert!(matches!(again, Err(StoreError::AlreadyTaken)), "{again:?}");
+    let direct = |update_id| vec![InputRef::DirectUpdate(mark(update_id))];
+    // The first commit reads the lease; later ones rely on it.
+    bench.commit(full_turn(1, Version(0), direct(10))).await.unwrap();
+    bench.commit(full_turn(1, Version(1), direct(11))).await.unwrap();
+    let again = bench.commit(full_turn(1, Version(2), direct(11))).await;
+    assert!(matches!(again, Err(StoreError::AlreadyProcessed)), "{again:?}");
 
     meanwhile(&bench, "UPDATE opora_conversations SET version = 9").await;
-    let overtaken = bench.commit(full_turn(1, Version(2), fresh(12))).await;
+    let overtaken = bench.commit(full_turn(1, Version(2), direct(12))).await;
     assert!(matches!(overtaken, Err(StoreError::Overtaken(_))), "{overtaken:?}");
-    let neighbours = vec![full_turn(1, Version(3), fresh(13)), full_turn(2, Version(0), fresh(14))];
+    let neighbours = vec![full_turn(1, Version(3), direct(13)), full_turn(2, Version(0), direct(14))];
     let answers = together(&bench, neighbours).await;
     assert!(matches!(answers[..], [Err(StoreError::Overtaken(_)), Ok(_)]), "{answers:?}");
-    let went_on = bench.commit(full_turn(1, Version(9), fresh(15))).await.unwrap();
+    let went_on = bench.commit(full_turn(1, Version(9), direct(15))).await.unwrap();
     assert_eq!(went_on.version, Version(10));
 
     meanwhile(&bench, "UPDATE opora_leases SET epoch = epoch + 1").await;
-    let fenced = bench.commit(full_turn(1, Version(10), fresh(16))).await;
+    let fenced = bench.commit(full_turn(1, Version(10), direct(16))).await;
     assert!(matches!(fenced, Err(StoreError::Fenced { .. })), "{fenced:?}");
     assert_eq!(bench.version(1).await, Version(10));
     assert_eq!(bench.count("marks").await, 4);

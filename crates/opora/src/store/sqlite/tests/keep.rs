@@ -1,39 +1,29 @@
-//! What is kept: over a restart, over a takeover, and after cleaning.
+//! What survives a restart, a takeover and cleaning.
 
 use sqlx::Connection;
 
 use super::*;
-use crate::store::{Bounds, Cleaned, EffectId, Parked, StoreError};
+use crate::store::{Cleaned, CleaningLimits, EffectId, StoreError};
+use crate::testing::conformance::fixture::parked;
 
 #[tokio::test]
 async fn reopening_keeps_everything() {
     let bench = Bench::new().await;
-    let taken = bench.receive(1, 10).await;
+    let update = bench.receive(1, 10).await;
     bench.receive(2, 11).await;
-    let done = bench.commit(full_turn(1, Version(0), vec![taken])).await.unwrap();
+    let done = bench.commit(full_turn(1, Version(0), vec![update])).await.unwrap();
     let broken = bench.receive(3, 12).await;
-    let parked = Parked {
-        id: Default::default(),
-        key: DialogueKey::private(BOT, 3),
-        kind: "update".into(),
-        body: "{}".into(),
-        reason: "no".into(),
-        attempts: 3,
-        at: NOW,
-        retry: false,
-    };
+    let parked = parked(&ConversationKey::private(BOT, 3), NOW);
     bench.store.park(bench.epoch, vec![broken], parked, vec![say("sorry")]).await.unwrap();
     bench.store.sending(bench.epoch, vec![done.outbox[0]]).await.unwrap();
     let before = everything(&bench.store).await;
     bench.store.close().await.unwrap();
 
-    let names: Vec<_> =
-        std::fs::read_dir(bench.folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert_eq!(names, ["opora.db"], "a closed store is one file");
+    assert_eq!(names(&bench.folder), ["opora.db"], "a closed store is one file");
     let again = reopened(&bench.path("opora.db")).await;
     assert_eq!(everything(&again).await, before);
-    let key = DialogueKey::private(BOT, 1);
-    assert_eq!(again.open(&key, Some(&mark(10))).await.unwrap(), Opened::AlreadyTaken);
+    let key = ConversationKey::private(BOT, 1);
+    assert_eq!(again.open(&key, Some(&mark(10))).await.unwrap(), Opened::AlreadyProcessed);
     let other = Mark { identity: "message:2".into(), ..mark(10) };
     assert!(matches!(again.open(&key, Some(&other)).await.unwrap(), Opened::At { version: Version(1), .. }));
 }
@@ -45,11 +35,11 @@ async fn a_closed_store_says_so() {
     bench.store.close().await.unwrap();
     let refused = bench.store.renew(BOT, bench.epoch).await.unwrap_err();
     assert_eq!(refused.to_string(), "the store did not answer: the store is closed");
-    assert!(bench.store.open(&DialogueKey::private(BOT, 1), None).await.is_err());
+    assert!(bench.store.open(&ConversationKey::private(BOT, 1), None).await.is_err());
 }
 
 #[tokio::test]
-async fn no_number_is_given_twice_when_a_file_is_opened_anew_under_the_same_epoch() {
+async fn reopening_under_the_same_epoch_repeats_no_number() {
     let bench = Bench::new().await;
     let first = bench.commit(full_turn(1, Version(0), vec![])).await.unwrap();
     let settled = first.outbox.iter().map(|id| Settled { id: *id, outcome: Settlement::Sent { labelled: None } });
@@ -61,7 +51,7 @@ async fn no_number_is_given_twice_when_a_file_is_opened_anew_under_the_same_epoc
 }
 
 #[tokio::test]
-async fn epochs_rise_over_all_bots_so_that_numbers_never_meet() {
+async fn epochs_rise_over_all_bots() {
     let bench = Bench::new().await;
     let other = claim(&bench.store, 8).await;
     assert!(other > bench.epoch);
@@ -74,9 +64,9 @@ async fn epochs_rise_over_all_bots_so_that_numbers_never_meet() {
 }
 
 #[tokio::test]
-async fn a_forgotten_conversation_begins_above_every_version_that_it_had() {
+async fn a_removed_conversation_restarts_above_its_versions() {
     let bench = Bench::new().await;
-    let key = DialogueKey::private(BOT, 1);
+    let key = ConversationKey::private(BOT, 1);
     for version in 0..3 {
         bench
             .commit(Commit { state: StateChange::Clear, ..Commit::new(key.clone(), Version(version), NOW) })
@@ -85,27 +75,28 @@ async fn a_forgotten_conversation_begins_above_every_version_that_it_had() {
     }
     bench.commit(full_turn(2, Version(0), vec![])).await.unwrap();
     let later = Millis(NOW.0 + 1);
-    // The ended conversation and the transition record of the other one.
-    let bounds = Bounds { marks_before: later, records_before: later, parked_most: 0, marks_live: None };
-    assert_eq!(bench.store.clean(bench.epoch, bounds).await.unwrap(), Cleaned { aged: 2, parked: 0 });
-    assert!(bench.store.clean(bench.epoch, bounds).await.unwrap().nothing());
+    // The ended conversation, and the transition record of the other one.
+    let limits = CleaningLimits { marks_before: later, records_before: later, max_parked: 0, mark_ttl: None };
+    assert_eq!(bench.store.clean(bench.epoch, limits).await.unwrap(), Cleaned { aged: 2, parked: 0 });
+    assert!(bench.store.clean(bench.epoch, limits).await.unwrap().is_empty());
     assert_eq!(bench.version(1).await, Version(3));
-    assert_eq!(bench.version(2).await, Version(1), "what is open is not forgotten");
-    assert_eq!(bench.version(3).await, Version(3), "one never seen starts there too");
+    assert_eq!(bench.version(2).await, Version(1), "an open conversation is not removed");
+    assert_eq!(bench.version(3).await, Version(3), "a new conversation starts there too");
     bench.commit(full_turn(1, Version(3), vec![])).await.unwrap();
     let overtaken = bench.commit(full_turn(3, Version(0), vec![])).await.unwrap_err();
     assert!(matches!(overtaken, StoreError::Overtaken(_)), "{overtaken}");
 }
 
 #[tokio::test]
-async fn any_text_is_kept_as_it_is() {
+async fn any_text_is_stored_unchanged() {
     let bench = Bench::new().await;
     let odd = "a\u{0}b \" \\ \n \u{7f} é 漢 \u{1F600} \u{2028}";
     let mut commit = full_turn(1, Version(0), vec![]);
-    commit.state = StateChange::Set(Stored { value: odd.into(), ..stored("hours") });
+    commit.state = StateChange::Set(StoredState { value: odd.into(), ..stored("hours") });
     commit.outgoing = vec![Outgoing { body: odd.into(), ..say("") }];
     bench.commit(commit).await.unwrap();
-    let Opened::At { stored: Some(stored), .. } = bench.store.open(&DialogueKey::private(BOT, 1), None).await.unwrap()
+    let Opened::At { stored: Some(stored), .. } =
+        bench.store.open(&ConversationKey::private(BOT, 1), None).await.unwrap()
     else {
         panic!("nothing is open");
     };
@@ -113,9 +104,9 @@ async fn any_text_is_kept_as_it_is() {
     assert_eq!(&*bench.store.unsent(BOT, Default::default(), 9).await.unwrap()[0].outgoing.body, odd);
 }
 
-/// The store of a killed process is not closed.
+/// A killed process does not close its store.
 #[tokio::test]
-async fn what_was_noted_as_sent_is_not_sent_again_by_the_next_holder() {
+async fn logged_sends_are_not_repeated_by_the_next_leader() {
     let bench = Bench::new().await;
     let first = bench.commit(full_turn(1, Version(0), vec![])).await.unwrap();
     let second = bench.commit(full_turn(1, Version(1), vec![])).await.unwrap();
@@ -125,25 +116,22 @@ async fn what_was_noted_as_sent_is_not_sent_again_by_the_next_holder() {
     let LeaseAnswer::Granted(_) = next.claim(BOT, &holder("b"), seen.as_ref()).await.unwrap() else { panic!() };
     let unsent: Vec<_> = next.unsent(BOT, Default::default(), 10).await.unwrap().iter().map(|row| row.id).collect();
     assert_eq!(unsent, second.outbox);
-    let names: Vec<_> =
-        std::fs::read_dir(bench.folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert!(!names.iter().any(|name| name.to_string_lossy().contains("-sent-")), "{names:?}");
+    let names = names(&bench.folder);
+    assert!(!names.iter().any(|name| name.contains("-sent-")), "{names:?}");
 }
 
 #[tokio::test]
-async fn a_store_in_which_all_is_settled_leaves_no_notes() {
+async fn a_settled_store_leaves_no_sent_log() {
     let bench = Bench::new().await;
     let ids = bench.commit(full_turn(1, Version(0), vec![])).await.unwrap().outbox;
     bench.store.log_sent(bench.epoch, &sent(&ids)).await.unwrap();
     bench.store.settle(bench.epoch, sent(&ids), NOW).await.unwrap();
     bench.store.close().await.unwrap();
-    let names: Vec<_> =
-        std::fs::read_dir(bench.folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert_eq!(names, ["opora.db"]);
+    assert_eq!(names(&bench.folder), ["opora.db"]);
 }
 
 #[tokio::test]
-async fn the_log_comes_into_the_database_while_the_store_is_open() {
+async fn the_log_is_checkpointed_while_the_store_is_open() {
     let bench = Bench::new().await;
     let size = || std::fs::metadata(bench.path("opora.db")).unwrap().len();
     let before = size();
@@ -155,13 +143,13 @@ async fn the_log_comes_into_the_database_while_the_store_is_open() {
         }
     };
     tokio::time::timeout(deadline, grown).await.unwrap();
-    // Long before the writer would have had to do it.
+    // Long before SQLite would checkpoint in the writer.
     assert!(version < Version(400), "{version:?}");
 }
 
-/// What was deleted is in no free page: neither what was long, nor what was replaced, nor what stood among others.
+/// Deleted data is in no free page: neither long texts, nor replaced ones, nor one text among others.
 #[tokio::test]
-async fn what_is_deleted_is_not_left_in_the_file() {
+async fn deleted_text_is_not_left_in_the_file() {
     let bench = Bench::new().await;
     let words = |length: usize| format!("Verozhuravka{}", "x".repeat(length));
     for user in 1..=60 {
@@ -170,9 +158,9 @@ async fn what_is_deleted_is_not_left_in_the_file() {
             let text = if user == 30 { words(length) } else { "y".repeat(length + 20) };
             let mut commit = full_turn(user, Version(turn as i64), Vec::new());
             commit.outgoing = vec![Outgoing { chat: Some(user), ..say(&text) }];
-            // The name of a state is counted, and is nobody's words.
+            // State names stay in the counts; they are not a person's words.
             let value = format!(r#"{{"at":"{text}"}}"#).into();
-            commit.state = StateChange::Set(Stored { value, ..stored("hours") });
+            commit.state = StateChange::Set(StoredState { value, ..stored("hours") });
             let done = bench.commit(commit).await.unwrap();
             let sent = Settled { id: done.outbox[0], outcome: Settlement::Sent { labelled: None } };
             if turn % 2 == 0 {
@@ -184,7 +172,7 @@ async fn what_is_deleted_is_not_left_in_the_file() {
         let url = format!("sqlite:{}", bench.path("opora.db").display());
         let mut connection = sqlx::SqliteConnection::connect(&url).await.unwrap();
         sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").execute(&mut connection).await.unwrap();
-        // By another process: closing a handle on the file would drop the locks of this one.
+        // Read by another process: closing a handle here would drop this process's locks.
         let read = std::process::Command::new("cat").arg(bench.path("opora.db")).output().unwrap();
         String::from_utf8_lossy(&read.stdout).into_owned()
     };

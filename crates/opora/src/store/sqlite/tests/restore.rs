@@ -1,11 +1,11 @@
-//! A backup that takes the place of a database.
+//! Restoring a backup.
 
 use std::path::{Path, PathBuf};
 
 use super::*;
 use crate::store::{OutboxId, Restored, StoreError};
 
-/// What is left of a bench's database if its process is killed now: a folder with a copy of all its files.
+/// The files of a bench as a killed process would leave them, copied to a folder.
 async fn killed(bench: &Bench) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     for file in std::fs::read_dir(bench.folder.path()).unwrap().map(|entry| entry.unwrap()) {
@@ -17,14 +17,7 @@ async fn killed(bench: &Bench) -> (tempfile::TempDir, PathBuf) {
     (folder, database)
 }
 
-fn names(folder: &tempfile::TempDir) -> Vec<String> {
-    let mut names: Vec<_> =
-        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    names.sort();
-    names
-}
-
-/// A backup of one turn of Anna's; then she has two more, Boris begins, and another instance takes over.
+/// A backup after Anna's first turn. Then Anna has two more turns, Boris starts, and another instance takes over.
 async fn bench_with_a_backup() -> (Bench, PathBuf) {
     let mut bench = Bench::new().await;
     bench.commit(full_turn(1, Version(0), vec![])).await.unwrap();
@@ -48,17 +41,17 @@ async fn is_sound(path: &Path) -> bool {
 }
 
 #[tokio::test]
-async fn a_backup_takes_the_place_of_what_a_killed_process_has_left() {
+async fn a_backup_replaces_the_files_of_a_killed_process() {
     let (bench, backup) = bench_with_a_backup().await;
     let (folder, database) = killed(&bench).await;
     assert_eq!(names(&folder), ["opora.db", "opora.db-sent-7.0.2", "opora.db-shm", "opora.db-wal"]);
     let kept = folder.path().join("opora.db.before-restore");
     let restored = SqliteStore::restore(&backup, &database).await.unwrap();
-    assert_eq!(restored, Restored { kept: Some(kept.clone()), was_readable: true });
+    assert_eq!(restored, Restored { old_file: Some(kept.clone()), was_readable: true });
     assert_eq!(names(&folder), ["opora.db", "opora.db.before-restore", "opora.db.before-restore-sent-7.0.2"]);
     assert!(is_sound(&database).await && is_sound(&kept).await);
     let store = reopened(&database).await;
-    assert_eq!(store.lease(BOT).await.unwrap(), None, "nobody holds the lease of a copy");
+    assert_eq!(store.lease(BOT).await.unwrap(), None, "a copy has no leader");
     let numbers = store.statistics(Some(BOT)).await.unwrap();
     assert_eq!((numbers.active, numbers.outbox, numbers.effects), (1, 2, 1), "as it was in the backup");
     store.close().await.unwrap();
@@ -66,14 +59,14 @@ async fn a_backup_takes_the_place_of_what_a_killed_process_has_left() {
 }
 
 #[tokio::test]
-async fn no_number_that_was_given_after_a_backup_is_given_again() {
+async fn restoring_repeats_no_number_given_since_the_backup() {
     let (bench, backup) = bench_with_a_backup().await;
     let (_folder, database) = killed(&bench).await;
     SqliteStore::restore(&backup, &database).await.unwrap();
     let store = reopened(&database).await;
-    let version = async |user| match store.open(&DialogueKey::private(BOT, user), None).await.unwrap() {
+    let version = async |user| match store.open(&ConversationKey::private(BOT, user), None).await.unwrap() {
         Opened::At { version, .. } => version,
-        Opened::AlreadyTaken => panic!("asked without a mark"),
+        Opened::AlreadyProcessed => panic!("asked without a mark"),
     };
     assert_eq!(version(1).await, Version(3), "a button of the lost turns is older than the next question");
     assert!(version(2).await >= Version(1));
@@ -81,7 +74,7 @@ async fn no_number_that_was_given_after_a_backup_is_given_again() {
 }
 
 #[tokio::test]
-async fn a_database_that_somebody_has_open_is_not_replaced() {
+async fn an_open_database_is_not_replaced() {
     let (bench, backup) = bench_with_a_backup().await;
     let database = bench.path("opora.db");
     let error = SqliteStore::restore(&backup, &database).await.unwrap_err().to_string();
@@ -91,7 +84,7 @@ async fn a_database_that_somebody_has_open_is_not_replaced() {
 }
 
 #[tokio::test]
-async fn what_is_no_backup_replaces_nothing() {
+async fn only_a_backup_can_be_restored() {
     let (bench, _) = bench_with_a_backup().await;
     let (folder, database) = killed(&bench).await;
     let before = names(&folder);
@@ -107,7 +100,7 @@ async fn what_is_no_backup_replaces_nothing() {
 }
 
 #[tokio::test]
-async fn a_backup_takes_the_place_of_what_cannot_be_read() {
+async fn a_backup_replaces_an_unreadable_database() {
     let (bench, backup) = bench_with_a_backup().await;
     let (folder, database) = killed(&bench).await;
     let rubble = "no database any more ".repeat(999);
@@ -115,19 +108,19 @@ async fn a_backup_takes_the_place_of_what_cannot_be_read() {
         std::fs::write(folder.path().join(file), &rubble).unwrap();
     }
     let restored = SqliteStore::restore(&backup, &database).await.unwrap();
-    assert!(!restored.was_readable && restored.kept.is_some(), "{restored:?}");
+    assert!(!restored.was_readable && restored.old_file.is_some(), "{restored:?}");
     let store = reopened(&database).await;
     assert_eq!(store.unsent(BOT, OutboxId(0), 9).await.unwrap().len(), 2);
     assert!(claim(&store, BOT).await > Epoch(1000), "so many epochs may have been given");
-    let kept = std::fs::read_to_string(restored.kept.unwrap()).unwrap();
-    assert_eq!(kept, rubble, "somebody may want to look at it");
+    let kept = std::fs::read_to_string(restored.old_file.unwrap()).unwrap();
+    assert_eq!(kept, rubble, "the old file is kept unchanged");
 }
 
 #[tokio::test]
-async fn where_nothing_was_a_backup_becomes_the_database() {
+async fn a_backup_can_be_restored_to_a_new_path() {
     let (bench, backup) = bench_with_a_backup().await;
     let database = bench.path("new.db");
     let restored = SqliteStore::restore(&backup, &database).await.unwrap();
-    assert_eq!(restored, Restored { kept: None, was_readable: true });
+    assert_eq!(restored, Restored { old_file: None, was_readable: true });
     assert_eq!(reopened(&database).await.statistics(Some(BOT)).await.unwrap().active, 1);
 }

@@ -1,4 +1,4 @@
-//! What a turn reads from aiogram's keys and writes to them, and what it refuses.
+//! What a turn reads from aiogram's keys, writes to them, and refuses.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,19 +6,19 @@ use std::time::Duration;
 use opora::aiogram::{AiogramLayout, AiogramStore, Mapping};
 use opora::clock::Millis;
 use opora::dialogue::WrittenState;
-use opora::key::DialogueKey;
+use opora::key::ConversationKey;
 use opora::store::{
-    Commit, Committed, Epoch, LeaseAnswer, Opened, StateChange, Store, StoreError, StoreResult, Stored, Version,
+    Commit, Committed, Epoch, LeaseAnswer, Opened, StateChange, Store, StoreError, StoreResult, StoredState, Version,
 };
 use opora::testing::holder;
 use opora_testkit::redis_server::RedisServer;
 use serde_json::json;
 
-use super::both::{Both, Counting, PRIVATE, Talk, mapping};
+use super::two_bots::{Counting, PRIVATE, Talk, TwoBots, mapping};
 use crate::stage::{BOT, Stage, until};
 
-/// Aiogram's keys of one person, and a store on them whose instance holds the lease.
-pub struct Bench {
+/// aiogram's keys of one person, and a store on them with the lease.
+pub struct Fixture {
     pub store: AiogramStore,
     pub epoch: Epoch,
     pub redis: RedisServer,
@@ -26,7 +26,7 @@ pub struct Bench {
 
 pub const NOW: Millis = Millis(1_700_000_000_000);
 
-impl Bench {
+impl Fixture {
     pub async fn new(layout: AiogramLayout) -> Self {
         Self::with(layout, mapping()).await
     }
@@ -38,19 +38,19 @@ impl Bench {
         Self { store, epoch, redis }
     }
 
-    /// What aiogram's keys hold.
+    /// The contents of aiogram's keys.
     pub fn has(&self) -> [Option<String>; 2] {
-        redis::from_redis_value(self.redis.say(&["MGET", "fsm:5:5:state", "fsm:5:5:data"])).unwrap()
+        redis::from_redis_value(self.redis.command(&["MGET", "fsm:5:5:state", "fsm:5:5:data"])).unwrap()
     }
 
     pub fn aiogram_sets(&self, state: &str, data: &str) {
-        self.redis.say(&["MSET", "fsm:5:5:state", state, "fsm:5:5:data", data]);
+        self.redis.command(&["MSET", "fsm:5:5:state", state, "fsm:5:5:data", data]);
     }
 
-    pub async fn enters(&self) -> (Version, Option<Stored>) {
+    pub async fn enters(&self) -> (Version, Option<StoredState>) {
         match Store::open_for_turn(&self.store, self.epoch, &anna(), None, NOW).await.unwrap() {
             Opened::At { version, stored } => (version, stored),
-            Opened::AlreadyTaken => panic!("without a mark nothing is taken"),
+            Opened::AlreadyProcessed => panic!("opened without a mark"),
         }
     }
 
@@ -59,7 +59,7 @@ impl Bench {
     }
 
     fn ttl(&self, part: &str) -> i64 {
-        redis::from_redis_value(self.redis.say(&["TTL", &format!("fsm:5:5:{part}")])).unwrap()
+        redis::from_redis_value(self.redis.command(&["TTL", &format!("fsm:5:5:{part}")])).unwrap()
     }
 }
 
@@ -72,18 +72,18 @@ pub async fn claim(store: &AiogramStore, token: &str) -> Epoch {
     }
 }
 
-pub fn anna() -> DialogueKey {
-    DialogueKey::private(BOT, 5)
+pub fn anna() -> ConversationKey {
+    ConversationKey::private(BOT, 5)
 }
 
 pub fn set(count: i64, entry: Version) -> StateChange {
     let talk = Talk::Counting(Counting { count, note: "n".into() });
-    StateChange::Set(WrittenState::of(&talk).unwrap().stored(entry, None).unwrap())
+    StateChange::Set(WrittenState::from_state(&talk).unwrap().stored(entry, None).unwrap())
 }
 
 #[tokio::test]
-async fn a_commit_is_refused_if_somebody_changed_aiograms_keys_meanwhile() {
-    let bench = Bench::new(AiogramLayout::new()).await;
+async fn a_commit_is_refused_if_aiogram_changed_the_keys() {
+    let fixture = Fixture::new(AiogramLayout::new()).await;
     let changes: [&[&str]; 4] = [
         &["SET", "fsm:5:5:data", r#"{"count": 70, "theirs": 1}"#],
         &["SET", "fsm:5:5:state", "Talk:paused"],
@@ -92,104 +92,106 @@ async fn a_commit_is_refused_if_somebody_changed_aiograms_keys_meanwhile() {
     ];
     let mut last = Version(0);
     for change in changes {
-        bench.aiogram_sets("Talk:counting", r#"{"count": 7}"#);
-        let (version, stored) = bench.enters().await;
+        fixture.aiogram_sets("Talk:counting", r#"{"count": 7}"#);
+        let (version, stored) = fixture.enters().await;
         assert!(version > last && stored.is_some());
-        bench.redis.say(change);
-        let theirs = bench.has();
+        fixture.redis.command(change);
+        let aiogram_data = fixture.has();
         for state in [set(8, version), StateChange::Keep, StateChange::Clear] {
-            let refused = bench.commits(version, state).await;
+            let refused = fixture.commits(version, state).await;
             assert!(matches!(refused, Err(StoreError::Overtaken(_))), "{change:?}: {refused:?}");
-            assert_eq!(bench.has(), theirs);
+            assert_eq!(fixture.has(), aiogram_data);
         }
-        // The next turn sees what they did, and its commit counts.
-        let (again, stored) = bench.enters().await;
+        // The next turn sees aiogram's change, and its commit counts.
+        let (again, stored) = fixture.enters().await;
         assert!(again > version);
-        assert_eq!(stored.is_some(), theirs[0].is_some());
-        last = bench.commits(again, set(9, again)).await.unwrap().version;
-        assert_eq!(bench.has()[0].as_deref(), Some("Talk:counting"));
+        assert_eq!(stored.is_some(), aiogram_data[0].is_some());
+        last = fixture.commits(again, set(9, again)).await.unwrap().version;
+        assert_eq!(fixture.has()[0].as_deref(), Some("Talk:counting"));
         let kept =
-            if theirs[1].as_deref().is_some_and(|data| data.contains("theirs")) { ", \"theirs\": 1" } else { "" };
-        assert_eq!(bench.has()[1].as_deref(), Some(&*format!(r#"{{"count": 9{kept}, "note": "n"}}"#)));
-        assert_eq!(bench.enters().await.0, last, "what was written here is no change of theirs");
+            if aiogram_data[1].as_deref().is_some_and(|data| data.contains("theirs")) { ", \"theirs\": 1" } else { "" };
+        assert_eq!(fixture.has()[1].as_deref(), Some(&*format!(r#"{{"count": 9{kept}, "note": "n"}}"#)));
+        assert_eq!(fixture.enters().await.0, last, "our own write is no change of aiogram's");
     }
 }
 
 #[tokio::test]
-async fn what_ran_out_is_no_state_and_the_version_goes_on() {
+async fn an_expired_state_is_gone_and_the_version_continues() {
     let layout = AiogramLayout::new().state_ttl(Duration::from_secs(100)).data_ttl(Duration::from_secs(200));
-    let bench = Bench::new(layout).await;
-    let (version, _) = bench.enters().await;
-    let version = bench.commits(version, set(1, version)).await.unwrap().version;
-    assert!((90..=100).contains(&bench.ttl("state")) && (190..=200).contains(&bench.ttl("data")));
-    bench.redis.say(&["PEXPIRE", "fsm:5:5:state", "1"]);
-    until("the end of the state", async || bench.has()[0].is_none()).await;
-    let (later, stored) = bench.enters().await;
+    let fixture = Fixture::new(layout).await;
+    let (version, _) = fixture.enters().await;
+    let version = fixture.commits(version, set(1, version)).await.unwrap().version;
+    assert!((90..=100).contains(&fixture.ttl("state")) && (190..=200).contains(&fixture.ttl("data")));
+    fixture.redis.command(&["PEXPIRE", "fsm:5:5:state", "1"]);
+    until("the end of the state", async || fixture.has()[0].is_none()).await;
+    let (later, stored) = fixture.enters().await;
     assert!(later > version && stored.is_none());
-    let last = bench.commits(later, set(2, later)).await.unwrap().version;
+    let last = fixture.commits(later, set(2, later)).await.unwrap().version;
     assert_eq!(last, Version(later.0 + 1));
-    assert!((90..=100).contains(&bench.ttl("state")), "what is written again lives as long again");
+    assert!((90..=100).contains(&fixture.ttl("state")), "what is written again lives as long again");
 }
 
 #[tokio::test]
-async fn without_a_time_to_live_of_our_own_that_of_aiogram_stays() {
-    let bench = Bench::new(AiogramLayout::new()).await;
-    bench.redis.say(&["SET", "fsm:5:5:state", "Talk:counting", "EX", "500"]);
-    bench.redis.say(&["SET", "fsm:5:5:data", r#"{"count": 1}"#]);
-    let (version, _) = bench.enters().await;
-    bench.commits(version, set(2, version)).await.unwrap();
-    assert!((400..=500).contains(&bench.ttl("state")));
-    assert_eq!(bench.ttl("data"), -1);
+async fn without_a_ttl_of_our_own_aiograms_ttl_stays() {
+    let fixture = Fixture::new(AiogramLayout::new()).await;
+    fixture.redis.command(&["SET", "fsm:5:5:state", "Talk:counting", "EX", "500"]);
+    fixture.redis.command(&["SET", "fsm:5:5:data", r#"{"count": 1}"#]);
+    let (version, _) = fixture.enters().await;
+    fixture.commits(version, set(2, version)).await.unwrap();
+    assert!((400..=500).contains(&fixture.ttl("state")));
+    assert_eq!(fixture.ttl("data"), -1);
 }
 
 #[tokio::test]
-async fn at_the_end_all_data_goes_or_what_the_mapping_takes_out() {
-    let bench = Bench::new(AiogramLayout::new()).await;
-    bench.aiogram_sets("Talk:counting", r#"{"count": 1, "lang": "ru"}"#);
-    let (version, _) = bench.enters().await;
-    bench.commits(version, StateChange::Clear).await.unwrap();
-    assert_eq!(bench.has(), [None, None]);
-    let keeps = mapping().end(|data| {
+async fn the_end_removes_all_data_or_what_the_mapping_removes() {
+    let fixture = Fixture::new(AiogramLayout::new()).await;
+    fixture.aiogram_sets("Talk:counting", r#"{"count": 1, "lang": "ru"}"#);
+    let (version, _) = fixture.enters().await;
+    fixture.commits(version, StateChange::Clear).await.unwrap();
+    assert_eq!(fixture.has(), [None, None]);
+    let keeps = mapping().on_end(|data| {
         data.remove("count");
     });
-    let bench = Bench::with(AiogramLayout::new(), keeps).await;
-    bench.aiogram_sets("Talk:counting", r#"{"count": 1, "lang": "ru"}"#);
-    let (version, _) = bench.enters().await;
-    let version = bench.commits(version, StateChange::Clear).await.unwrap().version;
-    assert_eq!(bench.has(), [None, Some(r#"{"lang": "ru"}"#.to_owned())]);
-    assert_eq!(bench.enters().await, (version, None));
+    let fixture = Fixture::with(AiogramLayout::new(), keeps).await;
+    fixture.aiogram_sets("Talk:counting", r#"{"count": 1, "lang": "ru"}"#);
+    let (version, _) = fixture.enters().await;
+    let version = fixture.commits(version, StateChange::Clear).await.unwrap().version;
+    assert_eq!(fixture.has(), [None, Some(r#"{"lang": "ru"}"#.to_owned())]);
+    assert_eq!(fixture.enters().await, (version, None));
 }
 
 #[tokio::test]
-async fn bytes_that_are_no_text_and_keys_of_other_kinds_are_errors_of_their_conversation_only() {
-    let bench = Bench::new(AiogramLayout::new()).await;
+async fn unreadable_keys_fail_only_their_own_conversation() {
+    let fixture = Fixture::new(AiogramLayout::new()).await;
     for damage in [
         &["SET", "fsm:5:5:data", "{\"a\": "][..],
         &["SET", "fsm:5:5:state", "Survey:age"],
         &["HSET", "fsm:5:5:data", "a", "b"],
     ] {
-        bench.redis.say(&["DEL", "fsm:5:5:data"]);
-        bench.redis.say(&["SET", "fsm:5:5:state", "Talk:counting"]);
-        bench.redis.say(damage);
-        let entered = Store::open_for_turn(&bench.store, bench.epoch, &anna(), None, NOW).await;
+        fixture.redis.command(&["DEL", "fsm:5:5:data"]);
+        fixture.redis.command(&["SET", "fsm:5:5:state", "Talk:counting"]);
+        fixture.redis.command(damage);
+        let entered = Store::open_for_turn(&fixture.store, fixture.epoch, &anna(), None, NOW).await;
         assert!(matches!(entered, Err(StoreError::Unreadable { .. })), "{damage:?}: {entered:?}");
-        Store::abandon_turn(&bench.store, bench.epoch, &anna()).await.unwrap();
-        assert_eq!(bench.redis.say(&["EXISTS", "fsm:5:5:lock"]), redis::Value::Int(0));
+        Store::abandon_turn(&fixture.store, fixture.epoch, &anna()).await.unwrap();
+        assert_eq!(fixture.redis.command(&["EXISTS", "fsm:5:5:lock"]), redis::Value::Int(0));
     }
-    assert!(Store::open_for_turn(&bench.store, bench.epoch, &DialogueKey::private(BOT, 6), None, NOW).await.is_ok());
+    assert!(
+        Store::open_for_turn(&fixture.store, fixture.epoch, &ConversationKey::private(BOT, 6), None, NOW).await.is_ok()
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_update_in_a_state_that_nobody_mapped_is_parked_and_the_state_stays() {
+async fn an_update_in_an_unmapped_state_is_parked() {
     let (stage, redis) = (Stage::new().await, RedisServer::start(&[]));
-    redis.say(&["MSET", "fsm:5:5:state", "Survey:age", "fsm:5:5:data", r#"{"age": 7}"#]);
-    let both = Both::begin(&stage, &redis, &AiogramLayout::new()).await;
+    redis.command(&["MSET", "fsm:5:5:state", "Survey:age", "fsm:5:5:data", r#"{"age": 7}"#]);
+    let both = TwoBots::begin(&stage, &redis, &AiogramLayout::new()).await;
     assert!(both.brings(PRIVATE.update("add").to_string()).await);
     let store: &Arc<dyn Store> = &both.store;
     until("the parked turn", async || store.parked(Some(BOT), 9).await.unwrap().len() == 1).await;
     assert!(store.parked(Some(BOT), 9).await.unwrap()[0].reason.contains("`Survey:age` is not mapped"));
-    until("no lock", async || redis.say(&["EXISTS", "fsm:5:5:lock"]) == redis::Value::Int(0)).await;
-    let kept: [String; 2] = redis::from_redis_value(redis.say(&["MGET", "fsm:5:5:state", "fsm:5:5:data"])).unwrap();
+    until("no lock", async || redis.command(&["EXISTS", "fsm:5:5:lock"]) == redis::Value::Int(0)).await;
+    let kept: [String; 2] = redis::from_redis_value(redis.command(&["MGET", "fsm:5:5:state", "fsm:5:5:data"])).unwrap();
     assert_eq!(kept, ["Survey:age".to_owned(), json!({"age": 7}).to_string().replace(':', ": ")]);
     both.ends().await;
 }

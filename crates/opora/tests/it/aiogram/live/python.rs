@@ -1,4 +1,4 @@
-//! A bot of aiogram's in a process of its own, to which updates are brought.
+//! An aiogram bot as a process, which gets updates on standard input.
 
 use std::process::Stdio;
 
@@ -10,16 +10,16 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/aiogram/live.py");
 
-/// It ends with the test.
+/// The process. It ends with the test.
 pub struct Python {
     _child: Child,
     stdin: ChildStdin,
     lines: Lines<BufReader<ChildStdout>>,
 }
 
-/// What aiogram has in the end.
+/// aiogram's state and data after an update.
 #[derive(Debug, PartialEq)]
-pub struct Seen {
+pub struct AiogramState {
     pub state: Option<String>,
     /// As `json.dumps` writes it.
     pub data: String,
@@ -36,8 +36,8 @@ impl Python {
         Self { _child: child, stdin, lines }
     }
 
-    /// Brings updates, all at once; what each of their handlers saw in the end.
-    pub async fn hears(&mut self, layout: &AiogramLayout, updates: &[Value]) -> Vec<Seen> {
+    /// Delivers updates, all at once. Returns what each handler saw at the end.
+    pub async fn receives(&mut self, layout: &AiogramLayout, updates: &[Value]) -> Vec<AiogramState> {
         let keys = &layout.keys;
         let options = json!({
             "prefix": keys.prefix, "separator": keys.separator, "with_bot_id": keys.with_bot_id,
@@ -55,7 +55,7 @@ impl Python {
             let line = self.lines.next_line().await.unwrap().expect("aiogram goes on");
             let line: Value = serde_json::from_str(&line).unwrap();
             let state = line["state"].as_str().map(ToOwned::to_owned);
-            seen.push(Seen { state, data: line["data"].as_str().unwrap().to_owned() });
+            seen.push(AiogramState { state, data: line["data"].as_str().unwrap().to_owned() });
         }
         seen
     }

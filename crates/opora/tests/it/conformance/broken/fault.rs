@@ -1,35 +1,35 @@
-//! The promises that can be broken.
+//! The faults of broken stores.
 
-/// How a store is broken. A text names the method that is.
+/// What is wrong with a store. A text names the faulty method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// It is not: this proves that a twin fails by its fault alone.
+    /// No fault: shows that a broken store fails because of its fault alone.
     Nothing,
-    /// Says that it was done, and does nothing.
-    Confirms(&'static str),
-    /// Takes writes of an instance whose lease is over.
+    /// Confirms the call and does nothing.
+    DoesNothing(&'static str),
+    /// Accepts writes after the end of the lease.
     IgnoresEpoch(&'static str),
-    /// Begins every page anew.
+    /// Starts every page at the beginning.
     IgnoresAfter(&'static str),
-    /// Answers more than was asked for.
+    /// Returns more than the limit.
     IgnoresLimit(&'static str),
-    /// Answers in the wrong order.
+    /// Returns rows in the wrong order.
     Reverses(&'static str),
-    /// Opens empty after a restart.
+    /// Is empty after a restart.
     ForgetsAtRestart,
 
     HidesTheLease,
     GivesTheLeaseToAnyone,
     NeverTakesOver,
     IgnoresRenewals,
-    TakesOverByAnySight,
+    TakesOverAnyLease,
     RestartsEpochs,
     OneLeaseForAllBots,
 
     ForgetsWaitingMarks,
     ForgetsTakenMarks,
     KnowsById,
-    LeavesFreshRows,
+    LeavesDirectRows,
     ReversesReceipts,
     DeliversUnderTheLease,
     DeliversBefore,
@@ -40,7 +40,7 @@ pub enum Fault {
 
     /// Commits without this part.
     Drops(Piece),
-    /// Refuses a commit and keeps this part of it all the same.
+    /// Refuses a commit and still stores this part of it.
     Leaves(Piece),
     IgnoresVersion,
     IgnoresTaken,
@@ -59,11 +59,11 @@ pub enum Fault {
     LosesIfUnsure,
     LosesLabels,
     KeepsSecrets,
-    ForgetsEverybody,
+    ForgetsEveryone,
     FailedIsForgotten,
     FailedStays,
     SettlesFirstOnly,
-    MovesEverybody,
+    MovesEveryone,
     MovesNothingLater,
     KeepsTheFirstLabel,
     LabelsWithoutChat,
@@ -81,9 +81,9 @@ pub enum Fault {
     TimersByNameOnly,
     NeverExpires,
     ExpiresEarly,
-    KeepsTheFirstEnd,
+    KeepsTheFirstExpiry,
     NextDueWithoutTimers,
-    NextDueWithoutLives,
+    NextDueWithoutExpiry,
 
     ParksWithoutTaking,
     ParksTwice,
@@ -102,7 +102,6 @@ pub enum Fault {
     CountsAllBots,
 }
 
-/// A part of a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Piece {
     State,

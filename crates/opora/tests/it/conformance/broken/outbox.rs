@@ -1,4 +1,4 @@
-//! A spoilt outbox.
+//! Faults of the outbox.
 
 use opora::clock::Millis;
 use opora::store::{Epoch, IfUnsure, OutboxId, Outgoing, Settled, Settlement, Statistics, Store, StoreResult};
@@ -6,9 +6,9 @@ use opora::store::{Epoch, IfUnsure, OutboxId, Outgoing, Settled, Settlement, Sta
 use super::{Broken, Fault};
 
 impl Broken {
-    pub(super) fn spoil_outgoing(&self, outgoing: &mut [Outgoing]) {
+    pub(super) fn change_outgoing(&self, outgoing: &mut [Outgoing]) {
         for call in outgoing {
-            match self.how {
+            match self.fault {
                 Fault::LosesUploads => call.uploads.clear(),
                 Fault::LosesIfUnsure => call.if_unsure = IfUnsure::Resend,
                 Fault::LosesLabels => call.label = None,
@@ -18,12 +18,12 @@ impl Broken {
         }
     }
 
-    pub(super) async fn spoilt_sending(&self, ids: Vec<OutboxId>) -> Vec<OutboxId> {
-        if self.how == Fault::SendingMarksAll { self.all_unsent().await } else { ids }
+    pub(super) async fn broken_sending(&self, ids: Vec<OutboxId>) -> Vec<OutboxId> {
+        if self.fault == Fault::SendingMarksAll { self.all_unsent().await } else { ids }
     }
 
-    pub(super) async fn spoilt_not_sent(&self, ids: Vec<OutboxId>) -> Vec<OutboxId> {
-        if self.how == Fault::NotSentClearsAll { self.all_unsent().await } else { ids }
+    pub(super) async fn broken_not_sent(&self, ids: Vec<OutboxId>) -> Vec<OutboxId> {
+        if self.fault == Fault::NotSentClearsAll { self.all_unsent().await } else { ids }
     }
 
     async fn all_unsent(&self) -> Vec<OutboxId> {
@@ -32,29 +32,29 @@ impl Broken {
         rows.into_iter().map(|row| row.id).collect()
     }
 
-    pub(super) async fn spoilt_settle(&self, epoch: Epoch, mut settled: Vec<Settled>, at: Millis) -> StoreResult<()> {
+    pub(super) async fn broken_settle(&self, epoch: Epoch, mut settled: Vec<Settled>, at: Millis) -> StoreResult<()> {
         let epoch = self.epoch("settle", epoch).await;
-        if self.only_confirms("settle") {
+        if self.does_nothing("settle") {
             return Ok(());
         }
-        if self.how == Fault::SettlesFirstOnly {
+        if self.fault == Fault::SettlesFirstOnly {
             settled.truncate(1);
         }
-        let mut spoilt = Vec::new();
+        let mut changed = Vec::new();
         for Settled { id, outcome } in settled {
-            spoilt.extend(self.spoil_outcome(id, outcome).await?);
+            changed.extend(self.change_outcome(id, outcome).await?);
         }
-        let at = if self.how == Fault::LabelsWithoutAge { Millis(0) } else { at };
-        self.inner.settle(epoch, spoilt, at).await
+        let at = if self.fault == Fault::LabelsWithoutAge { Millis(0) } else { at };
+        self.inner.settle(epoch, changed, at).await
     }
 
-    async fn spoil_outcome(&self, id: OutboxId, outcome: Settlement) -> StoreResult<Vec<Settled>> {
+    async fn change_outcome(&self, id: OutboxId, outcome: Settlement) -> StoreResult<Vec<Settled>> {
         let bot = self.inner.operator().bots().await?[0];
         let one = |outcome| Ok(vec![Settled { id, outcome }]);
-        match (self.how, outcome) {
+        match (self.fault, outcome) {
             (Fault::FailedIsForgotten, Settlement::Failed(_)) => one(Settlement::Sent { labelled: None }),
             (Fault::FailedStays, Settlement::Failed(_)) => Ok(Vec::new()),
-            (Fault::MovesEverybody, Settlement::Moved { to, .. }) => {
+            (Fault::MovesEveryone, Settlement::Moved { to, .. }) => {
                 let rows = self.inner.unsent(bot, OutboxId(0), usize::MAX).await?;
                 let chats = rows.into_iter().filter_map(|row| row.outgoing.chat);
                 Ok(chats.map(|from| Settled { id, outcome: Settlement::Moved { from, to } }).collect())
@@ -76,15 +76,15 @@ impl Broken {
         }
     }
 
-    pub(super) async fn spoilt_statistics(&self, bot: Option<i64>) -> StoreResult<Statistics> {
-        let bot = bot.filter(|_| self.how != Fault::CountsAllBots);
+    pub(super) async fn broken_statistics(&self, bot: Option<i64>) -> StoreResult<Statistics> {
+        let bot = bot.filter(|_| self.fault != Fault::CountsAllBots);
         let mut counted = self.inner.statistics(bot).await?;
-        if self.how == Fault::NewestForOldest
+        if self.fault == Fault::NewestForOldest
             && let Some(bot) = bot
         {
             let rows = self.inner.unsent(bot, OutboxId(0), usize::MAX).await?;
             counted.outbox_oldest = rows.last().map(|row| row.at);
         }
-        Ok(if self.how == Fault::CountsNothing { Statistics::default() } else { counted })
+        Ok(if self.fault == Fault::CountsNothing { Statistics::default() } else { counted })
     }
 }

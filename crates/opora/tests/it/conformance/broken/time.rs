@@ -1,28 +1,28 @@
-//! Spoilt timers, ends of life and cleaning.
+//! Faults of timers, expiries and cleaning.
 
 use opora::clock::Millis;
-use opora::store::{Bounds, Cleaned, Epoch, OutboxId, Settled, Settlement, Store, StoreResult, TimerRow};
+use opora::store::{Cleaned, CleaningLimits, Epoch, OutboxId, Settled, Settlement, Store, StoreResult, TimerRow};
 
 use super::{Broken, Fault};
 
 const END_OF_TIME: Millis = Millis(i64::MAX);
 
 impl Broken {
-    pub(super) async fn spoilt_due_timers(&self, bot: i64, now: Millis, limit: usize) -> StoreResult<Vec<TimerRow>> {
-        let now = if self.how == Fault::FiresEarly { END_OF_TIME } else { now };
+    pub(super) async fn broken_due_timers(&self, bot: i64, now: Millis, limit: usize) -> StoreResult<Vec<TimerRow>> {
+        let now = if self.fault == Fault::FiresEarly { END_OF_TIME } else { now };
         let limit = self.limit("due_timers", limit);
         let mut rows = self.inner.due_timers(bot, now, limit).await?;
-        rows.extend(self.remains.lock().timers.iter().cloned());
-        if self.how == Fault::TimersByNameOnly {
+        rows.extend(self.leftovers.lock().timers.iter().cloned());
+        if self.fault == Fault::TimersByNameOnly {
             rows.dedup_by(|later, earlier| later.name == earlier.name);
         }
         Ok(self.order("due_timers", rows))
     }
 
-    pub(super) async fn spoilt_next_due(&self, bot: i64) -> StoreResult<Option<Millis>> {
+    pub(super) async fn broken_next_due(&self, bot: i64) -> StoreResult<Option<Millis>> {
         let timer = self.inner.due_timers(bot, END_OF_TIME, 1).await?.first().map(|row| row.due_at);
-        match self.how {
-            Fault::NextDueWithoutLives => Ok(timer),
+        match self.fault {
+            Fault::NextDueWithoutExpiry => Ok(timer),
             Fault::NextDueWithoutTimers => {
                 let next = self.inner.next_due(bot).await?;
                 Ok(next.filter(|next| Some(*next) != timer))
@@ -31,19 +31,23 @@ impl Broken {
         }
     }
 
-    pub(super) async fn spoilt_clean(&self, epoch: Epoch, bounds: Bounds) -> StoreResult<Cleaned> {
+    pub(super) async fn broken_clean(&self, epoch: Epoch, bounds: CleaningLimits) -> StoreResult<Cleaned> {
         let epoch = self.epoch("clean", epoch).await;
-        match self.how {
-            Fault::Confirms("clean") => Ok(Cleaned::default()),
+        match self.fault {
+            Fault::DoesNothing("clean") => Ok(Cleaned::default()),
             Fault::CleansAll => {
-                let all =
-                    Bounds { marks_before: END_OF_TIME, records_before: END_OF_TIME, parked_most: 0, marks_live: None };
+                let all = CleaningLimits {
+                    marks_before: END_OF_TIME,
+                    records_before: END_OF_TIME,
+                    max_parked: 0,
+                    mark_ttl: None,
+                };
                 self.inner.clean(epoch, all).await
             }
             Fault::CleansNewestParked => {
                 let bot = self.inner.operator().bots().await?[0];
                 let rows = self.inner.parked(Some(bot), usize::MAX).await?;
-                let parked = rows.len().saturating_sub(bounds.parked_most);
+                let parked = rows.len().saturating_sub(bounds.max_parked);
                 for row in rows.iter().rev().take(parked) {
                     self.inner.drop_parked(row.id).await?;
                 }

@@ -1,5 +1,4 @@
-//! A balancer as they stand before webhooks: in turn, and to the next one if somebody refuses, asks to come again, or does
-//! not answer in time.
+//! A load balancer for webhooks: round robin, with a retry at the next instance after a refusal, a 503 or a timeout.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,13 +11,12 @@ use axum::http::{HeaderMap, StatusCode};
 use parking_lot::Mutex;
 
 const SECRET_HEADER: &str = "x-telegram-bot-api-secret-token";
-/// So long an instance may take before another one is asked.
+/// How long an instance may take before another one is called.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
 
-/// Clones are the same balancer.
+/// A handle. Clones share the balancer.
 #[derive(Clone)]
 pub struct Balancer {
-    /// The address that Telegram calls.
     pub url: Arc<str>,
     targets: Arc<Mutex<Vec<String>>>,
     next: Arc<AtomicUsize>,
@@ -33,13 +31,12 @@ impl Balancer {
         let http = reqwest::Client::builder().no_proxy().timeout(ANSWERS_WITHIN).build().unwrap();
         let (targets, next, retried) = Default::default();
         let balancer = Self { url, targets, next, retried, http };
-        let router = Router::new().fallback(pass_on).with_state(balancer.clone());
+        let router = Router::new().fallback(forward).with_state(balancer.clone());
         tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
         balancer
     }
 
-    /// Calls go to these addresses from now on.
-    pub fn lead_to(&self, targets: Vec<String>) {
+    pub fn set_targets(&self, targets: Vec<String>) {
         *self.targets.lock() = targets;
     }
 
@@ -49,7 +46,7 @@ impl Balancer {
     }
 }
 
-async fn pass_on(State(balancer): State<Balancer>, headers: HeaderMap, body: Bytes) -> StatusCode {
+async fn forward(State(balancer): State<Balancer>, headers: HeaderMap, body: Bytes) -> StatusCode {
     let targets = balancer.targets.lock().clone();
     let first = balancer.next.fetch_add(1, Ordering::Relaxed);
     for turn in 0..targets.len() {

@@ -1,16 +1,16 @@
-//! A person's page, drawn.
+//! The view of a person's page.
 
 use maud::{Markup, html};
 
-use super::Shown;
+use super::PersonPage;
 use crate::audit::{self, Line};
-use crate::people::Deed;
+use crate::people::OwnerAction;
 use crate::person::{Person, Role, Status, role_name};
 use crate::text;
 use crate::texts::Language;
 use crate::web::{Visit, Visitor, moment, role_label, status_label};
 
-pub fn page(visitor: &Visitor, shown: &Shown) -> Markup {
+pub fn page(visitor: &Visitor, shown: &PersonPage) -> Markup {
     let (language, person) = (visitor.language(), &shown.person);
     visitor.page(
         &person.full_name,
@@ -32,13 +32,13 @@ pub fn page(visitor: &Visitor, shown: &Shown) -> Markup {
                     h2 { (text!(language, "web-history")) }
                     (history(shown, language))
                 }
-                @if may(visitor, person, Deed::Export) { (own_data(visitor, person)) }
+                @if may(visitor, person, OwnerAction::Export) { (own_data(visitor, person)) }
             }
         },
     )
 }
 
-/// Giving out and deleting what is known.
+/// Buttons to export and to forget personal data.
 fn own_data(visitor: &Visitor, person: &Person) -> Markup {
     let language = visitor.language();
     html! {
@@ -49,7 +49,7 @@ fn own_data(visitor: &Visitor, person: &Person) -> Markup {
                 (visitor.visit.form(&format!("/people/{}/export", person.id), &html! {
                     button.plain type="submit" data-testid="export" { (text!(language, "web-export")) }
                 }))
-                @if may(visitor, person, Deed::Forget) {
+                @if may(visitor, person, OwnerAction::Forget) {
                     a.button.plain href={ "/people/" (person.id) "/forget" } data-testid="forget" {
                         (text!(language, "web-forget"))
                     }
@@ -59,7 +59,7 @@ fn own_data(visitor: &Visitor, person: &Person) -> Markup {
     }
 }
 
-/// Asks once more before a person is forgotten.
+/// The page that asks for confirmation before a person is forgotten.
 pub fn forgetting(visitor: &Visitor, person: &Person) -> Markup {
     let (language, path) = (visitor.language(), format!("/people/{}", person.id));
     let title = text!(language, "web-forget-title", name = person.full_name.as_str());
@@ -87,7 +87,7 @@ pub fn forgetting(visitor: &Visitor, person: &Person) -> Markup {
     )
 }
 
-/// What is known of a person.
+/// A person's data.
 pub fn facts(person: &Person, language: Language) -> Markup {
     let or_none = |value: &Option<String>| value.clone().unwrap_or_else(|| "–".to_owned());
     let rows = [
@@ -117,7 +117,7 @@ fn access(visitor: &Visitor, person: &Person) -> Markup {
             @for role in person.roles.iter() {
                 li {
                     (role_label(role, language))
-                    @if may(visitor, person, Deed::Revoke(role)) {
+                    @if may(visitor, person, OwnerAction::Revoke(role)) {
                         (role_form(visit, person, "revoke", role, &text!(language, "web-take-role")))
                     }
                 }
@@ -125,27 +125,27 @@ fn access(visitor: &Visitor, person: &Person) -> Markup {
             @if person.roles.iter().next().is_none() { li.quiet { (text!(language, "front-no-roles")) } }
         }
         (grant_form(visitor, person))
-        @if may(visitor, person, Deed::Block) { (block_form(visitor, person)) }
+        @if may(visitor, person, OwnerAction::Block) { (block_form(visitor, person)) }
     }
 }
 
-fn may(visitor: &Visitor, person: &Person, deed: Deed) -> bool {
-    deed.check(&visitor.person, person).is_ok()
+fn may(visitor: &Visitor, person: &Person, action: OwnerAction) -> bool {
+    action.check(&visitor.person, person).is_ok()
 }
 
-fn role_form(visit: &Visit, person: &Person, deed: &str, role: Role, caption: &str) -> Markup {
+fn role_form(visit: &Visit, person: &Person, action: &str, role: Role, caption: &str) -> Markup {
     visit.form(
-        &format!("/people/{}/roles/{deed}", person.id),
+        &format!("/people/{}/roles/{action}", person.id),
         &html! {
             input type="hidden" name="role" value=(role.name());
-            button.plain.small type="submit" data-testid={ (deed) "-" (role) } { (caption) }
+            button.plain.small type="submit" data-testid={ (action) "-" (role) } { (caption) }
         },
     )
 }
 
 fn grant_form(visitor: &Visitor, person: &Person) -> Markup {
     let language = visitor.language();
-    let is_offered = |role: &Role| !person.roles.has(*role) && may(visitor, person, Deed::Grant(*role));
+    let is_offered = |role: &Role| !person.roles.has(*role) && may(visitor, person, OwnerAction::Grant(*role));
     let others: Vec<Role> = Role::ALL.into_iter().filter(is_offered).collect();
     let fields = html! {
         div.row {
@@ -179,7 +179,7 @@ fn block_form(visitor: &Visitor, person: &Person) -> Markup {
     )
 }
 
-fn history(shown: &Shown, language: Language) -> Markup {
+fn history(shown: &PersonPage, language: Language) -> Markup {
     html! {
         @if shown.lines.is_empty() { p.quiet { (text!(language, "web-history-empty")) } }
         ul.rows data-testid="history" {
@@ -193,7 +193,7 @@ fn history(shown: &Shown, language: Language) -> Markup {
     }
 }
 
-fn actor(shown: &Shown, line: &Line, language: Language) -> String {
+fn actor(shown: &PersonPage, line: &Line, language: Language) -> String {
     match line.actor {
         Some(id) => shown.names.get(&id).cloned().unwrap_or_else(|| format!("#{id}")),
         None => text!(language, "web-by-command"),

@@ -1,22 +1,22 @@
-//! Shifts, drawn.
+//! Markup of the list of shifts and of a shift's page.
 
 use chrono::NaiveDate;
 use maud::{Markup, html};
 use opora::clock::Millis;
 
-use super::super::media::{self, Paper};
-use super::super::more;
-use super::{DAYS_MOST, END_AT, END_BY_ITSELF, END_NOW, List, TYPED_TIME, Whole, worked_seconds};
+use super::super::cursor_pager;
+use super::super::media::{self, ShownMedia};
+use super::{END_AT, END_BY_ITSELF, END_NOW, MAX_DAYS, ShiftDetails, ShiftList, TIME_FORMAT, worked_seconds};
 use crate::attachments::{self, Attachment};
-use crate::money::{Hours, Money};
+use crate::money::{Money, PaidHours};
 use crate::shifts::{ClosedBy, Medium, Shift, ShiftStatus, ShiftTask, TOPIC, minutes_late};
 use crate::sites::{Position, Site, local};
 use crate::text;
 use crate::texts::Language;
-use crate::web::form::{Attempt, fields};
+use crate::web::form::{FormAttempt, fields};
 use crate::web::{Visitor, moment};
 
-pub fn list(visitor: &Visitor, list: &List, may_see_others: bool) -> Markup {
+pub fn list(visitor: &Visitor, list: &ShiftList, may_see_others: bool) -> Markup {
     let language = visitor.language();
     let title = text!(language, "cabinet-nav-shifts");
     let path = path(list, list.from, list.to, may_see_others);
@@ -32,7 +32,7 @@ pub fn list(visitor: &Visitor, list: &List, may_see_others: bool) -> Markup {
                         select name="site" {
                             option value="" { (text!(language, "cabinet-all-sites")) }
                             @for site in &list.sites {
-                                option value=(site.id) selected[list.site == Some(site.id)] { (called(site, language)) }
+                                option value=(site.id) selected[list.site == Some(site.id)] { (site_label(site, language)) }
                             }
                         }
                     }
@@ -43,42 +43,42 @@ pub fn list(visitor: &Visitor, list: &List, may_see_others: bool) -> Markup {
                 }
                 button.plain type="submit" { (text!(language, "cabinet-show")) }
             }
-            @if let Some(cut_from) = list.cut_from { (cut(list, cut_from, may_see_others, language)) }
+            @if let Some(cut_from) = list.cut_from { (days_left_out(list, cut_from, may_see_others, language)) }
             div #shifts data-live="shifts" {
                 @if list.shifts.is_empty() { div.card.empty { (text!(language, "cabinet-no-shifts")) } }
                 @else { (table(visitor, list)) }
-                (more(&path, list.newer, list.older, language))
+                (cursor_pager(&path, list.newer, list.older, language))
             }
         },
     )
 }
 
-/// A site by its name, and whether it is deleted.
-fn called(site: &Site, language: Language) -> String {
+/// The name of a site, marked if it is deleted.
+fn site_label(site: &Site, language: Language) -> String {
     let name = site.about.name.as_str();
     if site.deleted_at.is_none() { name.to_owned() } else { text!(language, "cabinet-deleted-site", site = name) }
 }
 
-/// The list of some days, chosen as this one is.
-fn path(list: &List, from: NaiveDate, to: NaiveDate, may_see_others: bool) -> String {
+/// The path of the list with these days and the same filter.
+fn path(list: &ShiftList, from: NaiveDate, to: NaiveDate, may_see_others: bool) -> String {
     let site = list.site.map(|site| site.to_string()).unwrap_or_default();
     let mine = if may_see_others && list.is_mine { "&mine=1" } else { "" };
     format!("/shifts?from={from}&to={to}&site={site}{mine}")
 }
 
-/// That days are left out, and the way to them.
-fn cut(list: &List, cut_from: NaiveDate, may_see_others: bool, language: Language) -> Markup {
+/// A hint that the period was cut, with a link to the earlier days.
+fn days_left_out(list: &ShiftList, cut_from: NaiveDate, may_see_others: bool, language: Language) -> Markup {
     let day = |day: NaiveDate| day.format("%d.%m.%Y").to_string();
     let before = list.from.pred_opt().unwrap_or(list.from);
     html! {
         p.notice-line role="note" data-testid="cut" {
-            (text!(language, "cabinet-shifts-cut", most = DAYS_MOST, from = day(list.from))) " "
+            (text!(language, "cabinet-shifts-cut", most = MAX_DAYS, from = day(list.from))) " "
             a href=(path(list, cut_from, before, may_see_others)) { (text!(language, "cabinet-shifts-before", to = day(before))) }
         }
     }
 }
 
-fn table(visitor: &Visitor, list: &List) -> Markup {
+fn table(visitor: &Visitor, list: &ShiftList) -> Markup {
     let language = visitor.language();
     html! {
         table.list.pay data-testid="shifts" {
@@ -95,7 +95,7 @@ fn table(visitor: &Visitor, list: &List) -> Markup {
     }
 }
 
-fn row(visitor: &Visitor, list: &List, shift: &Shift) -> Markup {
+fn row(visitor: &Visitor, list: &ShiftList, shift: &Shift) -> Markup {
     let language = visitor.language();
     let name = list.names.get(&shift.user_id).map_or("–", String::as_str);
     let site = list.seen_sites.iter().find(|site| site.id == shift.site_id);
@@ -110,7 +110,7 @@ fn row(visitor: &Visitor, list: &List, shift: &Shift) -> Markup {
                 }
             }
             td.amount data-label=(text!(language, "payroll-hours")) {
-                @if shift.ended_at.is_some() { (Hours::worked(worked_seconds(shift, shift.started_at)).shown(language)) }
+                @if shift.ended_at.is_some() { (PaidHours::worked(worked_seconds(shift, shift.started_at)).shown(language)) }
                 @else { "…" }
             }
             td { (state(shift, language)) }
@@ -121,61 +121,62 @@ fn row(visitor: &Visitor, list: &List, shift: &Shift) -> Markup {
     }
 }
 
-/// Where a shift stands, and whether it began late, as marks.
+/// Badges for the status of a shift and for a late start.
 pub fn state(shift: &Shift, language: Language) -> Markup {
-    let (class, words) = match shift.status {
+    let (class, text) = match shift.status {
         ShiftStatus::Active => ("badge verified", text!(language, "cabinet-at-work")),
         ShiftStatus::Completed => ("badge", text!(language, "cabinet-completed")),
         ShiftStatus::Cancelled => ("badge rejected", text!(language, "cabinet-cancelled")),
     };
     let late = minutes_late(shift);
     html! {
-        span class=(class) { (words) }
+        span class=(class) { (text) }
         @if late > 0 { " " span.badge.pending { (text!(language, "cabinet-late", minutes = late)) } }
     }
 }
 
-pub fn shift(visitor: &Visitor, whole: &Whole, attempt: &Attempt) -> Markup {
-    let (language, shift) = (visitor.language(), &whole.shift);
+pub fn shift(visitor: &Visitor, details: &ShiftDetails, attempt: &FormAttempt) -> Markup {
+    let (language, shift) = (visitor.language(), &details.shift);
     visitor.page(
-        &whole.person.full_name,
+        &details.person.full_name,
         &html! {
             p.crumbs { a href="/shifts" { (text!(language, "cabinet-nav-shifts")) } }
             (attempt.notice(language))
             div #shift data-live={ (TOPIC) " " (attachments::TOPIC) } {
-                div.headline { h1 { (whole.person.full_name) } (state(shift, language)) }
+                div.headline { h1 { (details.person.full_name) } (state(shift, language)) }
                 div.columns {
-                    section.card { (facts(whole, language)) }
-                    @if whole.may_see_pay { (amounts(whole, language)) }
+                    section.card { (facts(details, language)) }
+                    @if details.may_see_pay { (amounts(details, language)) }
                 }
                 section.card {
                     h2 { (text!(language, "cabinet-tasks")) }
-                    @if whole.tasks.is_empty() { p.quiet { (text!(language, "cabinet-no-tasks")) } }
-                    ul.rows data-testid="shift-tasks" { @for one in &whole.tasks { (task(visitor, whole, one, language)) } }
-                    @if !whole.media.is_empty() {
+                    @if details.tasks.is_empty() { p.quiet { (text!(language, "cabinet-no-tasks")) } }
+                    ul.rows data-testid="shift-tasks" { @for one in &details.tasks { (task(visitor, details, one, language)) } }
+                    @if !details.media.is_empty() {
                         (visitor.visit.form(&format!("/shifts/{}/photos", shift.id), &html! {
                             button.plain type="submit" data-testid="photos" {
-                                "📷 " (text!(language, "cabinet-photos", count = whole.media.len()))
+                                "📷 " (text!(language, "cabinet-photos", count = details.media.len()))
                             }
                         }))
                     }
                 }
-                @if whole.may_close { section.card { (closing(visitor, whole, attempt)) } }
+                @if details.may_close { section.card { (closing(visitor, details, attempt)) } }
             }
         },
     )
 }
 
-/// The form by which staff close a shift, with the end that most will mean.
-fn closing(visitor: &Visitor, whole: &Whole, attempt: &Attempt) -> Markup {
-    let (language, path) = (visitor.language(), format!("/shifts/{}/close", whole.shift.id));
-    let usual = if whole.over_since.is_some() { END_BY_ITSELF } else { END_NOW };
-    let time = local(whole.over_since.unwrap_or(whole.now), whole.site.about.time_zone).format(TYPED_TIME).to_string();
+/// The form with which staff close a shift, filled with the most likely end.
+fn closing(visitor: &Visitor, details: &ShiftDetails, attempt: &FormAttempt) -> Markup {
+    let (language, path) = (visitor.language(), format!("/shifts/{}/close", details.shift.id));
+    let usual = if details.over_since.is_some() { END_BY_ITSELF } else { END_NOW };
+    let time =
+        local(details.over_since.unwrap_or(details.now), details.site.about.time_zone).format(TIME_FORMAT).to_string();
     let begins_with = fields([("end", usual.to_owned()), ("time", time)]);
     let filled = attempt.filled(&path, &begins_with, language);
-    let over = whole.over_since.map(|at| text!(language, "cabinet-close-over", time = by_clock(whole, at)));
+    let over = details.over_since.map(|at| text!(language, "cabinet-close-over", time = by_clock(details, at)));
     let ends: Vec<_> = over
-        .map(|words| (END_BY_ITSELF, words))
+        .map(|text| (END_BY_ITSELF, text))
         .into_iter()
         .chain([(END_NOW, text!(language, "cabinet-close-now")), (END_AT, text!(language, "cabinet-close-at"))])
         .collect();
@@ -195,14 +196,14 @@ fn closing(visitor: &Visitor, whole: &Whole, attempt: &Attempt) -> Markup {
     )
 }
 
-fn facts(whole: &Whole, language: Language) -> Markup {
-    let (shift, clock) = (&whole.shift, |at| by_clock(whole, at));
+fn facts(details: &ShiftDetails, language: Language) -> Markup {
+    let (shift, clock) = (&details.shift, |at| by_clock(details, at));
     html! {
         dl.facts {
             dt { (text!(language, "cabinet-site")) }
             dd {
-                @if whole.may_see_site { a href={ "/sites/" (whole.site.id) } { (whole.site.about.name) } }
-                @else { (whole.site.about.name) }
+                @if details.may_see_site { a href={ "/sites/" (details.site.id) } { (details.site.about.name) } }
+                @else { (details.site.about.name) }
             }
             dt { (text!(language, "cabinet-planned")) }
             dd {
@@ -217,29 +218,29 @@ fn facts(whole: &Whole, language: Language) -> Markup {
                 @match shift.ended_at { Some(at) => (clock(at)), None => "–" }
                 @if let Some(by) = shift.closed_by { " " span.quiet { (closed_by(by, language)) } }
             }
-            @if whole.may_see_pay {
+            @if details.may_see_pay {
                 dt { (text!(language, "cabinet-rate-per-hour")) } dd { (Money::from_kopecks(shift.rate_kopecks).shown(language)) }
             }
-            dt { (text!(language, "cabinet-opened-at")) } dd { (place(whole, shift.opened_at, language)) }
-            dt { (text!(language, "cabinet-closed-at")) } dd { (place(whole, shift.closed_at, language)) }
+            dt { (text!(language, "cabinet-opened-at")) } dd { (place(details, shift.opened_at, language)) }
+            dt { (text!(language, "cabinet-closed-at")) } dd { (place(details, shift.closed_at, language)) }
         }
-        p.quiet { (text!(language, "cabinet-by-clock", zone = whole.site.about.time_zone.name())) }
+        p.quiet { (text!(language, "cabinet-by-clock", zone = details.site.about.time_zone.name())) }
     }
 }
 
-/// A moment by the clock of the site, whatever the clock of whoever looks says.
-fn by_clock(whole: &Whole, at: Millis) -> String {
-    local(at, whole.site.about.time_zone).format("%d.%m.%Y %H:%M").to_string()
+/// The local time of an instant at the site.
+fn by_clock(details: &ShiftDetails, at: Millis) -> String {
+    local(at, details.site.about.time_zone).format("%d.%m.%Y %H:%M").to_string()
 }
 
-/// A position, and how far from the site it is.
-fn place(whole: &Whole, position: Option<Position>, language: Language) -> Markup {
+/// A position with its distance from the site.
+fn place(details: &ShiftDetails, position: Option<Position>, language: Language) -> Markup {
     html! {
         @match position {
             None => "–",
             Some(at) => {
                 (format!("{:.5}, {:.5}", at.latitude, at.longitude))
-                @if let Some(site) = whole.site.about.position {
+                @if let Some(site) = details.site.about.position {
                     " " span.quiet { (text!(language, "cabinet-metres-away", metres = site.distance_m(at))) }
                 }
             }
@@ -255,17 +256,17 @@ fn closed_by(by: ClosedBy, language: Language) -> String {
     }
 }
 
-fn amounts(whole: &Whole, language: Language) -> Markup {
-    let total: Money = whole.lines.iter().map(|line| line.amount).sum();
+fn amounts(details: &ShiftDetails, language: Language) -> Markup {
+    let total: Money = details.lines.iter().map(|line| line.amount).sum();
     html! {
         section.card {
             h2 { (text!(language, "payroll-amounts")) }
-            @if whole.lines.is_empty() { p.quiet { (text!(language, "cabinet-no-amounts")) } }
+            @if details.lines.is_empty() { p.quiet { (text!(language, "cabinet-no-amounts")) } }
             @else {
                 ul.rows.amounts data-testid="shift-amounts" {
-                    @for line in &whole.lines {
+                    @for line in &details.lines {
                         li {
-                            div { (line.caption(language)) p.quiet { (line.words(language)) } }
+                            div { (line.caption(language)) p.quiet { (line.text(language)) } }
                             strong.money.minus[line.amount.is_negative()] { (line.amount.signed(language)) }
                         }
                     }
@@ -276,29 +277,29 @@ fn amounts(whole: &Whole, language: Language) -> Markup {
     }
 }
 
-fn task(visitor: &Visitor, whole: &Whole, task: &ShiftTask, language: Language) -> Markup {
+fn task(visitor: &Visitor, details: &ShiftDetails, task: &ShiftTask, language: Language) -> Markup {
     let amount = Money::from_kopecks(task.amount_kopecks);
-    let media: Vec<&Medium> = whole.media.iter().filter(|one| one.shift_task_id == task.id).collect();
+    let media: Vec<&Medium> = details.media.iter().filter(|one| one.shift_task_id == task.id).collect();
     html! {
         li {
             div {
                 (if task.done_at.is_some() { "✅ " } else { "⬜ " }) (task.text) " "
                 @if task.is_mandatory { span.chip { (text!(language, "cabinet-mandatory")) } " " }
                 @if task.needs_media { span.chip { "📷 " (text!(language, "cabinet-needs-media")) } }
-                @if let Some(at) = task.done_at { p.quiet { (text!(language, "cabinet-done-at")) " " (by_clock(whole, at)) } }
+                @if let Some(at) = task.done_at { p.quiet { (text!(language, "cabinet-done-at")) " " (by_clock(details, at)) } }
                 div.papers data-testid="media" {
-                    @for one in &media { (media::medium(visitor, &paper(whole, one))) }
+                    @for one in &media { (media::medium(visitor, &shown_media(details, one))) }
                 }
             }
-            @if whole.may_see_pay { strong.money.minus[amount.is_negative()] { (amount.signed(language)) } }
+            @if details.may_see_pay { strong.money.minus[amount.is_negative()] { (amount.signed(language)) } }
         }
     }
 }
 
-fn paper<'a>(whole: &'a Whole, medium: &Medium) -> Paper<'a> {
-    Paper {
-        path: format!("/shifts/{}/media/{}", whole.shift.id, medium.id),
-        file: whole.files.get(&medium.telegram_file).unwrap_or(&Attachment::Awaited),
-        sent: by_clock(whole, medium.created_at),
+fn shown_media<'a>(details: &'a ShiftDetails, medium: &Medium) -> ShownMedia<'a> {
+    ShownMedia {
+        path: format!("/shifts/{}/media/{}", details.shift.id, medium.id),
+        file: details.files.get(&medium.telegram_file).unwrap_or(&Attachment::Pending),
+        sent: by_clock(details, medium.created_at),
     }
 }

@@ -1,54 +1,62 @@
-//! Contracts, drawn; and their form, read and written.
+//! Markup of contracts, and reading and writing of their form.
 
 use maud::{Markup, html};
 
-use super::{Desk, NEW, path};
+use super::{ContractAccess, NEW, path};
 use crate::money::Money;
 use crate::person::{Permission, Person};
-use crate::sites::{AboutContract, Contract, ContractStatus, Site, Why};
+use crate::sites::{AboutContract, Contract, ContractStatus, Site, SiteRefusal};
 use crate::text;
 use crate::texts::Language;
 use crate::web::Visitor;
-use crate::web::form::{Attempt, Fields, Filled, Reader, Sheet, fields, money_field};
+use crate::web::form::{Fields, FilledForm, FormAttempt, FormSpec, Reader, fields, money_field};
 
-/// Fields of the form: whom it is for, the rate, and what stands for the boxes of all sites.
+/// Form fields: the person, the rate, and a stand-in for the checkboxes of all sites.
 pub const WHO: &str = "who";
 pub const RATE: &str = "rate";
 pub const SITES: &str = "sites";
 
-/// What a new contract begins with.
+/// The default values of a new contract.
 const USUAL: AboutContract =
     AboutContract { status: ContractStatus::Active, rate_kopecks: None, allows_spontaneous: false, sites: Vec::new() };
 
-/// All contracts of a person that may be seen, with the ways to change them.
-pub fn page(visitor: &Visitor, desk: &Desk, person: &Person, contracts: &[Contract], attempt: &Attempt) -> Markup {
-    let (gone, alive): (Vec<&Contract>, Vec<&Contract>) = contracts.iter().partition(|one| one.deleted_at.is_some());
+/// The page with a person's contracts and their forms.
+pub fn page(
+    visitor: &Visitor,
+    access: &ContractAccess,
+    person: &Person,
+    contracts: &[Contract],
+    attempt: &FormAttempt,
+) -> Markup {
+    let (deleted_ones, current): (Vec<&Contract>, Vec<&Contract>) =
+        contracts.iter().partition(|one| one.deleted_at.is_some());
     let (language, own) = (visitor.language(), path(person.id));
     let (usual, caption) = (write(&USUAL), text!(language, "cabinet-create"));
-    let new = Sheet { path: &own, now: &usual, version: None, back: &own, caption: &caption, testid: "save-contract" };
+    let new =
+        FormSpec { path: &own, now: &usual, version: None, back: &own, caption: &caption, testid: "save-contract" };
     let body = html! {
-        @if desk.access.is_owner() { p.crumbs { a href={ "/people/" (person.id) } { (person.full_name) } } }
+        @if access.site_access.is_owner() { p.crumbs { a href={ "/people/" (person.id) } { (person.full_name) } } }
         @else { p.crumbs { a href="/people" { (text!(language, "web-people")) } } }
-        h1 { (text!(language, "cabinet-contracts")) @if !desk.access.is_owner() { ": " (person.full_name) } }
+        h1 { (text!(language, "cabinet-contracts")) @if !access.site_access.is_owner() { ": " (person.full_name) } }
         (attempt.notice(language))
-        @for contract in alive { (one(visitor, desk, contract, attempt)) }
-        @if desk.access.decides_on(person.id) {
+        @for contract in current { (one(visitor, access, contract, attempt)) }
+        @if access.site_access.decides_on(person.id) {
             section.card data-testid="new-contract" {
                 h2 { (text!(language, "cabinet-new-contract")) }
-                (visitor.sheet(attempt, new, |form| inputs(form, &desk.sites, desk.may_rate())))
+                (visitor.record_form(attempt, new, |form| inputs(form, &access.sites, access.may_see_rates())))
             }
         }
-        @if !gone.is_empty() { (deleted(visitor, &gone, &desk.sites)) }
+        @if !deleted_ones.is_empty() { (deleted(visitor, &deleted_ones, &access.sites)) }
     };
     visitor.page(&person.full_name, &body)
 }
 
-/// A contract for somebody who is named by a number.
-pub fn offering(visitor: &Visitor, desk: &Desk, attempt: &Attempt) -> Markup {
+/// The page that offers a contract to a person by number or name.
+pub fn offer_page(visitor: &Visitor, access: &ContractAccess, attempt: &FormAttempt) -> Markup {
     let language = visitor.language();
     let (title, now, caption) =
         (text!(language, "cabinet-offer-contract"), write(&USUAL), text!(language, "cabinet-create"));
-    let sheet = Sheet { path: NEW, now: &now, version: None, back: "/people", caption: &caption, testid: "offer" };
+    let sheet = FormSpec { path: NEW, now: &now, version: None, back: "/people", caption: &caption, testid: "offer" };
     visitor.page(
         &title,
         &html! {
@@ -57,33 +65,33 @@ pub fn offering(visitor: &Visitor, desk: &Desk, attempt: &Attempt) -> Markup {
             (attempt.notice(language))
             section.card {
                 p.quiet { (text!(language, "cabinet-offer-about")) }
-                (visitor.sheet(attempt, sheet, |form| html! {
+                (visitor.record_form(attempt, sheet, |form| html! {
                     div.row.fields { (form.line(WHO, &text!(language, "cabinet-offer-whom"), 64)) }
-                    (inputs(form, &desk.sites, desk.may_rate()))
+                    (inputs(form, &access.sites, access.may_see_rates()))
                 }))
             }
         },
     )
 }
 
-/// One contract: with its form where it may be changed, else what it says.
-fn one(visitor: &Visitor, desk: &Desk, contract: &Contract, attempt: &Attempt) -> Markup {
-    let (language, access) = (visitor.language(), &desk.access);
-    let (is_theirs, may_rate) =
-        (access.may_with(Permission::Employees, contract), access.may_with(Permission::Rates, contract));
-    let may_edit = is_theirs && access.decides_on(contract.user_id);
+/// One contract: as a form if the visitor may edit it, otherwise as text.
+fn one(visitor: &Visitor, access: &ContractAccess, contract: &Contract, attempt: &FormAttempt) -> Markup {
+    let (language, site_access) = (visitor.language(), &access.site_access);
+    let (is_theirs, may_see_rates) =
+        (site_access.may_with(Permission::Employees, contract), site_access.may_with(Permission::Rates, contract));
+    let may_edit = is_theirs && site_access.decides_on(contract.user_id);
     let (own, form, now) = (path(contract.user_id), format!("/contracts/{}", contract.id), write(&contract.about));
     let (version, caption) = (Some(contract.version), text!(language, "cabinet-save"));
-    let sheet = Sheet { path: &form, now: &now, version, back: &own, caption: &caption, testid: "save-contract" };
+    let sheet = FormSpec { path: &form, now: &now, version, back: &own, caption: &caption, testid: "save-contract" };
     html! {
         section.card data-testid={ "contract-" (contract.id) } {
-            @if may_edit { (visitor.sheet(attempt, sheet, |form| inputs(form, &desk.sites, may_rate))) }
+            @if may_edit { (visitor.record_form(attempt, sheet, |form| inputs(form, &access.sites, may_see_rates))) }
             @else {
-                (drawn(contract, &desk.sites, may_rate, language))
-                @if is_theirs { p.quiet data-testid="own-case" { (Why::OwnCase.words(language)) } }
+                (summary(contract, &access.sites, may_see_rates, language))
+                @if is_theirs { p.quiet data-testid="own-case" { (SiteRefusal::OwnCase.text(language)) } }
                 @else { p.quiet { (text!(language, "cabinet-contract-elsewhere")) } }
             }
-            @if access.is_owner() {
+            @if site_access.is_owner() {
                 (visitor.visit.form(&format!("{form}/delete"), &html! {
                     input type="hidden" name="version" value=(contract.version);
                     button.danger.small type="submit" data-testid="delete-contract" { (text!(language, "cabinet-delete")) }
@@ -99,7 +107,7 @@ fn deleted(visitor: &Visitor, contracts: &[&Contract], sites: &[Site]) -> Markup
         details.card {
             summary data-testid="deleted-contracts" { (text!(language, "cabinet-deleted-contracts")) }
             @for contract in contracts {
-                div.removed { (drawn(contract, sites, true, language)) }
+                div.removed { (summary(contract, sites, true, language)) }
                 (visitor.visit.form(&format!("/contracts/{}/restore", contract.id), &html! {
                     button.plain.small type="submit" data-testid="restore-contract" { (text!(language, "cabinet-restore")) }
                 }))
@@ -108,7 +116,7 @@ fn deleted(visitor: &Visitor, contracts: &[&Contract], sites: &[Site]) -> Markup
     }
 }
 
-/// A contract as its form shows it. Sites are ticked by their numbers.
+/// The form fields of a contract. Each site has a checkbox named by its id.
 fn write(about: &AboutContract) -> Fields {
     let mut typed = fields([("status", about.status.name().to_owned()), (RATE, money_field(about.rate_kopecks))]);
     let spontaneous = about.allows_spontaneous.then(|| "allows_spontaneous".to_owned());
@@ -117,18 +125,18 @@ fn write(about: &AboutContract) -> Fields {
     typed
 }
 
-/// The same the other way.
+/// Reads the form fields; returns the names of the invalid ones.
 pub fn read(typed: &Fields, sites: &[Site]) -> Result<AboutContract, Vec<&'static str>> {
     let mut reader = Reader::new(typed);
     let status = reader.read("status", |text| text.parse().ok().map(Some)).unwrap_or(ContractStatus::Draft);
     let about = AboutContract {
         status,
-        rate_kopecks: reader.money_if_any(RATE),
+        rate_kopecks: reader.optional_money(RATE),
         allows_spontaneous: reader.tick("allows_spontaneous"),
         sites: sites.iter().map(|site| site.id).filter(|id| reader.tick(&site_field(*id))).collect(),
     };
     let mut bad = reader.bad;
-    bad.extend(about.mistakes());
+    bad.extend(about.invalid_fields());
     if bad.is_empty() { Ok(about) } else { Err(bad) }
 }
 
@@ -136,8 +144,8 @@ fn site_field(id: i64) -> String {
     format!("site{id}")
 }
 
-/// What a contract says, of these sites; its rate only for those who may see it.
-pub fn drawn(contract: &Contract, sites: &[Site], may_rate: bool, language: Language) -> Markup {
+/// A contract as text, limited to these sites. The rate is shown only with the permission for it.
+pub fn summary(contract: &Contract, sites: &[Site], may_see_rates: bool, language: Language) -> Markup {
     let names: Vec<&str> = sites
         .iter()
         .filter(|site| contract.about.sites.contains(&site.id))
@@ -148,7 +156,7 @@ pub fn drawn(contract: &Contract, sites: &[Site], may_rate: bool, language: Lang
         dl.facts {
             dt { (text!(language, "cabinet-state")) } dd { (status_name(contract.about.status, language)) }
             dt { (text!(language, "cabinet-nav-sites")) } dd { (names.join(", ")) }
-            @if may_rate {
+            @if may_see_rates {
                 dt { (text!(language, "cabinet-rate-per-hour")) }
                 dd { (rate.unwrap_or_else(|| text!(language, "cabinet-rate-of-site"))) }
             }
@@ -156,13 +164,13 @@ pub fn drawn(contract: &Contract, sites: &[Site], may_rate: bool, language: Lang
     }
 }
 
-fn inputs(form: &Filled<'_>, sites: &[Site], may_rate: bool) -> Markup {
+fn inputs(form: &FilledForm<'_>, sites: &[Site], may_see_rates: bool) -> Markup {
     let language = form.language;
     let statuses = ContractStatus::ALL.map(|one| (one.name(), status_name(one, language)));
     html! {
         div.row.fields {
             (form.choice("status", &text!(language, "cabinet-state"), &statuses))
-            @if may_rate { (form.short(RATE, &text!(language, "cabinet-own-rate"), "text")) }
+            @if may_see_rates { (form.short(RATE, &text!(language, "cabinet-own-rate"), "text")) }
         }
         (form.tick("allows_spontaneous", &text!(language, "cabinet-allows-spontaneous")))
         fieldset {

@@ -1,12 +1,12 @@
-//! Sites, drawn.
+//! Markup of the list of sites and of a site's page.
 
 use std::collections::BTreeSet;
 
 use maud::{Markup, html};
 
 use super::super::access::Access;
-use super::super::tasks::{self, Place};
-use super::{DAYS, PAGE, write_site};
+use super::super::tasks::{self, TaskListPlace};
+use super::{DAYS, PAGE_SIZE, write_site};
 use crate::key;
 use crate::money::Money;
 use crate::person::Permission;
@@ -14,21 +14,21 @@ use crate::sites::{Site, Task};
 use crate::text;
 use crate::texts::Language;
 use crate::web::Visitor;
-use crate::web::form::{Attempt, Fields, Filled, Sheet, time_of};
+use crate::web::form::{Fields, FilledForm, FormAttempt, FormSpec, time_of};
 
-/// What the list shows.
-pub struct List<'a> {
+/// The data of the list.
+pub struct SiteListPage<'a> {
     pub access: &'a Access,
     pub sites: &'a [Site],
-    /// Those that are open now.
+    /// The ids of the sites that are open now.
     pub open: &'a BTreeSet<i64>,
     pub deleted: &'a [Site],
     pub number: usize,
     pub total: usize,
 }
 
-/// What a site's page shows.
-pub struct Shown {
+/// The data of a site's page.
+pub struct SitePage {
     pub access: Access,
     pub site: Site,
     pub tasks: Vec<Task>,
@@ -45,17 +45,23 @@ const DAY_NAMES: [&str; 7] = [
     key!("cabinet-day-6"),
 ];
 
-/// What a day of the week is called, Monday being the first.
+/// The name of a day of the week; 0 is Monday.
 pub fn day_name(day: usize, language: Language) -> String {
     DAY_NAMES.get(day).map(|key| language.text(key)).unwrap_or_default()
 }
 
-pub fn list(visitor: &Visitor, list: &List<'_>, usual: &Fields, attempt: &Attempt) -> Markup {
+pub fn list(visitor: &Visitor, list: &SiteListPage<'_>, usual: &Fields, attempt: &FormAttempt) -> Markup {
     let language = visitor.language();
     let title = text!(language, "cabinet-nav-sites");
     let caption = text!(language, "cabinet-create");
-    let sheet =
-        Sheet { path: "/sites", now: usual, version: None, back: "/sites", caption: &caption, testid: "create-site" };
+    let sheet = FormSpec {
+        path: "/sites",
+        now: usual,
+        version: None,
+        back: "/sites",
+        caption: &caption,
+        testid: "create-site",
+    };
     visitor.page(
         &title,
         &html! {
@@ -64,20 +70,20 @@ pub fn list(visitor: &Visitor, list: &List<'_>, usual: &Fields, attempt: &Attemp
             div #sites data-live="sites shifts" {
                 @if list.sites.is_empty() { div.card.empty { (text!(language, "cabinet-no-sites")) } }
                 @else { (table(list, language)) }
-                (pager("/sites", list.number, list.total.div_ceil(PAGE), language))
+                (pager("/sites", list.number, list.total.div_ceil(PAGE_SIZE), language))
                 @if !list.deleted.is_empty() { (deleted(visitor, list.access, list.deleted)) }
             }
             @if list.access.is_owner() {
                 details.card open[list.sites.is_empty() || attempt.status() != axum::http::StatusCode::OK] {
                     summary data-testid="new-site" { (text!(language, "cabinet-new-site")) }
-                    (visitor.sheet(attempt, sheet, |form| site_fields(form, true)))
+                    (visitor.record_form(attempt, sheet, |form| site_fields(form, true)))
                 }
             }
         },
     )
 }
 
-fn table(list: &List<'_>, language: Language) -> Markup {
+fn table(list: &SiteListPage<'_>, language: Language) -> Markup {
     html! {
         table.list data-testid="sites" {
             thead { tr {
@@ -100,21 +106,21 @@ fn table(list: &List<'_>, language: Language) -> Markup {
     }
 }
 
-/// Whether a site is open, as a mark.
+/// A badge that says whether a site is open.
 pub fn open_label(is_open: bool, language: Language) -> Markup {
-    let (class, words) = if is_open {
+    let (class, text) = if is_open {
         ("badge verified", text!(language, "cabinet-open"))
     } else {
         ("badge", text!(language, "cabinet-closed"))
     };
-    html! { span class=(class) { (words) } }
+    html! { span class=(class) { (text) } }
 }
 
 fn hours(site: &Site) -> String {
     format!("{} – {}", time_of(site.about.hours.from_minute), time_of(site.about.hours.to_minute))
 }
 
-/// Sites that were deleted, to be brought back by those who may.
+/// Deleted sites, with a button to restore them.
 fn deleted(visitor: &Visitor, access: &Access, sites: &[Site]) -> Markup {
     let language = visitor.language();
     html! {
@@ -136,7 +142,7 @@ fn deleted(visitor: &Visitor, access: &Access, sites: &[Site]) -> Markup {
     }
 }
 
-/// The ways through a list.
+/// Links to the previous and the next page of a list.
 pub fn pager(path: &str, number: usize, pages: usize, language: Language) -> Markup {
     let joint = if path.contains('?') { '&' } else { '?' };
     let to = |page: usize| format!("{path}{joint}page={page}");
@@ -151,8 +157,8 @@ pub fn pager(path: &str, number: usize, pages: usize, language: Language) -> Mar
     }
 }
 
-pub fn site(visitor: &Visitor, shown: &Shown, attempt: &Attempt) -> Markup {
-    let Shown { access, site, tasks, .. } = shown;
+pub fn site(visitor: &Visitor, shown: &SitePage, attempt: &FormAttempt) -> Markup {
+    let SitePage { access, site, tasks, .. } = shown;
     let (language, page) = (visitor.language(), format!("/sites/{}", site.id));
     let may_edit = access.may(Permission::Edit, site.id) && site.deleted_at.is_none();
     visitor.page(
@@ -165,21 +171,21 @@ pub fn site(visitor: &Visitor, shown: &Shown, attempt: &Attempt) -> Markup {
                 a.button.plain href={ "/shifts?site=" (site.id) } { (text!(language, "cabinet-nav-shifts")) }
             }
             (attempt.notice(language))
-            @if site.deleted_at.is_some() { (deleted(visitor, access, std::slice::from_ref(site))) } @else { (doors(visitor, shown)) }
+            @if site.deleted_at.is_some() { (deleted(visitor, access, std::slice::from_ref(site))) } @else { (open_state(visitor, shown)) }
             section.card #tasks {
                 h2 { (text!(language, "cabinet-tasks")) }
                 p.quiet { (text!(language, "cabinet-tasks-about")) }
-                (tasks::list(visitor, Place { page: &page, may_edit }, tasks, attempt))
+                (tasks::list(visitor, TaskListPlace { page: &page, may_edit }, tasks, attempt))
             }
             @if may_edit { (edit_site(visitor, access, site, attempt)) } @else { (facts(site, language)) }
         },
     )
 }
 
-/// Whether the site is open, and the way to change that.
-fn doors(visitor: &Visitor, shown: &Shown) -> Markup {
+/// Whether the site is open, and the button to open or close it.
+fn open_state(visitor: &Visitor, shown: &SitePage) -> Markup {
     let (language, id) = (visitor.language(), shown.site.id);
-    let (deed, caption) = if shown.is_open {
+    let (action, caption) = if shown.is_open {
         ("close", text!(language, "cabinet-close-site"))
     } else {
         ("open", text!(language, "cabinet-open-site"))
@@ -189,8 +195,8 @@ fn doors(visitor: &Visitor, shown: &Shown) -> Markup {
             div.row {
                 (open_label(shown.is_open, language))
                 @if shown.access.may(Permission::Schedule, id) {
-                    (visitor.visit.form(&format!("/sites/{id}/{deed}"), &html! {
-                        button.plain.small type="submit" data-testid={ (deed) "-site" } { (caption) }
+                    (visitor.visit.form(&format!("/sites/{id}/{action}"), &html! {
+                        button.plain.small type="submit" data-testid={ (action) "-site" } { (caption) }
                     }))
                 }
             }
@@ -198,15 +204,15 @@ fn doors(visitor: &Visitor, shown: &Shown) -> Markup {
     }
 }
 
-fn edit_site(visitor: &Visitor, access: &Access, site: &Site, attempt: &Attempt) -> Markup {
+fn edit_site(visitor: &Visitor, access: &Access, site: &Site, attempt: &FormAttempt) -> Markup {
     let (language, now) = (visitor.language(), write_site(&site.about));
     let (path, caption) = (format!("/sites/{}", site.id), text!(language, "cabinet-save"));
-    let (version, may_rate) = (Some(site.version), access.may(Permission::Rates, site.id));
-    let sheet = Sheet { path: &path, now: &now, version, back: &path, caption: &caption, testid: "save-site" };
+    let (version, may_see_rates) = (Some(site.version), access.may(Permission::Rates, site.id));
+    let sheet = FormSpec { path: &path, now: &now, version, back: &path, caption: &caption, testid: "save-site" };
     html! {
         section.card {
             h2 { (text!(language, "cabinet-site")) }
-            (visitor.sheet(attempt, sheet, |form| site_fields(form, may_rate)))
+            (visitor.record_form(attempt, sheet, |form| site_fields(form, may_see_rates)))
             @if access.may(Permission::Delete, site.id) {
                 (visitor.visit.form(&format!("/sites/{}/delete", site.id), &html! {
                     input type="hidden" name="version" value=(site.version);
@@ -218,7 +224,7 @@ fn edit_site(visitor: &Visitor, access: &Access, site: &Site, attempt: &Attempt)
     }
 }
 
-fn site_fields(form: &Filled<'_>, may_rate: bool) -> Markup {
+fn site_fields(form: &FilledForm<'_>, may_see_rates: bool) -> Markup {
     let language = form.language;
     html! {
         div.row.fields {
@@ -233,12 +239,12 @@ fn site_fields(form: &Filled<'_>, may_rate: bool) -> Markup {
         div.row.fields {
             (form.short("opens", &text!(language, "cabinet-opens"), "time"))
             (form.short("closes", &text!(language, "cabinet-closes"), "time"))
-            (form.short_if(may_rate, "rate", &text!(language, "cabinet-rate-per-hour"), "text"))
+            (form.short_if(may_see_rates, "rate", &text!(language, "cabinet-rate-per-hour"), "text"))
             (form.short("auto_close", &text!(language, "cabinet-auto-close"), "number"))
         }
         div.row.fields {
-            (form.short_if(may_rate, "late_threshold", &text!(language, "cabinet-late-threshold"), "number"))
-            (form.short_if(may_rate, "late_minute", &text!(language, "cabinet-late-minute"), "text"))
+            (form.short_if(may_see_rates, "late_threshold", &text!(language, "cabinet-late-threshold"), "number"))
+            (form.short_if(may_see_rates, "late_minute", &text!(language, "cabinet-late-minute"), "text"))
         }
         fieldset {
             legend { (text!(language, "cabinet-working-days")) }

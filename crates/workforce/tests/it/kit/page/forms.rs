@@ -1,30 +1,30 @@
-//! Forms as a person fills them in: unfolded, typed by keys, ticked by what is written beside a box.
+//! Forms on a page: expands sections, types into fields, ticks boxes.
 
 use thirtyfour::By;
 
 use super::{Page, by_testid};
 
-/// To the left, as often as a day or a time has parts: whatever was typed there before, the first one is next.
-const TO_THE_FIRST_PART: &str = "\u{e012}\u{e012}\u{e012}";
-const HALF_A_DAY: u32 = 12;
+/// Left arrow, three times: moves to the first part of a date or time field.
+const FIRST_PART: &str = "\u{e012}\u{e012}\u{e012}";
+const HOURS_PER_HALF_DAY: u32 = 12;
 
 impl Page {
-    /// Unfolds what a line of words hides, unless that is seen already.
-    pub async fn unfold(&self, testid: &str) {
-        let unfolded = format!("details[open] > {}", by_testid(testid));
+    /// Expands a `<details>` section, unless it is open.
+    pub async fn expand(&self, testid: &str) {
+        let expanded = format!("details[open] > {}", by_testid(testid));
         self.find(testid).await;
-        if self.driver.find(By::Css(&unfolded)).await.is_err() {
+        if self.driver.find(By::Css(&expanded)).await.is_err() {
             self.press(testid).await;
-            self.find_css(&unfolded).await;
+            self.find_css(&expanded).await;
         }
     }
 
-    /// Types over what stands in a field. A day is given as `2026-01-31` and a time as `18:00`, as forms send them.
-    pub async fn type_over(&self, css: &str, value: &str) {
+    /// Replaces the value of a field. Dates are `2026-01-31` and times `18:00`, as forms send them.
+    pub async fn set_field(&self, css: &str, value: &str) {
         let field = self.find_css(css).await;
         let keys = match field.prop("type").await.unwrap().as_deref() {
-            Some("date") => keys_of_day(value),
-            Some("time") => keys_of_time(value),
+            Some("date") => date_keys(value),
+            Some("time") => time_keys(value),
             _ => {
                 field.clear().await.unwrap();
                 value.to_owned()
@@ -34,31 +34,31 @@ impl Page {
         assert_eq!(field.value().await.unwrap().as_deref(), Some(value), "{css}");
     }
 
-    /// Ticks the box of a form beside which this is written.
+    /// Ticks the box with this label in a form.
     pub async fn tick(&self, form: &str, words: &str) {
         let labels = format!("{form} label.tick");
-        self.press_words(&labels, words).await;
+        self.press_text(&labels, words).await;
         let label = self.find_where(&labels, words, |shown| shown == words).await;
         let is_ticked = label.find(By::Css("input")).await.unwrap().is_selected().await.unwrap();
         assert!(is_ticked, "{words}");
     }
 }
 
-/// In the order in which a browser in American English asks for them.
-fn keys_of_day(day: &str) -> String {
+/// In the order of a browser in American English: month, day, year.
+fn date_keys(day: &str) -> String {
     let mut parts = day.split('-');
     let (year, month, day) = (parts.next().unwrap(), parts.next().unwrap(), parts.next().unwrap());
-    format!("{TO_THE_FIRST_PART}{month}{day}{year}")
+    format!("{FIRST_PART}{month}{day}{year}")
 }
 
-/// By the half of the day.
-fn keys_of_time(time: &str) -> String {
+/// With AM and PM.
+fn time_keys(time: &str) -> String {
     let (hour, minute) = time.split_once(':').unwrap();
     let hour: u32 = hour.parse().unwrap();
-    let half = if hour < HALF_A_DAY { "AM" } else { "PM" };
-    let hour = match hour % HALF_A_DAY {
-        0 => HALF_A_DAY,
+    let half = if hour < HOURS_PER_HALF_DAY { "AM" } else { "PM" };
+    let hour = match hour % HOURS_PER_HALF_DAY {
+        0 => HOURS_PER_HALF_DAY,
         other => other,
     };
-    format!("{TO_THE_FIRST_PART}{hour:02}{minute}{half}")
+    format!("{FIRST_PART}{hour:02}{minute}{half}")
 }

@@ -1,24 +1,24 @@
-//! Killed within a step: at a named place of the turn that opens a shift, takes a photo, marks a task or closes the shift,
-//! or just after it has said so. Whatever the place, the deed happens once.
+//! Kills within a step: at a failpoint of the turn that opens a shift, takes a photo, marks a task or closes the shift,
+//! or just after its answer. The step happens once.
 //!
-//! The deed waits with Telegram before the process starts, so that its turn is the first to come to the place. No timer may
-//! come before it: the schedule of these processes is paused as well.
+//! The update waits at Telegram before the process starts, so that its turn is the first to reach the failpoint. Timers
+//! are paused for the same reason.
 
-use super::super::phone::{Deed, Phone, Step};
-use super::super::premises::Premises;
-use super::{DEEDS, has_worked_once, prepare};
+use super::super::person_chat::{Action, PersonChat, Step};
+use super::super::prepared_tables::PreparedTables;
+use super::{STEPS, assert_worked_once, prepare};
+use crate::kit::app_process::{AppProcess, start_emulator};
 use crate::kit::demo::{ANNA, BORIS, Demo, until};
-use crate::kit::firm::{Ground, Kind, embedded_and_on_servers};
-use crate::kit::product::{Run, silent_emulator};
+use crate::kit::firm::{StorageKind, TestStorage, embedded_and_on_servers};
 
 embedded_and_on_servers! {
-    a_kill_before_the_commit_of_a_deed_lets_it_happen_once,
-    a_kill_after_the_commit_of_a_deed_lets_it_happen_once,
-    a_kill_after_a_deed_was_answered_lets_it_happen_once,
+    a_kill_before_the_commit_runs_the_step_once,
+    a_kill_after_the_commit_runs_the_step_once,
+    a_kill_after_the_answer_runs_the_step_once,
 }
 
-/// Which of [`DEEDS`] write something, and how many rows tell of it then.
-const WRITING: [(usize, &str); 4] = [
+/// The indexes of [`STEPS`] that write something, and the query that counts the rows.
+const WRITING_STEPS: [(usize, &str); 4] = [
     (3, "SELECT COUNT(*) FROM shifts"),
     (6, "SELECT COUNT(*) FROM task_media"),
     (7, "SELECT COUNT(*) FROM shift_tasks WHERE done_at IS NOT NULL AND NOT needs_media"),
@@ -26,78 +26,82 @@ const WRITING: [(usize, &str); 4] = [
 ];
 const NO_TIMERS: &str = "schedule.before_fire=pause";
 
-/// Where a process ends, and what is seen there.
+/// A failpoint, and what has happened when it is reached.
 #[derive(Clone, Copy)]
-struct Place {
+struct KillPoint {
     name: &'static str,
-    /// The database has the deed already.
+    /// The database has the change already.
     is_written: bool,
-    /// The person has heard something of it.
-    is_told: bool,
+    /// The person has an answer already.
+    is_answered: bool,
 }
 
-/// One process after another, and what people do meanwhile.
-struct World {
-    ground: Ground,
+/// One process after another on the same storage.
+struct KillTest {
+    storage: TestStorage,
     emulator: Demo,
-    premises: Premises,
+    tables: PreparedTables,
 }
 
-async fn a_kill_before_the_commit_of_a_deed_lets_it_happen_once(kind: Kind) {
-    dies_at(kind, Place { name: "turn.before_commit", is_written: false, is_told: false }).await;
+async fn a_kill_before_the_commit_runs_the_step_once(kind: StorageKind) {
+    kill_at(kind, KillPoint { name: "turn.before_commit", is_written: false, is_answered: false }).await;
 }
 
-async fn a_kill_after_the_commit_of_a_deed_lets_it_happen_once(kind: Kind) {
-    dies_at(kind, Place { name: "turn.after_commit", is_written: true, is_told: false }).await;
+async fn a_kill_after_the_commit_runs_the_step_once(kind: StorageKind) {
+    kill_at(kind, KillPoint { name: "turn.after_commit", is_written: true, is_answered: false }).await;
 }
 
-async fn a_kill_after_a_deed_was_answered_lets_it_happen_once(kind: Kind) {
-    dies_at(kind, Place { name: "outbox.after_send", is_written: true, is_told: true }).await;
+async fn a_kill_after_the_answer_runs_the_step_once(kind: StorageKind) {
+    kill_at(kind, KillPoint { name: "outbox.after_send", is_written: true, is_answered: true }).await;
 }
 
-/// Only there are two stores, of which one has it.
+/// Only this pair has two stores, one of which has the change.
 #[tokio::test]
-async fn a_kill_between_postgres_and_redis_lets_a_deed_happen_once() {
-    dies_at(Kind::RedisAndPostgres, Place { name: "store.after_writes", is_written: true, is_told: false }).await;
+async fn a_kill_between_postgres_and_redis_runs_the_step_once() {
+    kill_at(
+        StorageKind::RedisAndPostgres,
+        KillPoint { name: "store.after_writes", is_written: true, is_answered: false },
+    )
+    .await;
 }
 
-/// A shift in which each step that writes is begun by a process that dies there, and ended by the next one.
-async fn dies_at(kind: Kind, place: Place) {
-    let world = World::new(kind).await;
-    let (anna, mut run, mut walked) = (Phone::of(ANNA, &world.emulator), world.run(NO_TIMERS), 0);
-    for (number, rows) in WRITING {
-        anna.takes(&DEEDS[walked..number]).await;
-        world.is_at_rest().await;
-        run.dies().await;
-        world.dies_in(&DEEDS[number], rows, place).await;
-        run = world.run(NO_TIMERS);
-        anna.shows(DEEDS[number].1).await;
-        world.is_at_rest().await;
-        assert_eq!(world.premises.numbers(rows).await, [1], "{} at {}", DEEDS[number].1, place.name);
-        let said = anna.count(DEEDS[number].1).await;
-        assert!(said == 1 || place.is_told && said == 2, "{} was said {said} times", DEEDS[number].1);
+/// Each step that writes is begun by a process that is killed at the failpoint, and completed by the next process.
+async fn kill_at(kind: StorageKind, point: KillPoint) {
+    let test = KillTest::new(kind).await;
+    let (anna, mut process, mut walked) = (PersonChat::of(ANNA, &test.emulator), test.start(NO_TIMERS), 0);
+    for (number, rows) in WRITING_STEPS {
+        anna.take_steps(&STEPS[walked..number]).await;
+        test.wait_until_idle().await;
+        process.kill().await;
+        test.kill_during(&STEPS[number], rows, point).await;
+        process = test.start(NO_TIMERS);
+        anna.wait_for(STEPS[number].1).await;
+        test.wait_until_idle().await;
+        assert_eq!(test.tables.numbers(rows).await, [1], "{} at {}", STEPS[number].1, point.name);
+        let said = anna.count(STEPS[number].1).await;
+        assert!(said == 1 || point.is_answered && said == 2, "{} was said {said} times", STEPS[number].1);
         walked = number + 1;
     }
-    run.dies().await;
-    has_worked_once(&world.ground, Run::start(&world.ground, &world.emulator, &[])).await;
-    world.close().await;
+    process.kill().await;
+    assert_worked_once(&test.storage, AppProcess::start(&test.storage, &test.emulator, &[])).await;
+    test.close().await;
 }
 
-impl World {
-    async fn new(kind: Kind) -> Self {
-        let (ground, emulator) = (Ground::new(kind).await, silent_emulator().await);
-        prepare(&ground).await;
-        let premises = Premises::of(&ground).await;
-        Self { ground, emulator, premises }
+impl KillTest {
+    async fn new(kind: StorageKind) -> Self {
+        let (storage, emulator) = (TestStorage::new(kind).await, start_emulator().await);
+        prepare(&storage).await;
+        let tables = PreparedTables::new(&storage).await;
+        Self { storage, emulator, tables }
     }
 
-    fn run(&self, failpoints: &str) -> Run {
-        Run::start(&self.ground, &self.emulator, &[("OPORA_FAILPOINTS", failpoints)])
+    fn start(&self, failpoints: &str) -> AppProcess {
+        AppProcess::start(&self.storage, &self.emulator, &[("OPORA_FAILPOINTS", failpoints)])
     }
 
-    /// Nothing is left that a later process would have to do.
-    async fn is_at_rest(&self) {
-        let store = opora::store::open_existing(&self.ground.state).await.unwrap();
+    /// Waits until inbox, outbox and effects are empty.
+    async fn wait_until_idle(&self) {
+        let store = opora::store::open_existing(&self.storage.state).await.unwrap();
         until("nothing is under way", async || {
             let numbers = store.statistics(None).await.unwrap();
             ((numbers.inbox, numbers.outbox, numbers.effects) == (0, 0, 0)).then_some(())
@@ -106,31 +110,31 @@ impl World {
         store.close().await.unwrap();
     }
 
-    /// Anna does something, and the process that hears it ends in the midst of that.
-    async fn dies_in(&self, (deed, heard): &Step, rows: &str, place: Place) {
+    /// Anna takes a step, and the process is killed during its turn.
+    async fn kill_during(&self, (action, answer): &Step, rows: &str, point: KillPoint) {
         let said = self.emulator.texts(ANNA).await;
-        Phone::of(ANNA, &self.emulator).does(*deed).await;
-        let run = self.run(&format!("{NO_TIMERS},{}=pause", place.name));
-        run.logs(&format!("failpoint {}", place.name)).await;
-        self.hears_others().await;
-        let expected = i64::from(place.is_written);
-        assert_eq!(self.premises.numbers(rows).await, [expected], "{heard} at {}", place.name);
-        if !place.is_told {
-            assert_eq!(self.emulator.texts(ANNA).await, said, "{heard} at {}", place.name);
+        PersonChat::of(ANNA, &self.emulator).act(*action).await;
+        let process = self.start(&format!("{NO_TIMERS},{}=pause", point.name));
+        process.wait_for_log(&format!("failpoint {}", point.name)).await;
+        self.assert_others_are_answered().await;
+        let expected = i64::from(point.is_written);
+        assert_eq!(self.tables.numbers(rows).await, [expected], "{answer} at {}", point.name);
+        if !point.is_answered {
+            assert_eq!(self.emulator.texts(ANNA).await, said, "{answer} at {}", point.name);
         }
-        run.dies().await;
+        process.kill().await;
     }
 
-    /// So it is Anna's turn that stands still: without it, hers would have been over before.
-    async fn hears_others(&self) {
-        let (boris, answer) = (Phone::of(BORIS, &self.emulator), "Your Telegram number: 1002");
+    /// Other people are answered, so Anna's turn is really paused.
+    async fn assert_others_are_answered(&self) {
+        let (boris, answer) = (PersonChat::of(BORIS, &self.emulator), "Your Telegram number: 1002");
         let answered = boris.count(answer).await;
-        boris.does(Deed::Says("/me")).await;
+        boris.act(Action::Says("/me")).await;
         until("Boris is answered", async || (boris.count(answer).await > answered).then_some(())).await;
     }
 
     async fn close(self) {
-        self.premises.close().await;
+        self.tables.close().await;
         self.emulator.stop().await;
     }
 }

@@ -1,7 +1,7 @@
-//! The table: each route, who may call it, and its fields with values that are good.
+//! The table of routes: who may call each, and its fields with good values.
 
-/// A route. `who` has a letter for each role that may call it: employee, dispatcher, manager without permissions, manager who
-/// is *permitted* everything at the site, owner, superadmin. A star: everybody, signed in or not.
+/// A route. `who` has a letter for each role that may call it: employee, dispatcher, manager without permissions,
+/// manager with all *permissions* at the site, owner, superadmin. A star means everyone, signed in or not.
 pub struct Row {
     pub method: &'static str,
     pub path: &'static str,
@@ -20,11 +20,11 @@ const fn post(path: &'static str, who: &'static str, fields: Fields) -> Row {
 }
 
 const ALL: &str = "edmpos";
-/// Owners, and managers who were permitted it.
+/// Owners, and managers with the permission.
 const RUN: &str = "pos";
 const OWN: &str = "os";
 
-/// A version that nothing has: what would be changed or deleted stays.
+/// A version that nothing has, so nothing is changed or deleted.
 const STALE: (&str, &str) = ("version", "0");
 
 const SITE: Fields = &[

@@ -1,0 +1,172 @@
+//! The calendar in a real browser: slots are created and moved by mouse, keys and touch; views, copies, working days.
+
+use std::sync::Arc;
+
+use workforce::settings::TIME_ZONE;
+use workforce::sites::{AboutSite, Sites};
+
+use crate::kit::browser::{Screen, visit_pages};
+use crate::kit::cabinet::Cabinet;
+use crate::kit::demo::ANNA;
+use crate::kit::page::Page;
+use crate::overview::owners_week::sign_in;
+
+#[tokio::test]
+async fn slots_are_created_and_moved_by_dragging() {
+    on_calendar(Screen::Desktop, async |page, site| drag(&page, site).await).await;
+}
+
+#[tokio::test]
+async fn slots_are_created_and_moved_on_a_phone() {
+    on_calendar(Screen::Phone, async |page, site| tap(&page, site).await).await;
+}
+
+/// Opens the week after the first of January, at a site that works from Monday to Friday.
+async fn on_calendar(screen: Screen, walk: impl AsyncFnOnce(Page, i64) + 'static) {
+    let (cabinet, base) = Cabinet::on_port().await;
+    let anna = cabinet.person(ANNA).await;
+    let usual = AboutSite::usual(TIME_ZONE.default);
+    let about = AboutSite { name: "Corner cafe".into(), address: "Corner street, 1".into(), ..usual };
+    let site = Sites::of_app(&cabinet.app).create(&anna, about).await.unwrap();
+    visit_pages(Arc::clone(&cabinet.emulator), &base, "calendar", screen, move |page| async move {
+        sign_in(&page, &week(site, "2026-01-05"), ANNA).await;
+        page.find("calendar").await;
+        walk(page, site).await;
+    })
+    .await;
+    cabinet.close().await;
+}
+
+async fn drag(page: &Page, site: i64) {
+    // A drag over several days creates slots on the working days between.
+    page.drag("[data-day='2026-01-06']", "[data-day='2026-01-08']").await;
+    wait_until_open(page, "#fill-days", &[("from", "2026-01-06"), ("to", "2026-01-08")]).await;
+    page.screenshot("1-dragged-over-days").await;
+    page.press("fill").await;
+    wait_for_slots(page, &[("06", 1), ("07", 1), ("08", 1)]).await;
+    // A slot is dragged to another day.
+    page.drag("[data-day='2026-01-06'] .slot", "[data-day='2026-01-09']").await;
+    wait_for_slots(page, &[("06", 0), ("09", 1)]).await;
+    // A slot that is dropped where it was is not opened.
+    page.drag("[data-day='2026-01-09'] .slot", "[data-day='2026-01-09'] .date").await;
+    wait_for_slots(page, &[("09", 1)]).await;
+    // A click into a day, and the keyboard.
+    page.press_css("[data-day='2026-01-05'] .date .quiet").await;
+    wait_until_open(page, "#new-slot", &[("day", "2026-01-05")]).await;
+    page.press("create-slot").await;
+    wait_for_slots(page, &[("05", 1)]).await;
+    page.type_keys("add-2026-01-10", "\u{e007}").await;
+    wait_until_open(page, "#new-slot", &[("day", "2026-01-10")]).await;
+    page.press("create-slot").await;
+    wait_for_slots(page, &[("10", 1)]).await;
+    // Overlapping slots and long days get a warning.
+    add(page, "2026-01-05", "08:00", "22:00").await;
+    page.wait_for_count("[data-day='2026-01-05'] .slot .warns", 3).await;
+    page.screenshot("2-week").await;
+    page.set_color_scheme("dark").await;
+    page.screenshot("3-week-dark").await;
+    page.set_color_scheme("light").await;
+    page.press_css("[data-day='2026-01-05'] .slot").await;
+    page.find("warning").await;
+    page.screenshot_full("4-slot").await;
+    undo(page, site).await;
+    views(page, site).await;
+}
+
+async fn tap(page: &Page, site: i64) {
+    page.press("add-2026-01-06").await;
+    wait_until_open(page, "#new-slot", &[("day", "2026-01-06")]).await;
+    page.press("create-slot").await;
+    wait_for_slots(page, &[("06", 1)]).await;
+    page.assert_no_overflow().await;
+    page.screenshot("1-week").await;
+    // On a phone a slot is moved on its page.
+    page.press_css("[data-day='2026-01-06'] .slot").await;
+    page.find("save-slot").await;
+    page.assert_no_overflow().await;
+    page.set_field("form:has([data-testid='save-slot']) [name='day']", "2026-01-09").await;
+    page.press("save-slot").await;
+    // A screenshot during a page load never finishes.
+    page.wait_until("it is saved", "document.querySelector('h1').textContent.endsWith('09.01.2026')").await;
+    page.screenshot_full("2-slot").await;
+    page.goto(&week(site, "2026-01-05")).await;
+    wait_for_slots(page, &[("06", 0), ("09", 1)]).await;
+    page.expand("fill-open").await;
+    page.press("fill").await;
+    wait_for_slots(page, &[("05", 1), ("06", 1), ("07", 1), ("08", 1), ("09", 1), ("10", 0)]).await;
+    add(page, "2026-01-05", "08:00", "22:00").await;
+    page.wait_for_count("[data-day='2026-01-05'] .slot .warns", 3).await;
+    page.assert_no_overflow().await;
+    page.screenshot_full("3-week").await;
+    undo(page, site).await;
+    views(page, site).await;
+}
+
+/// A deleted slot is listed in the calendar and can be restored.
+async fn undo(page: &Page, site: i64) {
+    page.goto(&week(site, "2026-01-05")).await;
+    let id = page.evaluate("document.querySelector(\"[data-day='2026-01-08'] .slot\").dataset.slot").await;
+    let id = id.as_str().unwrap();
+    page.press_css("[data-day='2026-01-08'] .slot").await;
+    page.press("delete-slot").await;
+    page.find("restore-slot").await;
+    page.goto(&week(site, "2026-01-05")).await;
+    wait_for_slots(page, &[("08", 0)]).await;
+    page.expand("deleted-slots").await;
+    page.press_css(&format!("[data-testid='deleted-{id}'] [data-testid='restore-slot']")).await;
+    page.find("save-slot").await;
+    page.goto(&week(site, "2026-01-05")).await;
+    wait_for_slots(page, &[("08", 1)]).await;
+}
+
+/// Copies a week and shows it by month, by week, and for all sites.
+async fn views(page: &Page, site: i64) {
+    let count = page.evaluate("document.querySelectorAll('.slot').length").await.as_u64().unwrap();
+    page.expand("copy-open").await;
+    page.press("copy-week").await;
+    page.wait_for_count("[data-day='2026-01-12']", 1).await;
+    page.wait_for_count(".slot", usize::try_from(count).unwrap()).await;
+    page.goto(&format!("/calendar?site={site}&view=month&day=2026-01-05")).await;
+    page.wait_for_count(".slot", usize::try_from(count * 2).unwrap()).await;
+    page.assert_no_overflow().await;
+    page.screenshot("5-month").await;
+    page.goto("/calendar?day=2026-01-05").await;
+    page.wait_for_count(".slot", usize::try_from(count).unwrap()).await;
+    page.assert_no_overflow().await;
+    page.screenshot("6-all-sites").await;
+    page.wait_for_count("[data-testid^='add-']", 0).await;
+}
+
+fn week(site: i64, day: &str) -> String {
+    format!("/calendar?site={site}&day={day}")
+}
+
+/// Adds a slot with the form.
+async fn add(page: &Page, day: &str, starts: &str, ends: &str) {
+    page.press(&format!("add-{day}")).await;
+    wait_until_open(page, "#new-slot", &[("day", day)]).await;
+    page.set_field("#new-slot [name='starts']", starts).await;
+    page.set_field("#new-slot [name='ends']", ends).await;
+    page.press("create-slot").await;
+}
+
+async fn wait_until_open(page: &Page, sheet: &str, fields: &[(&str, &str)]) {
+    for (name, value) in fields {
+        let field = format!("document.querySelector(\"{sheet}[open] [name='{name}']\")?.value === {value:?}");
+        page.wait_until(&format!("{sheet} has {name} {value}"), &field).await;
+    }
+}
+
+/// Waits until the days of January have these numbers of slots.
+async fn wait_for_slots(page: &Page, days: &[(&str, usize)]) {
+    for (day, count) in days {
+        page.wait_until(
+            &format!("{count} slots on {day}"),
+            &format!(
+                "document.querySelector(\"[data-day='2026-01-{day}']\") && \
+             document.querySelectorAll(\"[data-day='2026-01-{day}'] .slot\").length === {count}"
+            ),
+        )
+        .await;
+    }
+}

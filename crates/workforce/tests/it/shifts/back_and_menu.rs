@@ -1,0 +1,406 @@
+//! Every question of the dialogues about shifts and sites: a wrong answer repeats it, Back leads to the previous
+//! question, and the main menu is one press away.
+
+use std::time::Duration;
+
+use opora::testing::chat::ChatUser;
+use workforce::person::Role;
+use workforce::sites::AboutTask;
+
+use self::Action::{Press, Type};
+use self::Answer::{Button, Key, Sent, Text};
+use super::{Workplace, button_with, chooses_from_menu, opens, plans, task};
+use crate::kit::firm::StorageKind;
+
+const BACK: &str = "← Back";
+const MENU: &str = "🏠 Main menu";
+const MENU_ASKS: &str = "what would you like to do?";
+/// The answer to unfit input where a question has no text of its own.
+const UNFIT_ANSWER: &str = "Sorry, this does not fit here.";
+/// Keeps the person below the rate limit.
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// A step on the way to a question.
+enum Action {
+    /// Presses the last button with these words.
+    Press(&'static str),
+    Type(&'static str),
+}
+
+/// How a question is answered. It decides how Back looks and what a text does.
+enum Answer {
+    /// By a button: a text is answered as unfit, and the question is repeated.
+    Button,
+    /// By sending something. Other input is answered with this text.
+    Sent(&'static str),
+    /// Like `Sent`, with a keyboard instead of buttons.
+    Key(&'static str),
+    /// By any text.
+    Text,
+}
+
+/// A question: the way to it from the main menu, its state and text, and where Back leads: a state, or none, and a
+/// text.
+struct Question {
+    way: (&'static str, &'static [Action]),
+    at: (&'static str, &'static str),
+    answer: Answer,
+    back: (Option<&'static str>, &'static str),
+}
+
+const PIN: &str = "Please press the key with the pin";
+
+/// For a person with a plan and without an open shift.
+const BEFORE_WORK: &[Question] = &[
+    Question {
+        way: ("🗓 Plan a shift", &[]),
+        at: ("plan_shift:site", "At which site?"),
+        answer: Button,
+        back: (None, MENU_ASKS),
+    },
+    Question {
+        way: ("🗓 Plan a shift", &[Press("⚡ Next free places")]),
+        at: ("plan_shift:free", "Which place would you like?"),
+        answer: Button,
+        back: (Some("plan_shift:site"), "At which site?"),
+    },
+    Question {
+        way: ("🗓 Plan a shift", &[Press("⚡ Next free places"), Press(" · Shop")]),
+        at: ("plan_shift:confirm", "an hour"),
+        answer: Button,
+        back: (Some("plan_shift:free"), "Which place would you like?"),
+    },
+    Question {
+        way: ("🗓 Plan a shift", &[Press("Shop")]),
+        at: ("plan_shift:day", "On which day?"),
+        answer: Button,
+        back: (Some("plan_shift:site"), "At which site?"),
+    },
+    Question {
+        way: ("🗓 Plan a shift", &[Press("Shop"), Press("03.01")]),
+        at: ("plan_shift:slot", "At which time?"),
+        answer: Button,
+        back: (Some("plan_shift:day"), "On which day?"),
+    },
+    Question {
+        way: ("🗓 Plan a shift", &[Press("Shop"), Press("03.01"), Press("03.01 15:00")]),
+        at: ("plan_shift:confirm", "an hour"),
+        answer: Button,
+        back: (Some("plan_shift:slot"), "At which time?"),
+    },
+    Question {
+        way: ("▶️ Open a shift", &[]),
+        at: ("open_shift:choose", "Which shift do you open?"),
+        answer: Button,
+        back: (None, MENU_ASKS),
+    },
+    Question {
+        way: ("▶️ Open a shift", &[Press("without a plan")]),
+        at: ("open_shift:position", "so that I can see that you are at Shop"),
+        answer: Key(PIN),
+        back: (Some("open_shift:choose"), "Which shift do you open?"),
+    },
+    Question {
+        way: ("🔓 Open a site", &[]),
+        at: ("site_doors:open_which", "Which site do you open?"),
+        answer: Button,
+        back: (None, MENU_ASKS),
+    },
+    Question {
+        way: ("🔓 Open a site", &[Press("Shop")]),
+        at: ("site_doors:position", "to open Shop"),
+        answer: Key(PIN),
+        back: (Some("site_doors:open_which"), "Which site do you open?"),
+    },
+    Question {
+        way: ("📅 My shifts", &[Press("✖ Cancel")]),
+        at: ("cancel_plan:reason", "Why can you not come?"),
+        answer: Button,
+        back: (None, "Your shifts:"),
+    },
+    Question {
+        way: ("📅 My shifts", &[Press("✖ Cancel"), Press("Something else")]),
+        at: ("cancel_plan:words", "Please write why"),
+        answer: Text,
+        back: (Some("cancel_plan:reason"), "Why can you not come?"),
+    },
+    Question {
+        way: ("📅 My shifts", &[Press("✖ Cancel"), Press("Illness")]),
+        at: ("cancel_plan:document", "Is there a paper"),
+        answer: Text,
+        back: (Some("cancel_plan:reason"), "Why can you not come?"),
+    },
+    Question {
+        way: ("📅 My shifts", &[Press("✖ Cancel"), Press("Something else"), Type("A wedding")]),
+        at: ("cancel_plan:document", "Is there a paper"),
+        answer: Text,
+        back: (Some("cancel_plan:words"), "Please write why"),
+    },
+    Question {
+        way: ("📅 My shifts", &[Press("✖ Cancel"), Press("Illness"), Press("Skip")]),
+        at: ("cancel_plan:photo", "You can send a photo of it."),
+        answer: Button,
+        back: (Some("cancel_plan:document"), "Is there a paper"),
+    },
+];
+
+/// For a person with an open shift.
+const AT_WORK: &[Question] = &[
+    Question {
+        way: ("✅ My tasks", &[]),
+        at: ("my_tasks:list", "Your tasks:"),
+        answer: Button,
+        back: (None, MENU_ASKS),
+    },
+    Question {
+        way: ("✅ My tasks", &[Press("📷 Sweep")]),
+        at: ("my_tasks:media", "Send a photo, a video or a file for: Sweep"),
+        answer: Button,
+        back: (Some("my_tasks:list"), "Your tasks:"),
+    },
+    Question {
+        way: ("⏹ Close my shift", &[]),
+        at: ("close_shift:review", "Shall I close your shift?"),
+        answer: Button,
+        back: (None, MENU_ASKS),
+    },
+    Question {
+        way: ("⏹ Close my shift", &[Press("Mark tasks")]),
+        at: ("my_tasks:list", "Your tasks:"),
+        answer: Button,
+        back: (Some("close_shift:review"), "Shall I close your shift?"),
+    },
+    Question {
+        way: ("⏹ Close my shift", &[Press("Mark tasks"), Press("📷 Sweep")]),
+        at: ("my_tasks:media", "Send a photo, a video or a file for: Sweep"),
+        answer: Button,
+        back: (Some("my_tasks:list"), "Your tasks:"),
+    },
+    Question {
+        // Back from a question that was only looked at leads to the question before it.
+        way: ("⏹ Close my shift", &[Press("Mark tasks"), Press("📷 Sweep"), Press(BACK)]),
+        at: ("my_tasks:list", "Your tasks:"),
+        answer: Button,
+        back: (Some("close_shift:review"), "Shall I close your shift?"),
+    },
+    Question {
+        way: ("⏹ Close my shift", &[Press("Go on to closing")]),
+        at: ("close_shift:position", "to close your shift at Depot"),
+        answer: Key(PIN),
+        back: (Some("close_shift:review"), "Shall I close your shift?"),
+    },
+    Question {
+        way: ("🔒 Close a site", &[]),
+        at: ("site_doors:close_which", "Which site do you close?"),
+        answer: Button,
+        back: (None, MENU_ASKS),
+    },
+    Question {
+        way: ("🔒 Close a site", &[Press("Depot")]),
+        at: ("close_shift:review", "Shall I close your shift?"),
+        answer: Button,
+        back: (Some("site_doors:close_which"), "Which site do you close?"),
+    },
+    Question {
+        way: ("🔒 Close a site", &[Press("Depot"), Press("Go on to closing")]),
+        at: ("close_shift:position", "to close your shift at Depot"),
+        answer: Key(PIN),
+        back: (Some("close_shift:review"), "Shall I close your shift?"),
+    },
+    Question {
+        way: ("🔒 Close a site", &[Press("Depot"), Press("Go on to closing"), Type(BACK)]),
+        at: ("close_shift:review", "Shall I close your shift?"),
+        answer: Button,
+        back: (Some("site_doors:close_which"), "Which site do you close?"),
+    },
+];
+
+const OWNERS: &[Question] = &[
+    Question {
+        way: ("🏢 Sites", &[Press("Shop"), Press("➕ New slot")]),
+        at: ("owner_sites:new_slot", "Write the day, the hours and the number of places"),
+        answer: Sent("I did not understand this."),
+        back: (None, "The next seven days:"),
+    },
+    Question {
+        way: ("📊 Report", &[]),
+        at: ("payroll_report:days", "For which days?"),
+        answer: Sent("Please write the days like"),
+        back: (None, MENU_ASKS),
+    },
+];
+
+impl Question {
+    /// Goes to the question.
+    async fn ask(&self, someone: &ChatUser) {
+        chooses_from_menu(someone, self.way.0).await;
+        for action in self.way.1 {
+            match *action {
+                Press(words) => someone.presses(&button_with(someone, words)).await,
+                Type(words) => someone.sends(words).await,
+            }
+        }
+        someone.sees(self.at.1);
+        self.assert_open(someone).await;
+    }
+
+    async fn assert_open(&self, someone: &ChatUser) {
+        assert_eq!(someone.state().await.as_deref(), Some(self.at.0), "{}", someone.transcript());
+    }
+
+    /// Sends a text that is no answer.
+    async fn answer_with_nonsense(&self, someone: &ChatUser) {
+        let again = match self.answer {
+            Button => [UNFIT_ANSWER, self.at.1],
+            Sent(words) | Key(words) => [words; 2],
+            Text => return,
+        };
+        someone.sends("Well, well").await;
+        again.iter().for_each(|words| someone.sees(words));
+        self.assert_open(someone).await;
+    }
+
+    /// Leaves the question by Back or by the menu.
+    async fn leave_by(&self, someone: &ChatUser, way: &str) {
+        match self.answer {
+            Key(_) => someone.sends(way).await,
+            Button | Sent(_) | Text => someone.presses(way).await,
+        }
+    }
+
+    /// Asserts that the dialogue is over. Its old buttons lead to the menu at most.
+    async fn assert_over(&self, someone: &ChatUser) {
+        assert_eq!(someone.state().await, None, "{}", someone.transcript());
+        if matches!(self.answer, Key(_)) {
+            someone.sends(BACK).await;
+            someone.sees(MENU_ASKS);
+        } else {
+            someone.presses(BACK).await;
+            someone.sees_toast("This button is no longer in use.");
+        }
+        assert_eq!(someone.state().await, None, "{}", someone.transcript());
+    }
+}
+
+/// Asks every question, answers it with nonsense, and leaves it in every way.
+async fn leave_all(workplace: &Workplace, someone: &ChatUser, questions: &[Question]) {
+    for question in questions {
+        question.ask(someone).await;
+        question.answer_with_nonsense(someone).await;
+        question.leave_by(someone, BACK).await;
+        someone.sees(question.back.1);
+        assert_eq!(someone.state().await.as_deref(), question.back.0, "{}", someone.transcript());
+
+        question.ask(someone).await;
+        question.leave_by(someone, MENU).await;
+        someone.sees(MENU_ASKS);
+        question.assert_over(someone).await;
+
+        question.ask(someone).await;
+        someone.sends("/cancel").await;
+        someone.sees("Cancelled.");
+        someone.sees_button(MENU);
+        question.assert_over(someone).await;
+        workplace.firm.stage.advance(MINUTE).await;
+    }
+}
+
+/// A keyboard stays when its question is left by an older button. Its keys must not be taken as an answer.
+#[tokio::test]
+async fn keys_of_a_left_question_work_in_others() {
+    let workplace = Workplace::open(StorageKind::Sqlite).await;
+    let site = workplace.site("Shop", 10_000).await;
+    workplace.slot(site, 24 * 60, 120, |_| {}).await;
+    let anna = workplace.worker("Anna", &[site], |contract| contract.allows_spontaneous = true).await;
+    plans(&anna).await;
+    let asked = |state: &'static str| BEFORE_WORK.iter().find(|one| one.at.0 == state).unwrap();
+    for state in ["cancel_plan:words", "cancel_plan:document"] {
+        asked(state).ask(&anna).await;
+        anna.sends(BACK).await;
+        anna.sees("Why can you not come?");
+        asked(state).ask(&anna).await;
+        anna.sends(MENU).await;
+        anna.sees(MENU_ASKS);
+        assert_eq!(anna.state().await, None, "{}", anna.transcript());
+        workplace.firm.stage.advance(MINUTE).await;
+    }
+
+    // The keys keep the language in which they were shown.
+    asked("open_shift:position").ask(&anna).await;
+    anna.sends("/language").await;
+    anna.presses("Русский").await;
+    anna.sends(BACK).await;
+    anna.sees("Какую смену открываете?");
+}
+
+/// All rows that these dialogues could write.
+async fn all_rows(workplace: &Workplace) -> Vec<Vec<Vec<String>>> {
+    let mut all = Vec::new();
+    for sql in [
+        "SELECT status, version FROM shift_plans",
+        "SELECT taken, version FROM time_slots",
+        "SELECT status, version FROM shifts",
+        "SELECT done_at, media_count FROM shift_tasks",
+        "SELECT site_id, closed_at FROM site_openings",
+        "SELECT id FROM plan_cancellations",
+        "SELECT id FROM adjustments",
+    ] {
+        all.push(workplace.rows(sql).await);
+    }
+    all
+}
+
+#[tokio::test]
+async fn questions_before_work_can_be_left() {
+    let workplace = Workplace::open(StorageKind::Sqlite).await;
+    let site = workplace.site("Shop", 10_000).await;
+    workplace.slot(site, 24 * 60, 120, |_| {}).await;
+    let anna = workplace.worker("Anna", &[site], |contract| contract.allows_spontaneous = true).await;
+    plans(&anna).await;
+    workplace.slot(site, 48 * 60, 120, |_| {}).await;
+    let before = all_rows(&workplace).await;
+    leave_all(&workplace, &anna, BEFORE_WORK).await;
+    assert_eq!(all_rows(&workplace).await, before);
+}
+
+#[tokio::test]
+async fn questions_at_work_can_be_left() {
+    let workplace = Workplace::open(StorageKind::Sqlite).await;
+    let site = workplace.site("Depot", 10_000).await;
+    let about = AboutTask { needs_media: true, ..task("Sweep", 5_000) };
+    workplace.sites.create_task(&workplace.owner, site, None, about).await.unwrap();
+    let boris = workplace.worker("Boris", &[site], |contract| contract.allows_spontaneous = true).await;
+    opens(&boris, "Depot").await;
+    let before = all_rows(&workplace).await;
+    leave_all(&workplace, &boris, AT_WORK).await;
+    assert_eq!(all_rows(&workplace).await, before);
+}
+
+#[tokio::test]
+async fn questions_to_owners_can_be_left() {
+    let workplace = Workplace::open(StorageKind::Sqlite).await;
+    workplace.site("Shop", 10_000).await;
+    let max = workplace.firm.member("Max", &[Role::Owner]).await;
+    let before = all_rows(&workplace).await;
+    leave_all(&workplace, &max, OWNERS).await;
+    assert_eq!(all_rows(&workplace).await, before);
+}
+
+/// The photo is stored, and Back still leads to the previous question.
+#[tokio::test]
+async fn back_after_a_photo_returns_to_closing() {
+    let workplace = Workplace::open(StorageKind::Sqlite).await;
+    let site = workplace.site("Depot", 10_000).await;
+    workplace.task(site, None, "Sweep", 5_000).await;
+    let boris = workplace.worker("Boris", &[site], |contract| contract.allows_spontaneous = true).await;
+    opens(&boris, "Depot").await;
+    chooses_from_menu(&boris, "⏹ Close my shift").await;
+    boris.presses("Mark tasks").await;
+    boris.presses("📷 ＋").await;
+    boris.sends_photo().await;
+    boris.sees("✅ Sweep");
+    boris.presses(BACK).await;
+    boris.sees("✅ Sweep");
+    boris.sees("Shall I close your shift?");
+    assert_eq!(boris.state().await.as_deref(), Some("close_shift:review"));
+}

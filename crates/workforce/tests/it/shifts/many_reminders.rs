@@ -1,0 +1,49 @@
+//! Many reminders at once: all are sent in one run.
+
+use sea_orm::ConnectionTrait;
+use workforce::shifts::jobs;
+
+use super::{Workplace, person};
+use crate::kit::firm::{NOON, StorageKind, on_databases};
+use crate::kit::sql::run_sql;
+
+on_databases! { [sqlite Sqlite, postgres Postgres]
+    all_people_are_reminded_once_in_one_run,
+}
+
+const PLANS: usize = 1_200;
+
+async fn all_people_are_reminded_once_in_one_run(kind: StorageKind) {
+    let workplace = Workplace::open(kind).await;
+    let site = workplace.site("Shop", 10_000).await;
+    let slot = workplace.slot(site, 1, 118, |_| {}).await;
+    let anna = workplace.worker("Anna", &[site], |_| {}).await;
+    let user = person(&workplace.firm, &anna).await.id;
+    // One plan every five seconds in the next two hours, written in reverse order.
+    let sql = format!(
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {PLANS})
+        INSERT INTO shift_plans (user_id, slot_id, site_id, starts_at, ends_at, created_at, updated_at)
+        SELECT {user}, {slot}, {site}, {0} + ({PLANS} + 1 - i) * 5000, {0} + ({PLANS} + 1 - i) * 5000 + 4000, 0, 0 FROM n",
+        NOON.0
+    );
+    run_sql(&workplace.firm.app.domain, sql).await;
+    for _ in 0..2 {
+        jobs::remind(workplace.firm.app.clone()).await.unwrap();
+        let told = workplace.rows("SELECT body FROM notices ORDER BY id").await;
+        assert_eq!(told.len(), PLANS);
+        assert!(told.is_sorted(), "reminders are ordered by start");
+    }
+    assert_eq!(workplace.rows("SELECT id FROM shift_plans WHERE reminded_at IS NULL").await.len(), 0);
+}
+
+/// The query of the job that posts missing amounts.
+#[tokio::test]
+async fn recent_shifts_are_found_by_index() {
+    let workplace = Workplace::open(StorageKind::Sqlite).await;
+    let sql = "EXPLAIN QUERY PLAN SELECT id FROM shifts WHERE status = 'completed' AND ended_at > 5 ORDER BY ended_at";
+    let db = workplace.firm.app.domain.read();
+    let rows = db.query_all_raw(sea_orm::Statement::from_string(db.get_database_backend(), sql)).await.unwrap();
+    let plan: Vec<String> = rows.iter().map(|row| row.try_get("", "detail").unwrap()).collect();
+    assert_eq!(plan.len(), 1, "the query sorts: {plan:?}");
+    assert!(plan[0].contains("USING INDEX shifts_ended"), "{plan:?}");
+}
