@@ -24,30 +24,30 @@ enum Benchmark {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
-    /// The cost of a turn with a thousand and with a million stored dialogues, and the room that an idle one takes;
-    /// fails where the costs differ by more than a fifth
+    /// The cost of a turn with a thousand and with a million stored conversations, and the size of an idle one; fails
+    /// if the costs differ too much
     Dialogues {
         /// Which stores; all of them unless given
         #[arg(value_parser = ["sqlite", "redis", "postgres", "process"])]
         stores: Vec<String>,
-        /// How many are many
+        /// The larger number of stored conversations
         #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(10_000..))]
         many: u32,
     },
     /// The product under attack: 2,000 idle connections, 200 unread downloads, 500 WebSockets, 4,000 attempts to sign
-    /// in; fails where the bot becomes twice as slow, memory reaches 300 MB, or pages do not come
+    /// in; fails if the bot becomes twice as slow, memory reaches 300 MB, or pages are not served
     Attack {
         /// How long it lasts
         #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(5..))]
         seconds: u32,
     },
-    /// How long pages take in a large firm while 50 people read; fails where the slowest hundredth takes 50 ms or more
+    /// How long pages take in a large firm while 50 people read; fails if the slowest hundredth takes 50 ms or more
     Pages {
-        /// How long they read; each page often enough to be judged by itself unless given
+        /// How long they read; the default reads each page often enough for its own figures
         #[arg(long, default_value_t = 420, value_parser = clap::value_parser!(u32).range(10..))]
         seconds: u32,
     },
-    /// People who register at once with the whole program: how many in a second
+    /// How many people a second can register with the whole program
     Registrations {
         /// Where conversations and tables are; everywhere unless given
         #[arg(value_parser = ["sqlite", "redis-and-postgres"])]
@@ -66,12 +66,12 @@ enum Benchmark {
 }
 
 pub(crate) fn run(options: &Options, environment: Environment) -> Result<ExitCode> {
-    let commands = Commands::new(environment, Interruption::watched()?);
+    let commands = Commands::new(environment, Interruption::watch()?);
     match &options.benchmark {
         None => {
             println!("cargo xtask bench emulator [arguments]    calls per second of the Bot API emulator");
             println!(
-                "cargo xtask bench dialogues [stores]      cost of a turn with few and with many stored dialogues"
+                "cargo xtask bench dialogues [stores]      cost of a turn with few and with many stored conversations"
             );
             println!("cargo xtask bench attack                  the bot and the pages while many attack the product");
             println!("cargo xtask bench pages                   times of pages in a large firm while 50 people read");
@@ -109,7 +109,7 @@ pub(crate) fn run(options: &Options, environment: Environment) -> Result<ExitCod
             for (name, state) in stores {
                 script.args(["--bot", &our_bot(name, state, &commands.environment)]);
             }
-            // A bot given by a relative path is meant from where the caller stands.
+            // Relative paths of bots are relative to the caller's directory.
             commands.show(script.args(arguments).current_dir(std::env::current_dir()?))?;
         }
     }
@@ -121,15 +121,15 @@ fn bench(commands: &Commands, package: &str, name: &str) -> Command {
     commands.cargo(&["bench", "--profile", "dist", "--package", package, "--bench", name, "--"])
 }
 
-/// Each store is measured by a process of its own, and beside no other. One that misses its goal keeps no other from
-/// being measured; the first such is told in the end.
+/// Measures each store in its own process, one after another. After a failure the other stores are still measured; the
+/// first failure is returned.
 fn dialogues(commands: &Commands, stores: &[String], many: u32) -> Result<()> {
-    let mut measured = Ok(());
+    let mut result = Ok(());
     let mut measure = |words: &[&str]| {
         let mut bench = bench(commands, "opora", "dialogues");
         let outcome = commands.show(bench.args(words));
-        if measured.is_ok() {
-            measured = outcome;
+        if result.is_ok() {
+            result = outcome;
         }
     };
     let wants = |name: &str| stores.is_empty() || stores.iter().any(|store| store == name);
@@ -139,7 +139,7 @@ fn dialogues(commands: &Commands, stores: &[String], many: u32) -> Result<()> {
         measure(&[&format!("sqlite:{}", folder.path().join("opora.db").display()), "none", &many]);
     }
     if wants("redis") || wants("postgres") {
-        let servers = Servers::start(commands, Durability::AsUsual)?;
+        let servers = Servers::start(commands, Durability::Production)?;
         for (name, url) in [("redis", &servers.redis_url), ("postgres", &servers.database_url)] {
             let process = servers.process_at(url).map(|process| process.to_string()).unwrap_or_default();
             if wants(name) {
@@ -151,10 +151,10 @@ fn dialogues(commands: &Commands, stores: &[String], many: u32) -> Result<()> {
     if wants("process") {
         measure(&["rooms"]);
     }
-    measured
+    result
 }
 
-/// On a PostgreSQL that the caller gave, else on one of our own; only reads are measured.
+/// Measures pages on the PostgreSQL of the environment or a private one. Only reads are measured.
 fn pages(commands: &Commands, seconds: u32) -> Result<()> {
     let servers = Servers::start(commands, Durability::None)?;
     let mut bench = bench(commands, "workforce", "pages");
@@ -164,7 +164,7 @@ fn pages(commands: &Commands, seconds: u32) -> Result<()> {
     measured
 }
 
-/// Embedded, and with conversations in Redis and tables in PostgreSQL.
+/// Measures with SQLite, and with conversations in Redis and tables in PostgreSQL.
 fn registrations(commands: &Commands, stores: &[String], people: u32) -> Result<()> {
     let measure = |words: &[&str]| {
         println!("{}", words.first().map_or("sqlite", |_| "redis-and-postgres"));
@@ -176,14 +176,14 @@ fn registrations(commands: &Commands, stores: &[String], people: u32) -> Result<
         measure(&[])?;
     }
     if wants("redis-and-postgres") {
-        let servers = Servers::start(commands, Durability::AsUsual)?;
+        let servers = Servers::start(commands, Durability::Production)?;
         measure(&[&servers.redis_url, &servers.database_url])?;
         servers.stop()?;
     }
     Ok(())
 }
 
-/// The registration example as one more bot of the comparison: same protocol, its settings under the names it knows.
+/// The registration example as a bot of the comparison, with the environment variables that it reads.
 fn our_bot(name: &str, state: &str, environment: &Environment) -> String {
     let program = environment.target.join("dist/examples/registration");
     let program = program.display();

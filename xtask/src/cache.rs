@@ -1,7 +1,7 @@
-//! What was installed for an earlier run and still fits.
+//! Directories with installed programs, kept between runs.
 //!
-//! An entry is keyed by its recipe (the list of requirements, the version of the interpreter), so that a changed recipe
-//! makes a new entry. An entry that was not finished is made anew. Runs at the same time make it once.
+//! The key of an entry is its recipe (the list of requirements, the version of the interpreter), so a changed recipe
+//! makes a new entry. An incomplete entry is created again. Parallel runs create an entry once.
 
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -10,13 +10,13 @@ use std::thread;
 use anyhow::{Context, Result};
 
 use crate::interruption::Interruption;
-use crate::process::LOOK_EVERY;
+use crate::process::POLL_INTERVAL;
 
-/// Written last: where it is missing, the making was cut short.
+/// Written last. An entry without it is incomplete.
 const FINISHED: &str = ".finished";
 
-/// The directory of the entry, made by `make` if it is not there yet.
-pub(crate) fn kept(
+/// The directory of an entry. `make` fills it if it does not exist yet.
+pub(crate) fn get_or_create(
     cache: &Path,
     kind: &str,
     recipe: &str,
@@ -25,7 +25,7 @@ pub(crate) fn kept(
 ) -> Result<PathBuf> {
     fs::create_dir_all(cache).with_context(|| format!("cannot create {}", cache.display()))?;
     let directory = cache.join(format!("{kind}-{:016x}", fingerprint(recipe)));
-    let _lock = locked(&cache.join(format!("{kind}.lock")), interruption)?;
+    let _lock = lock(&cache.join(format!("{kind}.lock")), interruption)?;
     if directory.join(FINISHED).exists() {
         return Ok(directory);
     }
@@ -38,7 +38,7 @@ pub(crate) fn kept(
     Ok(directory)
 }
 
-fn locked(path: &Path, interruption: &Interruption) -> Result<File> {
+fn lock(path: &Path, interruption: &Interruption) -> Result<File> {
     let file = File::create(path).with_context(|| format!("cannot create {}", path.display()))?;
     loop {
         match file.try_lock() {
@@ -46,11 +46,11 @@ fn locked(path: &Path, interruption: &Interruption) -> Result<File> {
             Err(TryLockError::WouldBlock) => interruption.check()?,
             Err(TryLockError::Error(error)) => return Err(error).context("cannot lock the cache"),
         }
-        thread::sleep(LOOK_EVERY);
+        thread::sleep(POLL_INTERVAL);
     }
 }
 
-/// FNV-1a. The standard library's hasher may change from release to release, and with it every entry's name.
+/// FNV-1a. The hasher of the standard library may change between releases, and with it the names of all entries.
 fn fingerprint(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }
@@ -62,11 +62,11 @@ mod tests {
     use super::*;
 
     fn entry(cache: &Path, recipe: &str, make: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
-        kept(cache, "kind", recipe, &Interruption::default(), make)
+        get_or_create(cache, "kind", recipe, &Interruption::default(), make)
     }
 
     #[test]
-    fn an_entry_is_made_once() {
+    fn an_entry_is_created_once() {
         let cache = tempfile::tempdir().unwrap();
         let first = entry(cache.path(), "a==1", |_| Ok(())).unwrap();
         let second = entry(cache.path(), "a==1", |_| Err(anyhow!("made twice"))).unwrap();
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_whose_making_failed_is_made_anew_from_nothing() {
+    fn an_incomplete_entry_is_created_again() {
         let cache = tempfile::tempdir().unwrap();
         let failed = entry(cache.path(), "a==1", |directory| {
             fs::write(directory.join("half"), "")?;

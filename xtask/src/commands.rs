@@ -1,7 +1,7 @@
-//! How other programs are found and run.
+//! Finds and runs other programs.
 //!
-//! A program either shows its output as it goes ([`Commands::show`]) or keeps it for the case that it fails
-//! ([`Commands::ask`]). Both end the program when the run is interrupted.
+//! [`Commands::show`] shows the output of a program while it runs. [`Commands::ask`] returns the output. Both end the
+//! program when the run is interrupted.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -17,10 +17,10 @@ use rustix::process::Signal;
 
 use crate::environment::Environment;
 use crate::interruption::Interruption;
-use crate::process::{LOOK_EVERY, Running};
+use crate::process::{POLL_INTERVAL, Running};
 
-/// The test runner gives its tests ten seconds after an interruption; this is a little more.
-const PATIENCE_WITH_INTERRUPTED: Duration = Duration::from_secs(15);
+/// A little more than the ten seconds that the test runner gives its tests after an interruption.
+const INTERRUPT_TIMEOUT: Duration = Duration::from_secs(15);
 
 #[derive(Debug)]
 pub(crate) struct Commands {
@@ -39,7 +39,7 @@ impl Commands {
         let found = self.find(&program.to_string_lossy());
         let mut command = Command::new(found.as_deref().map_or(program, Path::as_os_str));
         command.current_dir(&self.environment.root).env("PATH", &self.environment.search_path);
-        for name in &self.environment.left_by_cargo {
+        for name in &self.environment.cargo_variables {
             command.env_remove(name);
         }
         command
@@ -51,24 +51,24 @@ impl Commands {
         command
     }
 
-    /// Where a program lies on the search path.
+    /// The path of a program on the search path.
     pub(crate) fn find(&self, program: &str) -> Option<PathBuf> {
         std::env::split_paths(&self.environment.search_path)
             .map(|directory| directory.join(program))
             .find(|path| is_program(path))
     }
 
-    /// Runs a program whose output the reader wants to see while it works.
+    /// Runs a program and shows its output.
     pub(crate) fn show(&self, command: &mut Command) -> Result<()> {
-        let name = spelled(command);
+        let name = command_line(command);
         let status = self.finish(command)?;
         ensure!(status.success(), "`{name}` ended with {status}");
         Ok(())
     }
 
-    /// Runs a program for what it prints; the output appears in the error if it fails.
+    /// Runs a program and returns its output. If it fails, the error contains the output.
     pub(crate) fn ask(&self, command: &mut Command) -> Result<String> {
-        let name = spelled(command);
+        let name = command_line(command);
         let mut output = tempfile::tempfile().context("cannot make a temporary file")?;
         command.stdout(Stdio::from(output.try_clone()?)).stderr(Stdio::from(output.try_clone()?));
         let status = self.finish(command)?;
@@ -86,20 +86,20 @@ impl Commands {
         self.interruption.check()?;
         let mut running = Running::start(command)?;
         loop {
-            if let Some(status) = running.ended()? {
+            if let Some(status) = running.exit_status()? {
                 return Ok(status);
             }
-            if self.interruption.came() {
-                running.stop(Signal::INT, PATIENCE_WITH_INTERRUPTED)?;
+            if self.interruption.is_interrupted() {
+                running.stop(Signal::INT, INTERRUPT_TIMEOUT)?;
                 bail!("interrupted");
             }
-            thread::sleep(LOOK_EVERY);
+            thread::sleep(POLL_INTERVAL);
         }
     }
 }
 
-/// The command as a reader would type it.
-pub(crate) fn spelled(command: &Command) -> String {
+/// The command as one would type it.
+pub(crate) fn command_line(command: &Command) -> String {
     let program = Path::new(command.get_program()).file_name().unwrap_or(command.get_program());
     let words = std::iter::once(program).chain(command.get_args());
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")

@@ -1,5 +1,5 @@
-//! What the dependencies are held to: licences, sources, one version of each stack, and what a bot must not compile
-//! unasked.
+//! Rules for dependencies: licences, sources, one version of each stack, and optional crates that a bot must not
+//! compile by default.
 //!
 //! Everything is read from `cargo metadata` and `cargo tree`. Security advisories are not checked: their list has to be
 //! downloaded, which is not possible everywhere.
@@ -12,10 +12,10 @@ use spdx::{Expression, ParseMode};
 
 use crate::commands::Commands;
 
-/// One TLS stack, and no C library that the machine has to bring.
+/// Crates of another TLS stack, which need a C library.
 const BANNED: [&str; 3] = ["native-tls", "openssl", "openssl-sys"];
-/// Two versions of one of these mean two runtimes, two pools or types that do not fit each other. Small crates may come
-/// in several versions.
+/// Crates that must have one version: two would mean two runtimes, two pools or incompatible types. Small crates may
+/// have several versions.
 const ONE_VERSION: [&str; 8] = ["axum", "hyper", "redis", "reqwest", "rustls", "sqlx", "sqlx-core", "tokio"];
 /// Permissive licences only.
 const LICENCES: [&str; 14] = [
@@ -34,9 +34,9 @@ const LICENCES: [&str; 14] = [
     "Unlicense",
     "Zlib",
 ];
-/// Crates with a licence of their own that we accept: the Bot API's types, whose licence asks for nothing at all.
+/// Crates with another accepted licence. That of `frankenstein` demands nothing.
 const EXCEPTIONS: [(&str, &str); 1] = [("frankenstein", "WTFPL")];
-/// What a bot compiles only if it asks for a feature of the library.
+/// Crates that a bot compiles only with a feature of the library.
 const OPT_IN: [&str; 2] = ["redis", "sqlx-postgres"];
 
 #[derive(Debug, Deserialize)]
@@ -62,14 +62,14 @@ struct Dependency {
     path: Option<String>,
 }
 
-/// Checks all dependencies; says how many there are.
+/// Checks all dependencies; returns a summary with their number.
 pub(crate) fn check(commands: &Commands) -> Result<String> {
     let asked = ["metadata", "--format-version", "1", "--locked", "--all-features", "--quiet"];
     let metadata = commands.ask(&mut commands.cargo(&asked))?;
     let metadata: Metadata = serde_json::from_str(&metadata).context("`cargo metadata` is not understood")?;
     let mut complaints = complaints(&metadata.packages);
     let listed = ["tree", "--locked", "--quiet", "--package", "opora", "--edges", "normal", "--prefix", "none"];
-    complaints.extend(unasked(&commands.ask(&mut commands.cargo(&listed))?));
+    complaints.extend(unrequested(&commands.ask(&mut commands.cargo(&listed))?));
     ensure!(complaints.is_empty(), "{}", complaints.join("\n"));
     Ok(format!("{} crates", metadata.packages.len()))
 }
@@ -110,8 +110,8 @@ fn complaints(packages: &[Package]) -> Vec<String> {
     complaints
 }
 
-/// Crates that the library brings without a feature, though they are opt-in. `tree` has a crate a line, its name first.
-fn unasked(tree: &str) -> Vec<String> {
+/// Opt-in crates that the library compiles without a feature. `tree` has one crate per line, its name first.
+fn unrequested(tree: &str) -> Vec<String> {
     let names: BTreeSet<_> = tree.lines().filter_map(|line| line.split_whitespace().next()).collect();
     let found = OPT_IN.into_iter().filter(|name| names.contains(name));
     found.map(|name| format!("opora brings {name} without any of its features")).collect()
@@ -182,9 +182,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_opt_in_is_not_brought_unasked() {
-        assert_eq!(unasked("opora v0.1.0 (/opora)\nsqlx v0.9.0\nredis-of-others v1.0.0 (*)\n"), [""; 0]);
-        assert_eq!(unasked("opora v0.1.0\nredis v1.8.0 (*)\n"), ["opora brings redis without any of its features"]);
+    fn an_opt_in_crate_is_not_compiled_by_default() {
+        assert_eq!(unrequested("opora v0.1.0 (/opora)\nsqlx v0.9.0\nredis-of-others v1.0.0 (*)\n"), [""; 0]);
+        assert_eq!(unrequested("opora v0.1.0\nredis v1.8.0 (*)\n"), ["opora brings redis without any of its features"]);
     }
 
     #[test]

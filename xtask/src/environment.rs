@@ -1,6 +1,6 @@
 //! The only module of this crate that reads the environment.
 //!
-//! It reads once, at the start; everything else is handed the result.
+//! It reads the environment once, at the start.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-/// What the surroundings say about where to work and what is already there.
+/// Settings from the environment.
 #[derive(Debug)]
 pub(crate) struct Environment {
     /// The workspace's root.
@@ -23,8 +23,8 @@ pub(crate) struct Environment {
     pub given_redis_url: Option<String>,
     /// A PostgreSQL to test with instead of a private one.
     pub given_database_url: Option<String>,
-    /// Variables that cargo set for this program and that a cargo started from here must not inherit.
-    pub left_by_cargo: Vec<OsString>,
+    /// Variables that cargo set for this program, and that a cargo started here must not inherit.
+    pub cargo_variables: Vec<OsString>,
 }
 
 impl Environment {
@@ -38,13 +38,13 @@ impl Environment {
             cache,
             given_redis_url: given("TEST_REDIS_URL"),
             given_database_url: given("TEST_DATABASE_URL"),
-            left_by_cargo: env::vars_os().map(|(name, _)| name).filter(|name| is_left_by_cargo(name)).collect(),
+            cargo_variables: env::vars_os().map(|(name, _)| name).filter(|name| is_cargo_variable(name)).collect(),
         })
     }
 }
 
 fn workspace_root() -> Result<PathBuf> {
-    // The variable of this run comes first: a shared target directory may hold a binary built in another clone.
+    // The variable at run time comes first: a shared target directory may hold a binary of another clone.
     let here = env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
     let root = Path::new(&here).parent().context("xtask lies directly under the workspace's root")?;
     Ok(root.to_path_buf())
@@ -67,8 +67,8 @@ fn search_path(cache: &Path) -> Result<OsString> {
     env::join_paths(env::split_paths(&given).chain(own)).context("the cache directory's name contains a colon")
 }
 
-/// Build scripts that watch these variables would run again in every cargo started from here, and so rebuild much.
-fn is_left_by_cargo(name: &OsStr) -> bool {
+/// Build scripts watch these variables. If they change, cargo runs the scripts again and rebuilds much.
+fn is_cargo_variable(name: &OsStr) -> bool {
     let name = name.to_string_lossy();
     ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_", "CARGO_PRIMARY_"]
         .iter()

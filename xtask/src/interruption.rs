@@ -1,7 +1,7 @@
-//! Whether somebody asked for an end: Ctrl-C, a termination, a closed terminal.
+//! Whether the run was interrupted: by Ctrl-C, a termination, or a closed terminal.
 //!
-//! The signals only raise a flag. Whoever waits for something looks at it, so that what was started is always stopped
-//! in the ordinary way; nothing is done in a signal handler.
+//! The signals only set a flag. Every wait checks the flag, so that started programs are always stopped in the ordinary
+//! way. Nothing is done in a signal handler.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +13,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 pub(crate) struct Interruption(Arc<AtomicBool>);
 
 impl Interruption {
-    pub(crate) fn watched() -> Result<Self> {
+    pub(crate) fn watch() -> Result<Self> {
         let interruption = Self::default();
         for signal in [SIGINT, SIGTERM, SIGHUP] {
             signal_hook::flag::register(signal, Arc::clone(&interruption.0)).context("cannot watch for signals")?;
@@ -21,13 +21,13 @@ impl Interruption {
         Ok(interruption)
     }
 
-    pub(crate) fn came(&self) -> bool {
+    pub(crate) fn is_interrupted(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// For places that can simply give up.
+    /// An error if the run was interrupted.
     pub(crate) fn check(&self) -> Result<()> {
-        if self.came() {
+        if self.is_interrupted() {
             bail!("interrupted");
         }
         Ok(())

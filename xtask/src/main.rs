@@ -1,6 +1,6 @@
 //! The workspace's own commands: `cargo xtask test`, `tidy`, `bench`, `soak` and `fixtures`.
 //!
-//! Everything here runs other programs or reads source files. Nothing of it is part of the product.
+//! They run other programs or read source files. Nothing here is part of the product.
 
 mod bench;
 mod cache;
@@ -40,9 +40,9 @@ struct Arguments {
 enum Task {
     /// Run every check and every test, installing what they need
     Test(test_run::Options),
-    /// Check the habits that the compiler cannot see
+    /// Check the rules of this repository that the compiler does not check
     Tidy {
-        /// The workspace to look at, if not this one
+        /// The workspace to check, if not this one
         root: Option<PathBuf>,
         /// Print which rooms of the application import which
         #[arg(long)]
@@ -50,9 +50,10 @@ enum Task {
     },
     /// Run a benchmark, or list those there are
     Bench(bench::Options),
-    /// Kill a bot at every failpoint, again and again, and see that nobody's dialogue is hurt (some minutes)
+    /// Kill a bot at every failpoint many times, and check that no dialogue is damaged (some minutes)
     Soak(soak::Options),
-    /// Write fixtures of every store for this version, which later versions must open; a released version's stay as they are
+    /// Write fixtures of every store for this version, which later versions must open; those of a release stay
+    /// unchanged
     Fixtures,
 }
 

@@ -5,28 +5,28 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::commands::{Commands, spelled};
+use crate::commands::{Commands, command_line};
 
-/// A Debian package and how to tell that what it brings is there already, from wherever it came.
+/// A Debian package, and a check whether its programs are installed, from any source.
 struct Package {
     name: &'static str,
-    is_there: fn(&Commands) -> bool,
+    is_installed: fn(&Commands) -> bool,
 }
 
 const PACKAGES: [Package; 8] = [
-    Package { name: "redis-server", is_there: |commands| commands.find("redis-server").is_some() },
-    Package { name: "openssl", is_there: |commands| commands.find("openssl").is_some() },
-    Package { name: "postgresql", is_there: |commands| postgres_programs(commands).is_some() },
-    Package { name: "chromium", is_there: |commands| commands.find("chromium").is_some() },
-    Package { name: "chromium-driver", is_there: |commands| commands.find("chromedriver").is_some() },
-    Package { name: "nodejs", is_there: |commands| commands.find("node").is_some() },
-    Package { name: "npm", is_there: |commands| commands.find("npm").is_some() },
-    Package { name: "python3-venv", is_there: has_venv },
+    Package { name: "redis-server", is_installed: |commands| commands.find("redis-server").is_some() },
+    Package { name: "openssl", is_installed: |commands| commands.find("openssl").is_some() },
+    Package { name: "postgresql", is_installed: |commands| postgres_programs(commands).is_some() },
+    Package { name: "chromium", is_installed: |commands| commands.find("chromium").is_some() },
+    Package { name: "chromium-driver", is_installed: |commands| commands.find("chromedriver").is_some() },
+    Package { name: "nodejs", is_installed: |commands| commands.find("node").is_some() },
+    Package { name: "npm", is_installed: |commands| commands.find("npm").is_some() },
+    Package { name: "python3-venv", is_installed: has_venv },
 ];
 
-/// Makes sure that every package is there; says what it did.
+/// Installs missing packages; returns what was installed.
 pub(crate) fn provide(commands: &Commands, may_install: bool) -> Result<String> {
-    let missing: Vec<_> = PACKAGES.iter().filter(|package| !(package.is_there)(commands)).map(|p| p.name).collect();
+    let missing: Vec<_> = PACKAGES.iter().filter(|package| !(package.is_installed)(commands)).map(|p| p.name).collect();
     if missing.is_empty() {
         return Ok(String::new());
     }
@@ -39,15 +39,15 @@ pub(crate) fn provide(commands: &Commands, may_install: bool) -> Result<String> 
 
     println!("Installing {names}");
     if let Err(error) = commands.ask(&mut apt_get(commands, is_root, &["update"])) {
-        // One broken source among several need not matter: the installation itself decides.
+        // A broken package source may not matter; the installation below shows.
         println!("{error:#}");
     }
     let mut install = apt_get(commands, is_root, &["install", "--yes", "--no-install-recommends"]);
     install.args(&missing);
-    println!("{}", spelled(&install));
+    println!("{}", command_line(&install));
     commands.ask(&mut install).context(advice)?;
-    let still: Vec<_> = PACKAGES.iter().filter(|package| !(package.is_there)(commands)).map(|p| p.name).collect();
-    ensure!(still.is_empty(), "installed, and yet not found: {}", still.join(" "));
+    let still: Vec<_> = PACKAGES.iter().filter(|package| !(package.is_installed)(commands)).map(|p| p.name).collect();
+    ensure!(still.is_empty(), "installed, but not found: {}", still.join(" "));
     Ok(format!("installed {names}"))
 }
 
@@ -69,13 +69,13 @@ fn version_of(bin: &Path) -> Option<u32> {
     bin.parent()?.file_name()?.to_str()?.parse().ok()
 }
 
-/// Debian ships Python without the part that makes environments.
+/// Debian packages Python without `venv`.
 fn has_venv(commands: &Commands) -> bool {
     commands.succeeds(commands.command("python3").args(["-c", "import venv, ensurepip"]))
 }
 
 fn apt_get(commands: &Commands, is_root: bool, arguments: &[&str]) -> Command {
-    // A question for a password or about a configuration file would wait for ever: nobody may be there to answer.
+    // Without these options, a question about a password or a configuration file would wait forever.
     let mut command = commands.command(if is_root { "env" } else { "sudo" });
     if !is_root {
         command.args(["--non-interactive", "env"]);

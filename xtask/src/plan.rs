@@ -1,7 +1,6 @@
 //! Which steps a test run has, in which order, and what each needs before it.
 //!
-//! Cheap checks come first. `--only` names the steps wanted, and those they need come along; `--skip` has the last
-//! word.
+//! Cheap checks come first. `--only` selects steps and the steps they need; `--skip` overrides it.
 
 use std::collections::BTreeSet;
 
@@ -10,28 +9,30 @@ use clap::ValueEnum;
 /// The order here is the order of the run.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, ValueEnum)]
 pub(crate) enum Step {
-    /// The habits that the compiler cannot see
+    /// Rules of this repository that the compiler does not check
     Tidy,
     /// rustfmt, checking only
     Fmt,
     /// Licences, versions and sources of the dependencies
     Dependencies,
-    /// Lints, warnings denied
-    Clippy,
     /// cargo-nextest, installed if missing
     Tools,
     /// System packages, installed if missing
     Packages,
-    /// The Python client libraries, and a server that speaks S3
+    /// The Python client libraries, and an S3 server
     Python,
     /// The JavaScript client libraries
     Node,
-    /// The teloxide check bot
+    /// The teloxide test bot
     Teloxide,
     /// A private Redis and PostgreSQL
     Servers,
+    /// Compiles the tests
+    Build,
     /// All tests but the doctests
     Tests,
+    /// Lints, warnings denied
+    Clippy,
     /// The examples in the documentation
     Doctests,
     /// The documentation builds without warnings
@@ -42,8 +43,21 @@ impl Step {
     fn needs(self) -> &'static [Step] {
         match self {
             Step::Python | Step::Node | Step::Servers => &[Step::Packages],
-            Step::Tests => &[Step::Tools, Step::Packages, Step::Python, Step::Node, Step::Teloxide, Step::Servers],
+            Step::Build => &[Step::Tools],
+            Step::Tests => {
+                &[Step::Tools, Step::Packages, Step::Python, Step::Node, Step::Teloxide, Step::Servers, Step::Build]
+            }
             _ => &[],
+        }
+    }
+
+    /// The step that this one runs beside, if that is part of the run. Installing mostly waits for the network, and
+    /// tests mostly wait.
+    pub(crate) fn runs_beside(self) -> Option<Step> {
+        match self {
+            Step::Python | Step::Node => Some(Step::Build),
+            Step::Clippy | Step::Doctests | Step::Docs => Some(Step::Tests),
+            _ => None,
         }
     }
 
@@ -89,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_skipped_step_stays_away_even_where_it_is_needed() {
+    fn a_skipped_step_does_not_run_even_if_needed() {
         let chosen: Vec<_> = steps(&[Step::Node], &[Step::Packages]).into_iter().collect();
         assert_eq!(chosen, [Step::Node]);
     }

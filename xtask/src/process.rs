@@ -1,7 +1,7 @@
-//! A program that was started here, and its end.
+//! A program that was started here, and how it is stopped.
 //!
-//! Each runs in a process group of its own, so that what it starts in turn ends with it, and so that Ctrl-C reaches it
-//! through this program alone. Dropping a [`Running`] ends it. Processes that were not started here are never touched.
+//! Each program runs in its own process group, so that its children end with it and Ctrl-C does not reach it directly.
+//! Dropping a [`Running`] ends it. Processes that were not started here are never touched.
 
 use std::fs;
 use std::os::unix::process::CommandExt;
@@ -13,9 +13,9 @@ use anyhow::{Context, Result, ensure};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 
-/// How often a waiting place looks again.
-pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// After a kill that cannot be refused, the kernel needs moments only.
+/// Poll interval of all waits.
+pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(20);
+/// How long the kernel may take after SIGKILL.
 const GRACE_AFTER_KILL: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
@@ -34,19 +34,19 @@ impl Running {
         Ok(Self { name, child, group })
     }
 
-    /// Its number.
-    pub(crate) fn process(&self) -> u32 {
+    /// The process id.
+    pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }
 
-    pub(crate) fn ended(&mut self) -> Result<Option<ExitStatus>> {
+    pub(crate) fn exit_status(&mut self) -> Result<Option<ExitStatus>> {
         self.child.try_wait().with_context(|| format!("cannot ask after {}", self.name))
     }
 
-    /// Asks the program and its group to end, insists after `patience`, and returns only when all of them are gone.
-    pub(crate) fn stop(&mut self, request: Signal, patience: Duration) -> Result<()> {
+    /// Signals the process group, kills it after `timeout`, and returns only when all its processes are gone.
+    pub(crate) fn stop(&mut self, request: Signal, timeout: Duration) -> Result<()> {
         self.signal(request)?;
-        if !self.is_gone_within(patience)? {
+        if !self.is_gone_within(timeout)? {
             self.signal(Signal::KILL)?;
             let gone = self.is_gone_within(GRACE_AFTER_KILL)?;
             ensure!(gone, "{} (process group {}) is still there after a kill", self.name, self.group);
@@ -56,29 +56,29 @@ impl Running {
 
     fn signal(&self, signal: Signal) -> Result<()> {
         match kill_process_group(self.group, signal) {
-            // Everyone in the group has ended already.
+            // All processes of the group have ended already.
             Ok(()) | Err(Errno::SRCH) => Ok(()),
             Err(error) => Err(error).with_context(|| format!("cannot signal {}", self.name)),
         }
     }
 
-    fn is_gone_within(&mut self, patience: Duration) -> Result<bool> {
-        let deadline = Instant::now() + patience;
+    fn is_gone_within(&mut self, timeout: Duration) -> Result<bool> {
+        let deadline = Instant::now() + timeout;
         loop {
-            if self.ended()?.is_some() && !lives(self.group) {
+            if self.exit_status()?.is_some() && !is_alive(self.group) {
                 return Ok(true);
             }
             if Instant::now() >= deadline {
                 return Ok(false);
             }
-            thread::sleep(LOOK_EVERY);
+            thread::sleep(POLL_INTERVAL);
         }
     }
 }
 
-/// Whether any process of the group still runs. One that has ended and waits to be collected does not: whose child it
-/// is by then may never collect it, as in a container without an init.
-fn lives(group: Pid) -> bool {
+/// Whether any process of the group still runs. Zombies do not count: in a container without an init they may never be
+/// collected.
+fn is_alive(group: Pid) -> bool {
     test_kill_process_group(group).is_ok() && processes().any(|(of_group, state)| of_group == group && state != "Z")
 }
 
@@ -96,7 +96,7 @@ fn processes() -> impl Iterator<Item = (Pid, String)> {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Once the child has been waited for, its number may belong to somebody else.
+        // Once the child has been waited for, its process id may belong to another process.
         if matches!(self.child.try_wait(), Ok(None))
             && let Err(error) = self.stop(Signal::TERM, Duration::from_secs(5))
         {
@@ -117,16 +117,16 @@ mod tests {
     #[test]
     fn a_stopped_program_is_gone_with_what_it_started() {
         let mut running = shell("sleep 600 & sleep 600");
-        assert!(lives(running.group));
+        assert!(is_alive(running.group));
         running.stop(Signal::TERM, Duration::from_secs(5)).unwrap();
-        assert!(!lives(running.group));
+        assert!(!is_alive(running.group));
     }
 
     #[test]
     fn a_program_that_ignores_the_request_is_killed() {
         let mut running = shell("trap '' TERM INT; while :; do sleep 0.1; done");
         running.stop(Signal::TERM, Duration::from_millis(200)).unwrap();
-        assert!(!lives(running.group));
+        assert!(!is_alive(running.group));
     }
 
     #[test]
@@ -134,7 +134,7 @@ mod tests {
         let running = shell("sleep 600");
         let group = running.group;
         drop(running);
-        assert!(!lives(group));
+        assert!(!is_alive(group));
     }
 
     #[test]
@@ -142,6 +142,6 @@ mod tests {
         let mut running = shell("exit 3");
         running.child.wait().unwrap();
         running.stop(Signal::TERM, Duration::from_secs(5)).unwrap();
-        assert_eq!(running.ended().unwrap().and_then(|status| status.code()), Some(3));
+        assert_eq!(running.exit_status().unwrap().and_then(|status| status.code()), Some(3));
     }
 }

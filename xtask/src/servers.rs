@@ -1,8 +1,8 @@
 //! A private Redis and a private PostgreSQL for the length of a test run or of a measurement.
 //!
-//! They listen on free loopback ports, keep their files in a temporary directory, and are stopped by their own process
-//! number. A server given by the caller is used instead for tests, and is never stopped. For tests nothing is durable:
-//! a test of durability starts servers of its own. For measurements everything is, as in production.
+//! They listen on free loopback ports, keep their files in a temporary directory, and are stopped by process id. For
+//! tests, a server that the environment names is used instead, and is never stopped. For tests nothing is durable:
+//! tests of durability start their own servers. For measurements everything is durable, as in production.
 
 mod postgres;
 mod redis;
@@ -20,10 +20,10 @@ use rustix::process::Signal;
 use tempfile::TempDir;
 
 use crate::commands::Commands;
-use crate::process::{LOOK_EVERY, Running};
+use crate::process::{POLL_INTERVAL, Running};
 
-const STARTS_WITHIN: Duration = Duration::from_secs(30);
-const STOPS_WITHIN: Duration = Duration::from_secs(20);
+const START_TIMEOUT: Duration = Duration::from_secs(30);
+const STOP_TIMEOUT: Duration = Duration::from_secs(20);
 /// Another program may take the port between its choice and its use.
 const ATTEMPTS: usize = 3;
 
@@ -31,36 +31,36 @@ const ATTEMPTS: usize = 3;
 pub(crate) struct Servers {
     pub redis_url: String,
     pub database_url: String,
-    // Dropped in this order: first the servers end, then their files go.
+    // Dropped in this order: the servers end before their files are removed.
     started: Vec<Server>,
     directory: Option<TempDir>,
 }
 
-/// What a server does for durability.
+/// Whether a server writes durably.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Durability {
-    /// Nothing.
+    /// Nothing is synced to disk.
     None,
-    /// What it does in production.
-    AsUsual,
+    /// As in production.
+    Production,
 }
 
-/// A server process of ours.
+/// A server that was started here.
 #[derive(Debug)]
 struct Server {
     name: &'static str,
     port: u16,
     running: Running,
-    /// The signal that this server takes as "close all connections and end".
-    farewell: Signal,
+    /// The signal at which this server closes all connections and ends.
+    stop_signal: Signal,
 }
 
 impl Servers {
-    /// Starts what the caller has not given, and checks that both answer.
+    /// Starts the servers that the environment does not name, and checks that both answer.
     pub(crate) fn start(commands: &Commands, durability: Durability) -> Result<Self> {
         let directory = tempfile::Builder::new()
             .prefix("opora-test-")
-            // PostgreSQL may run as another user, who has to get through to its own directory.
+            // PostgreSQL may run as another user, who must be able to enter its own directory.
             .permissions(fs::Permissions::from_mode(0o711))
             .tempdir()
             .context("cannot make a temporary directory")?;
@@ -79,53 +79,57 @@ impl Servers {
         Ok(Self { redis_url, database_url, started, directory: Some(directory) })
     }
 
-    /// The process of the server that listens where an address says, if it is ours.
+    /// The process id of the server at an address, if it was started here.
     pub(crate) fn process_at(&self, url: &str) -> Option<u32> {
         let listens = |server: &&Server| url.contains(&format!(":{}/", server.port));
-        self.started.iter().find(listens).map(|server| server.running.process())
+        self.started.iter().find(listens).map(|server| server.running.id())
     }
 
-    /// Stops every server that was started here, and makes sure that nothing of them is left.
+    /// Stops every server that was started here, and checks that no process or file is left.
     pub(crate) fn stop(mut self) -> Result<String> {
-        let mut said = Vec::new();
+        let mut stopped = Vec::new();
         // All are asked to end before the first failure is reported.
         let outcomes: Vec<_> = self.started.iter_mut().map(Server::stop).collect();
         for outcome in outcomes {
-            said.push(outcome?);
+            stopped.push(outcome?);
         }
         if let Some(directory) = self.directory.take() {
             let path = directory.path().to_path_buf();
             directory.close().with_context(|| format!("cannot remove {}", path.display()))?;
             ensure!(!path.exists(), "{} is still there", path.display());
         }
-        Ok(if said.is_empty() { "none were ours".to_owned() } else { format!("{} gone", said.join(" and ")) })
+        Ok(if stopped.is_empty() {
+            "none were started here".to_owned()
+        } else {
+            format!("stopped {}", stopped.join(" and "))
+        })
     }
 }
 
 impl Server {
     fn stop(&mut self) -> Result<String> {
-        let ended_before = self.running.ended()?;
-        self.running.stop(self.farewell, STOPS_WITHIN).with_context(|| format!("cannot stop {}", self.name))?;
+        let ended_before = self.running.exit_status()?;
+        self.running.stop(self.stop_signal, STOP_TIMEOUT).with_context(|| format!("cannot stop {}", self.name))?;
         let answers = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).is_ok();
         ensure!(!answers, "{} was stopped, and yet port {} answers", self.name, self.port);
         match ended_before {
-            // Whatever the tests said of it, something is wrong.
+            // Something is wrong, even if the tests passed.
             Some(status) => bail!("{} had ended by itself, with {status}", self.name),
             None => Ok(self.name.to_owned()),
         }
     }
 }
 
-/// What it takes to start one kind of server.
-struct Start<'a> {
+/// How to start one kind of server.
+struct ServerStart<'a> {
     name: &'static str,
-    farewell: Signal,
+    stop_signal: Signal,
     log: &'a Path,
     command: &'a dyn Fn(u16) -> Command,
     answers: &'a dyn Fn(u16) -> Result<()>,
 }
 
-impl Start<'_> {
+impl ServerStart<'_> {
     /// Starts the server on a free port and waits until it answers.
     fn perform(&self, commands: &Commands) -> Result<Server> {
         for _ in 0..ATTEMPTS {
@@ -137,17 +141,17 @@ impl Start<'_> {
         bail!("{} ended {ATTEMPTS} times at its start\n{}", self.name, log.trim_end())
     }
 
-    /// Nothing, if the server ended by itself.
+    /// Starts the server once. None if it ended by itself.
     fn attempt(&self, commands: &Commands) -> Result<Option<Server>> {
         let port = free_port()?;
         let log = fs::File::create(self.log)?;
         let mut command = (self.command)(port);
         let running = Running::start(command.stdout(log.try_clone()?).stderr(log))?;
-        let mut server = Server { name: self.name, port, running, farewell: self.farewell };
-        let deadline = Instant::now() + STARTS_WITHIN;
+        let mut server = Server { name: self.name, port, running, stop_signal: self.stop_signal };
+        let deadline = Instant::now() + START_TIMEOUT;
         loop {
             commands.interruption.check()?;
-            if server.running.ended()?.is_some() {
+            if server.running.exit_status()?.is_some() {
                 return Ok(None);
             }
             match (self.answers)(port) {
@@ -155,7 +159,7 @@ impl Start<'_> {
                 Err(error) if Instant::now() >= deadline => {
                     return Err(error).with_context(|| format!("{} does not answer on port {port}", self.name));
                 }
-                Err(_) => thread::sleep(LOOK_EVERY),
+                Err(_) => thread::sleep(POLL_INTERVAL),
             }
         }
     }
@@ -166,9 +170,9 @@ fn free_port() -> Result<u16> {
     Ok(listener.local_addr()?.port())
 }
 
-/// A command that also ends when this program is killed without a chance to stop it.
-fn bound_to_us(commands: &Commands, farewell: &str) -> Command {
+/// A command whose process also ends when this program is killed.
+fn ending_with_us(commands: &Commands, stop_signal: &str) -> Command {
     let mut command = commands.command("setpriv");
-    command.args(["--pdeathsig", farewell]);
+    command.args(["--pdeathsig", stop_signal]);
     command
 }

@@ -1,16 +1,15 @@
 //! `cargo xtask soak`: the crash test in its long form.
 //!
-//! A bot is killed at every failpoint again and again while people talk to it, and so is the server that keeps its
-//! state, Redis or PostgreSQL; then everything it has said and kept is compared with what they did. The tests are those
-//! of `cargo xtask test`, in release mode and with larger numbers, one after another. Every wait in them has a
-//! deadline, so the run ends by itself.
+//! A bot is killed at every failpoint many times while people talk to it, and so is its Redis or PostgreSQL. Then all
+//! messages and stored state are compared with the input. The tests are those of `cargo xtask test`, optimised and
+//! with larger numbers, one after another. Every wait has a deadline, so the run always ends.
 
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
 
-use crate::commands::{Commands, spelled};
+use crate::commands::{Commands, command_line};
 use crate::environment::Environment;
 use crate::interruption::Interruption;
 
@@ -28,15 +27,15 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(options: &Options, environment: Environment) -> Result<ExitCode> {
-    let commands = Commands::new(environment, Interruption::watched()?);
+    let commands = Commands::new(environment, Interruption::watch()?);
     // The tests start the example; a test target alone does not build it.
-    let mut build = commands.cargo(&["build", "--release", "--package", "opora", "--example", "registration"]);
-    println!("{}", spelled(&build));
+    let mut build = commands.cargo(&["build", "--profile", "dist", "--package", "opora", "--example", "registration"]);
+    println!("{}", command_line(&build));
     commands.show(&mut build)?;
-    let mut soak = commands.cargo(&["test", "--release", "--package", "opora", "--test", "it", "--"]);
+    let mut soak = commands.cargo(&["test", "--profile", "dist", "--package", "opora", "--test", "it", "--"]);
     soak.args(&options.tests).args(["--nocapture", "--test-threads", "1"]);
     soak.env("OPORA_SOAK_KILLS", options.kills.to_string()).env("OPORA_SOAK_PEOPLE", options.people.to_string());
-    println!("{}", spelled(&soak));
+    println!("{}", command_line(&soak));
     match commands.show(&mut soak) {
         Ok(()) => {
             let Options { kills, people, tests } = options;

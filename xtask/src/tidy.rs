@@ -1,9 +1,10 @@
-//! The habits of this repository that the compiler cannot see.
+//! Rules of this repository that the compiler does not check.
 //!
-//! Each rule looks at the text of the files and complains with a place and a reason. Nothing is changed. Rules of style
-//! that rustfmt and clippy know are left to them.
+//! Each rule reads the text of the files and reports a position and a reason. Nothing is changed. rustfmt and clippy
+//! check their own rules.
 
 mod finished;
+mod prose;
 mod reach;
 mod rooms;
 mod shape;
@@ -20,10 +21,10 @@ use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
 
-use crate::report::Done;
+use crate::report::StepOutcome;
 use crate::tidy::tree::Tree;
 
-/// What is wrong where, and why it matters.
+/// A broken rule: the position and the reason.
 #[derive(Debug, Eq, Ord, PartialEq, PartialOrd)]
 struct Complaint {
     path: String,
@@ -32,12 +33,12 @@ struct Complaint {
     text: String,
 }
 
-/// What the rules found.
+/// The findings of all rules.
 #[derive(Debug, Default)]
 struct Findings {
     /// These fail the check.
     refused: Vec<Complaint>,
-    /// These are only worth a look.
+    /// These are only printed.
     warnings: Vec<Complaint>,
 }
 
@@ -60,15 +61,15 @@ impl Findings {
 /// `cargo xtask tidy`; with `--graph` it prints which rooms of the application import which, and checks nothing.
 pub(crate) fn run(root: &Path, shows_graph: bool) -> Result<ExitCode> {
     if shows_graph {
-        print!("{}", rooms::shown(&Tree::read(root)?));
+        print!("{}", rooms::to_text(&Tree::read(root)?));
     } else {
         check(root)?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// The same as a step of the test run: prints what it finds, and fails if anything is refused.
-pub(crate) fn check(root: &Path) -> Result<Done> {
+/// Prints the findings, and fails if anything is refused. Also a step of the test run.
+pub(crate) fn check(root: &Path) -> Result<StepOutcome> {
     let tree = Tree::read(root)?;
     let findings = findings(&tree);
     for warning in &findings.warnings {
@@ -77,10 +78,10 @@ pub(crate) fn check(root: &Path) -> Result<Done> {
     for complaint in &findings.refused {
         println!("{complaint}");
     }
-    ensure!(findings.refused.is_empty(), "tidy found {} to mend", findings.refused.len());
+    ensure!(findings.refused.is_empty(), "tidy found {} problems", findings.refused.len());
     let remark = format!("{} files, {} warnings", tree.files.len(), findings.warnings.len());
     println!("{remark}");
-    Ok(Done::Well(remark))
+    Ok(StepOutcome::Succeeded(remark))
 }
 
 fn findings(tree: &Tree) -> Findings {
@@ -91,6 +92,7 @@ fn findings(tree: &Tree) -> Findings {
     finished::check(tree, &mut findings);
     unwraps::check(tree, &mut findings);
     words::check(tree, &mut findings);
+    prose::check(tree, &mut findings);
     findings.refused.sort();
     findings.warnings.sort();
     findings

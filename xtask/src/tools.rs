@@ -1,4 +1,4 @@
-//! The additions to cargo that the checks need: installed privately, into the cache, if they are missing.
+//! Tools that the checks need besides cargo. Missing ones are installed into the cache.
 
 use std::fs;
 use std::path::Path;
@@ -7,11 +7,11 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::commands::Commands;
 
-/// The test runner, which is installed where it is missing. Any version that is already there is used.
+/// The test runner. An installed version is used, whatever it is.
 const NEXTEST: &str = "cargo-nextest";
 const NEXTEST_VERSION: &str = "0.9.143";
 
-/// Makes sure that the test runner is on the search path; says what it did.
+/// Installs the test runner if it is missing; returns what was installed.
 pub(crate) fn provide(commands: &Commands, may_install: bool) -> Result<String> {
     if commands.find(NEXTEST).is_some() {
         return Ok(String::new());
@@ -20,12 +20,12 @@ pub(crate) fn provide(commands: &Commands, may_install: bool) -> Result<String> 
     println!("Building {NEXTEST}: this takes some minutes, once.");
     let building = commands.environment.cache.join("tools-building");
     install(commands, &building)?;
-    // It is large, and nothing in it is needed again.
+    // The build directory is large and not needed again.
     fs::remove_dir_all(&building).with_context(|| format!("cannot remove {}", building.display()))?;
     Ok(format!("installed {NEXTEST}"))
 }
 
-/// Makes sure that a component of the toolchain (rustfmt, clippy) is there.
+/// Installs a component of the toolchain (rustfmt, clippy) if it is missing.
 pub(crate) fn provide_component(commands: &Commands, component: &str, may_install: bool) -> Result<()> {
     let subcommand = component.trim_start_matches("rust");
     if commands.succeeds(&mut commands.cargo(&[subcommand, "--version"])) {
@@ -38,15 +38,15 @@ pub(crate) fn provide_component(commands: &Commands, component: &str, may_instal
 }
 
 fn install(commands: &Commands, building: &Path) -> Result<()> {
-    // Other work on this machine goes first.
+    // Low priority: other work on this machine goes first.
     let mut command = commands.command("nice");
     command.args(["-n", "19", "cargo", "install", "--locked", "--quiet", NEXTEST, "--version", NEXTEST_VERSION]);
-    // It need not be able to update itself, which takes an HTTP client and half of the time to build.
+    // Without self-update, which needs an HTTP client and half of the build time.
     command.args(["--no-default-features", "--features", "default-no-update"]);
     command.arg("--root").arg(commands.environment.cache.join("tools"));
-    // It only starts other programs: optimising it would take longer than it saves.
+    // It only starts other programs, so full optimisation would take longer than it saves.
     command.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1").env("CARGO_PROFILE_RELEASE_LTO", "off");
     commands.show(command.env("CARGO_TARGET_DIR", building))?;
-    ensure!(commands.find(NEXTEST).is_some(), "{NEXTEST} was installed and yet is not found");
+    ensure!(commands.find(NEXTEST).is_some(), "{NEXTEST} was installed, but is not found");
     Ok(())
 }

@@ -1,6 +1,7 @@
-//! The private PostgreSQL, and the question whether a PostgreSQL answers.
+//! The private PostgreSQL, and a check whether a PostgreSQL answers.
 //!
-//! PostgreSQL refuses to run as root. Where we are root it runs as `postgres`, or as `nobody` if there is no such user.
+//! PostgreSQL refuses to run as root. Under root it runs as the user `postgres`, or `nobody` if that user does not
+//! exist.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -10,15 +11,15 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use rustix::process::Signal;
 
-use super::{Durability, Server, Start, bound_to_us};
+use super::{Durability, Server, ServerStart, ending_with_us};
 use crate::commands::Commands;
 use crate::packages::postgres_programs;
 
-/// "Fast shutdown": open connections are closed. The usual signal would wait for them.
-const FAREWELL: Signal = Signal::INT;
-const FAREWELL_NAME: &str = "INT";
+/// "Fast shutdown", which closes open connections. SIGTERM would wait for them.
+const STOP_SIGNAL: Signal = Signal::INT;
+const STOP_SIGNAL_NAME: &str = "INT";
 
-/// The settings that people are told to use.
+/// The recommended settings.
 const RECOMMENDED: &str = "deploy/postgresql.conf";
 
 /// Starts a PostgreSQL with an empty database; returns its address.
@@ -29,13 +30,13 @@ pub(super) fn start(
     started: &mut Vec<Server>,
 ) -> Result<String> {
     let programs = postgres_programs(commands).context("PostgreSQL's programs are missing")?;
-    let user = if rustix::process::geteuid().is_root() { Some(User::without_rights(commands)?) } else { None };
+    let user = if rustix::process::geteuid().is_root() { Some(User::unprivileged(commands)?) } else { None };
     let data = data_directory(directory, user.as_ref())?;
     let mut initdb = as_user(commands, user.as_ref(), &programs.join("initdb"));
     initdb.args(["--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync", "--pgdata"]);
     commands.ask(initdb.arg(&data).current_dir(directory))?;
-    if durability == Durability::AsUsual {
-        // What is measured is what is recommended.
+    if durability == Durability::Production {
+        // Measurements use the recommended settings.
         let recommended = fs::read_to_string(commands.environment.root.join(RECOMMENDED))?;
         let settings = data.join("postgresql.conf");
         let own = fs::read_to_string(&settings)?;
@@ -43,9 +44,9 @@ pub(super) fn start(
     }
 
     let log = directory.join("postgres.log");
-    let start = Start {
+    let start = ServerStart {
         name: "postgres",
-        farewell: FAREWELL,
+        stop_signal: STOP_SIGNAL,
         log: &log,
         command: &|port| {
             let mut command = as_user(commands, user.as_ref(), &programs.join("postgres"));
@@ -65,7 +66,7 @@ pub(super) fn start(
     Ok(url)
 }
 
-/// Asks for the simplest of answers.
+/// Runs `SELECT 1`.
 pub(super) fn check(commands: &Commands, url: &str) -> Result<()> {
     let psql = postgres_programs(commands).map(|programs| programs.join("psql")).filter(|psql| psql.is_file());
     let psql = psql.or_else(|| commands.find("psql")).context("psql is missing")?;
@@ -84,7 +85,7 @@ pub(super) fn check(commands: &Commands, url: &str) -> Result<()> {
     Ok(())
 }
 
-/// Somebody who is not root.
+/// A user other than root.
 #[derive(Debug)]
 struct User {
     uid: u32,
@@ -92,7 +93,7 @@ struct User {
 }
 
 impl User {
-    fn without_rights(commands: &Commands) -> Result<Self> {
+    fn unprivileged(commands: &Commands) -> Result<Self> {
         let id = |flag, name| -> Result<u32> {
             Ok(commands.ask(commands.command("id").args([flag, name]))?.trim().parse()?)
         };
@@ -112,7 +113,7 @@ fn data_directory(directory: &Path, user: Option<&User>) -> Result<PathBuf> {
 }
 
 fn as_user(commands: &Commands, user: Option<&User>, program: &Path) -> Command {
-    let mut command = bound_to_us(commands, FAREWELL_NAME);
+    let mut command = ending_with_us(commands, STOP_SIGNAL_NAME);
     if let Some(User { uid, gid }) = user {
         command.arg(format!("--reuid={uid}")).arg(format!("--regid={gid}")).arg("--clear-groups");
     }

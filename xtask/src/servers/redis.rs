@@ -1,4 +1,4 @@
-//! The private Redis, and the question whether a Redis answers.
+//! The private Redis, and a check whether a Redis answers.
 
 use std::io::{Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -8,10 +8,10 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use rustix::process::Signal;
 
-use super::{Durability, Server, Start, bound_to_us};
+use super::{Durability, Server, ServerStart, ending_with_us};
 use crate::commands::Commands;
 
-const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Starts a Redis that keeps nothing on disk, or an append-only file; returns its address.
 pub(super) fn start(
@@ -22,12 +22,12 @@ pub(super) fn start(
 ) -> Result<String> {
     let appends = if durability == Durability::None { "no" } else { "yes" };
     let log = directory.join("redis.log");
-    let start = Start {
+    let start = ServerStart {
         name: "redis-server",
-        farewell: Signal::TERM,
+        stop_signal: Signal::TERM,
         log: &log,
         command: &|port| {
-            let mut command = bound_to_us(commands, "TERM");
+            let mut command = ending_with_us(commands, "TERM");
             command.args([
                 "redis-server",
                 "--bind",
@@ -50,35 +50,35 @@ pub(super) fn start(
     Ok(url)
 }
 
-/// Sends PING (after AUTH, where the address names a password) and wants PONG.
+/// Sends PING, after AUTH if the address has a password, and expects PONG.
 pub(super) fn check(url: &str) -> Result<()> {
-    let Some(place) = Place::of(url) else {
-        // A socket file or TLS: the tests will find out.
+    let Some(redis) = RedisAddress::parse(url) else {
+        // Sockets and TLS are not checked here; the tests will show.
         println!("The Redis given is not checked: only redis://host:port is.");
         return Ok(());
     };
-    let reply = ping(&place).with_context(|| format!("no answer from the Redis at {}:{}", place.host, place.port))?;
+    let reply = ping(&redis).with_context(|| format!("no answer from the Redis at {}:{}", redis.host, redis.port))?;
     ensure!(
         reply.ends_with("+PONG\r\n"),
         "the Redis at {}:{} says {:?} to PING",
-        place.host,
-        place.port,
+        redis.host,
+        redis.port,
         reply.trim_end()
     );
     Ok(())
 }
 
-/// The parts of a `redis://` address that a PING needs.
+/// The parts of a `redis://` address that PING needs.
 #[derive(Debug, PartialEq)]
-struct Place<'a> {
+struct RedisAddress<'a> {
     user: &'a str,
     password: Option<&'a str>,
     host: &'a str,
     port: u16,
 }
 
-impl<'a> Place<'a> {
-    fn of(url: &'a str) -> Option<Self> {
+impl<'a> RedisAddress<'a> {
+    fn parse(url: &'a str) -> Option<Self> {
         let rest = url.strip_prefix("redis://")?;
         let authority = rest.split(['/', '?']).next()?;
         let (access, server) =
@@ -93,18 +93,18 @@ fn address(port: u16) -> String {
     format!("redis://127.0.0.1:{port}/")
 }
 
-fn ping(place: &Place) -> Result<String> {
-    let address = (place.host, place.port).to_socket_addrs()?.next().context("no such host")?;
-    let mut stream = TcpStream::connect_timeout(&address, ANSWERS_WITHIN)?;
-    stream.set_read_timeout(Some(ANSWERS_WITHIN))?;
+fn ping(redis: &RedisAddress) -> Result<String> {
+    let address = (redis.host, redis.port).to_socket_addrs()?.next().context("no such host")?;
+    let mut stream = TcpStream::connect_timeout(&address, ANSWER_TIMEOUT)?;
+    stream.set_read_timeout(Some(ANSWER_TIMEOUT))?;
     let mut request = String::new();
-    if let Some(password) = place.password {
-        let user = if place.user.is_empty() { "default" } else { place.user };
-        request += &spoken(&["AUTH", user, password]);
+    if let Some(password) = redis.password {
+        let user = if redis.user.is_empty() { "default" } else { redis.user };
+        request += &encode_command(&["AUTH", user, password]);
     }
     // Redis closes the connection after QUIT, so that the reply has an end.
-    request += &spoken(&["PING"]);
-    request += &spoken(&["QUIT"]);
+    request += &encode_command(&["PING"]);
+    request += &encode_command(&["QUIT"]);
     stream.write_all(request.as_bytes())?;
     let mut reply = String::new();
     stream.read_to_string(&mut reply)?;
@@ -112,7 +112,7 @@ fn ping(place: &Place) -> Result<String> {
 }
 
 /// A command in Redis's protocol.
-fn spoken(words: &[&str]) -> String {
+fn encode_command(words: &[&str]) -> String {
     let parts = words.iter().map(|word| format!("${}\r\n{word}\r\n", word.len()));
     format!("*{}\r\n{}", words.len(), parts.collect::<String>())
 }
@@ -122,21 +122,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_taken_apart() {
-        let plain = Place { user: "", password: None, host: "127.0.0.1", port: 7000 };
-        assert_eq!(Place::of("redis://127.0.0.1:7000/2"), Some(plain));
-        let full = Place { user: "bot", password: Some("s:e@cret"), host: "redis", port: 6379 };
-        assert_eq!(Place::of("redis://bot:s:e@cret@redis/"), Some(full));
-        assert_eq!(Place::of("unix:///run/redis.sock"), None);
+    fn an_address_is_parsed() {
+        let plain = RedisAddress { user: "", password: None, host: "127.0.0.1", port: 7000 };
+        assert_eq!(RedisAddress::parse("redis://127.0.0.1:7000/2"), Some(plain));
+        let full = RedisAddress { user: "bot", password: Some("s:e@cret"), host: "redis", port: 6379 };
+        assert_eq!(RedisAddress::parse("redis://bot:s:e@cret@redis/"), Some(full));
+        assert_eq!(RedisAddress::parse("unix:///run/redis.sock"), None);
     }
 
     #[test]
-    fn a_command_is_spoken_with_its_lengths() {
-        assert_eq!(spoken(&["AUTH", "x"]), "*2\r\n$4\r\nAUTH\r\n$1\r\nx\r\n");
+    fn a_command_is_encoded_with_its_lengths() {
+        assert_eq!(encode_command(&["AUTH", "x"]), "*2\r\n$4\r\nAUTH\r\n$1\r\nx\r\n");
     }
 
     #[test]
-    fn a_port_where_nobody_listens_is_an_error() {
+    fn a_closed_port_is_an_error() {
         let port = super::super::free_port().unwrap();
         assert!(check(&address(port)).is_err());
     }

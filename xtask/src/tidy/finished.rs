@@ -1,20 +1,20 @@
-//! Nothing half done is kept: no placeholders, no notes for later, no tests that do not run.
+//! Refuses unfinished work: placeholders, notes for later, and ignored tests.
 
 use super::Findings;
 use super::tree::Tree;
 
-/// Written for later; later has no date.
+/// Words that mark work for later.
 const NOTES: [&str; 2] = ["FIXME", "TODO"];
 const PLACEHOLDERS: [&str; 2] = ["todo!", "unimplemented!"];
 
 pub(super) fn check(tree: &Tree, findings: &mut Findings) {
     for module in &tree.modules {
         for (index, line) in module.source.lines.iter().enumerate() {
-            let squeezed: String = line.code.split_whitespace().collect();
-            if squeezed.contains("#[ignore") {
+            let compact: String = line.code.split_whitespace().collect();
+            if compact.contains("#[ignore") {
                 findings.refuse(&module.path, index + 1, "an ignored test guards nothing: mend it or remove it");
             }
-            if let Some(what) = PLACEHOLDERS.iter().find(|what| squeezed.contains(*what)) {
+            if let Some(what) = PLACEHOLDERS.iter().find(|what| compact.contains(*what)) {
                 findings.refuse(
                     &module.path,
                     index + 1,
@@ -24,7 +24,7 @@ pub(super) fn check(tree: &Tree, findings: &mut Findings) {
             note(&module.path, index + 1, &line.comment, findings);
         }
     }
-    // The benchmark is a workspace of its own, with habits of its own.
+    // The benchmark is another workspace with its own rules.
     for file in tree.files.iter().filter(|file| !file.path.ends_with(".rs") && !file.path.starts_with("bench/")) {
         for (index, line) in file.text.lines().enumerate() {
             note(&file.path, index + 1, line, findings);

@@ -1,15 +1,14 @@
-//! What only one module of a crate may reach: the environment and the clock.
+//! Only one module of a crate may read the environment, and only one the clock.
 //!
-//! Settings that are read in one place can be listed and documented; a clock that is read in one place can be set by
-//! hand in a test.
+//! Settings that one module reads can be listed and documented. A clock that one module reads can be set in a test.
 
 use super::Findings;
 use super::source::Line;
-use super::tree::{Module, Place, TEST_KIT, Tree};
+use super::tree::{FileRole, Module, TEST_KIT, Tree};
 
 const ENVIRONMENT: [&str; 6] = ["env::var", "env::var_os", "env::vars", "env::vars_os", "env::home_dir", "dotenvy"];
 const CLOCK: [&str; 4] = ["Instant::now", "Local::now", "SystemTime::now", "Utc::now"];
-/// The crates whose behaviour in time is tested with a clock set by hand.
+/// The crates that are tested with a manual clock.
 const CRATES_WITH_A_CLOCK: [&str; 2] = ["emulator", "opora"];
 
 pub(super) fn check(tree: &Tree, findings: &mut Findings) {
@@ -28,19 +27,19 @@ pub(super) fn check(tree: &Tree, findings: &mut Findings) {
 }
 
 fn may_read_environment(module: &Module) -> bool {
-    match module.place {
-        // An example is a program of its own, and a reader wants to see all of it.
-        Place::Example => true,
-        Place::Test | Place::Bench => module.member == TEST_KIT && module.within == "src/environment.rs",
-        Place::Product if module.member == "xtask" => module.within.ends_with("/environment.rs"),
-        Place::Product => module.within == "src/config.rs",
+    match module.role {
+        // An example is a complete program that should be readable in one file.
+        FileRole::Example => true,
+        FileRole::Test | FileRole::Bench => module.member == TEST_KIT && module.within == "src/environment.rs",
+        FileRole::Product if module.member == "xtask" => module.within.ends_with("/environment.rs"),
+        FileRole::Product => module.within == "src/config.rs",
     }
 }
 
 fn environment_reason(module: &Module, what: &str) -> String {
-    let home = match module.place {
-        Place::Product if module.member != "xtask" => "src/config.rs",
-        Place::Product => "environment.rs",
+    let home = match module.role {
+        FileRole::Product if module.member != "xtask" => "src/config.rs",
+        FileRole::Product => "environment.rs",
         _ => "crates/testkit/src/environment.rs",
     };
     format!("`{what}`: only {home} reads the environment, so that every setting is found in one place")

@@ -1,7 +1,7 @@
 //! The rooms of the application, and which of them import which. A cycle is refused.
 //!
-//! A room is a module at the top of the crate. What puts the rooms together stands outside of the graph: a room calls
-//! upward only through the traits that those modules know.
+//! A room is a top-level module of the crate. The modules that combine the rooms are not in the graph: a room calls
+//! them only through traits.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write;
@@ -10,12 +10,12 @@ use super::Findings;
 use super::tree::{Module, Tree};
 
 const MEMBER: &str = "workforce";
-/// The modules that put the rooms together.
+/// The modules that combine the rooms.
 const COMPOSING: [&str; 8] = ["application", "cli", "demo", "doctor", "lib", "main", "rooms", "run"];
 const ROOT: &str = "crate::";
 const SUPER: &str = "super::";
 
-/// The first place at which a room imports another one.
+/// The first line at which a room imports another one.
 #[derive(Debug)]
 struct Import<'a> {
     path: &'a str,
@@ -41,7 +41,7 @@ pub(super) fn check(tree: &Tree, findings: &mut Findings) {
 }
 
 /// The graph as text, a line for each room.
-pub(super) fn shown(tree: &Tree) -> String {
+pub(super) fn to_text(tree: &Tree) -> String {
     let mut text = String::new();
     for (room, imports) in graph(tree) {
         let names: Vec<_> = imports.into_keys().collect();
@@ -65,7 +65,7 @@ fn graph(tree: &Tree) -> Graph<'_> {
     graph
 }
 
-/// The room that a file belongs to; nothing for the files that put the rooms together.
+/// The room of a file; none for the files that combine the rooms.
 fn room_of(module: &Module) -> Option<&str> {
     let within = module.within.strip_prefix("src/").filter(|_| module.member == MEMBER)?;
     let room = within.split('/').next()?.trim_end_matches(".rs");
@@ -127,14 +127,14 @@ fn first_name(path: &str) -> String {
     path.trim_start().chars().take_while(|character| character.is_alphanumeric() || *character == '_').collect()
 }
 
-/// The shortest way from a room back to itself, with the room at both ends.
+/// The shortest cycle through a room, with the room at both ends.
 fn shortest_cycle<'a>(graph: &Graph<'a>, room: &'a str) -> Option<Vec<&'a str>> {
     let mut came_from: BTreeMap<&str, &str> = BTreeMap::new();
     let mut waiting = VecDeque::from([room]);
     while let Some(here) = waiting.pop_front() {
         for next in graph[here].keys().copied() {
             if next == room {
-                return Some(way_back(&came_from, room, here));
+                return Some(cycle_path(&came_from, room, here));
             }
             if !came_from.contains_key(next) {
                 came_from.insert(next, here);
@@ -145,14 +145,14 @@ fn shortest_cycle<'a>(graph: &Graph<'a>, room: &'a str) -> Option<Vec<&'a str>> 
     None
 }
 
-fn way_back<'a>(came_from: &BTreeMap<&'a str, &'a str>, room: &'a str, last: &'a str) -> Vec<&'a str> {
-    let mut way = vec![room];
+fn cycle_path<'a>(came_from: &BTreeMap<&'a str, &'a str>, room: &'a str, last: &'a str) -> Vec<&'a str> {
+    let mut path = vec![room];
     let mut here = last;
     while here != room {
-        way.push(here);
+        path.push(here);
         here = came_from[here];
     }
-    way.push(room);
-    way.reverse();
-    way
+    path.push(room);
+    path.reverse();
+    path
 }

@@ -1,9 +1,9 @@
-//! How files are named, how they open and how long they are.
+//! Names of files, their first line and their length.
 
 use super::Findings;
 use super::tree::{TextFile, Tree};
 
-/// Names that say nothing about what is inside, and so attract everything.
+/// Names that say nothing about the content, so that unrelated code collects there.
 const EMPTY_NAMES: [&str; 6] = ["common", "helper", "helpers", "manager", "util", "utils"];
 
 const LONG: usize = 400;

@@ -1,7 +1,7 @@
 //! A Rust file line by line, code apart from comments.
 //!
-//! The contents of strings are dropped, so that a rule about code is not fooled by a message, and comments are kept
-//! apart. Lines that belong to tests are marked. This is no parser: it knows just enough of the language for the rules.
+//! Strings are emptied, so that a rule about code does not match a message, and comments are kept apart. Lines of tests
+//! are marked. This is not a parser: it knows just enough of the language for the rules.
 
 #[derive(Debug, Default)]
 pub(super) struct Source {
@@ -12,15 +12,15 @@ pub(super) struct Source {
 
 #[derive(Debug, Default)]
 pub(super) struct Line {
-    /// What the compiler sees, with empty strings.
+    /// The code, with empty strings.
     pub code: String,
-    /// What it does not see, with its slashes.
+    /// The comment, with its slashes.
     pub comment: String,
     pub is_test: bool,
 }
 
 impl Line {
-    /// Whether an ordinary comment stands here; documentation describes, it does not justify.
+    /// Whether the line has an ordinary comment. Documentation does not justify a panic.
     pub(super) fn justifies(&self) -> bool {
         let comment = self.comment.trim();
         let is_documentation = comment.starts_with("///") || comment.starts_with("//!");
@@ -60,7 +60,7 @@ impl Reader {
         self.text.get(self.at + ahead).copied()
     }
 
-    /// Moves on by one character, which is kept as `keep` says; line ends always count.
+    /// Advances by one character and appends it to the string that `keep` returns. Line ends are always counted.
     fn advance(&mut self, keep: impl FnOnce(&mut Line) -> Option<&mut String>) {
         let Some(character) = self.peek(0) else { return };
         self.at += 1;
@@ -171,12 +171,12 @@ impl Reader {
 fn mark_tests(source: &mut Source) {
     let mut index = 0;
     while index < source.lines.len() {
-        let squeezed: String = source.lines[index].code.split_whitespace().collect();
-        if squeezed.starts_with("#![cfg(test)]") {
+        let compact: String = source.lines[index].code.split_whitespace().collect();
+        if compact.starts_with("#![cfg(test)]") {
             source.lines.iter_mut().for_each(|line| line.is_test = true);
             return;
         }
-        if !begins_test(&squeezed) {
+        if !begins_test(&compact) {
             index += 1;
             continue;
         }
@@ -187,10 +187,10 @@ fn mark_tests(source: &mut Source) {
     }
 }
 
-fn begins_test(squeezed: &str) -> bool {
+fn begins_test(compact: &str) -> bool {
     ["#[cfg(test)]", "#[cfg(all(test,", "#[cfg(any(test,", "#[test]", "#[tokio::test"]
         .iter()
-        .any(|start| squeezed.starts_with(start))
+        .any(|start| compact.starts_with(start))
 }
 
 /// An item ends with its outermost brace, or with a semicolon outside of every bracket.

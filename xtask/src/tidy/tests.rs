@@ -1,4 +1,4 @@
-//! Every rule is shown a tree that breaks it, and all of them one that does not.
+//! For every rule a tree that breaks it, and for all rules one that does not.
 
 use std::fs;
 
@@ -6,8 +6,8 @@ use super::*;
 
 const HEADER: &str = "//! Purpose.\n";
 
-/// What tidy says of a tree with these files: refused, then warned of.
-fn said(files: &[(&str, &str)]) -> (Vec<String>, Vec<String>) {
+/// The findings for a tree with these files: refusals, then warnings.
+fn findings_of(files: &[(&str, &str)]) -> (Vec<String>, Vec<String>) {
     let root = tempfile::tempdir().unwrap();
     for (path, text) in files {
         let path = root.path().join(path);
@@ -15,14 +15,14 @@ fn said(files: &[(&str, &str)]) -> (Vec<String>, Vec<String>) {
         fs::write(path, text).unwrap();
     }
     let found = findings(&Tree::read(root.path()).unwrap());
-    let spelled = |complaints: Vec<Complaint>| complaints.iter().map(Complaint::to_string).collect();
-    (spelled(found.refused), spelled(found.warnings))
+    let to_texts = |complaints: Vec<Complaint>| complaints.iter().map(Complaint::to_string).collect();
+    (to_texts(found.refused), to_texts(found.warnings))
 }
 
 /// The file breaks exactly one rule: at this place, with these words in the complaint.
 #[track_caller]
 fn refused(path: &str, text: &str, line: usize, words: &str) {
-    let (refused, _) = said(&[(path, text)]);
+    let (refused, _) = findings_of(&[(path, text)]);
     assert_eq!(refused.len(), 1, "{refused:?}");
     assert!(refused[0].starts_with(&format!("{path}:{line}: ")), "{refused:?}");
     assert!(refused[0].contains(words), "{refused:?}");
@@ -30,7 +30,7 @@ fn refused(path: &str, text: &str, line: usize, words: &str) {
 
 #[track_caller]
 fn accepted(path: &str, text: &str) {
-    let (refused, _) = said(&[(path, text)]);
+    let (refused, _) = findings_of(&[(path, text)]);
     assert!(refused.is_empty(), "{refused:?}");
 }
 
@@ -51,11 +51,11 @@ fn a_clean_tree_passes() {
         ("crates/testkit/src/proxy.rs", &module("fn a() { b().unwrap(); }\n")),
         ("xtask/src/environment.rs", &module("fn read() { env::vars(); }\n")),
     ];
-    assert_eq!(said(&files), (Vec::new(), Vec::new()));
+    assert_eq!(findings_of(&files), (Vec::new(), Vec::new()));
 }
 
 #[test]
-fn what_programs_make_is_not_looked_at() {
+fn generated_files_are_not_checked() {
     accepted("target/debug/build/out.rs", "TODO");
     accepted("data/notes.md", "TODO");
     accepted("crates/emulator/tests/clients/node_modules/grammy/README.md", "TODO");
@@ -102,7 +102,7 @@ fn the_environment_is_read_in_one_module() {
 }
 
 #[test]
-fn the_tests_of_all_crates_read_the_environment_in_the_test_kit() {
+fn tests_read_the_environment_in_the_test_kit() {
     let reader = module("fn a() { env::var(\"A\"); }\n");
     let home = "crates/testkit/src/environment.rs";
     accepted(home, &reader);
@@ -134,17 +134,17 @@ fn the_clock_is_read_in_one_module() {
 #[test]
 fn long_files_are_listed_and_longer_ones_refused() {
     let lines = |count: usize| HEADER.repeat(count);
-    let (refused, warned) = said(&[("crates/opora/src/turn.rs", &lines(400))]);
+    let (refused, warned) = findings_of(&[("crates/opora/src/turn.rs", &lines(400))]);
     assert!(refused.is_empty() && warned.is_empty());
-    let (refused, warned) = said(&[("crates/opora/src/turn.rs", &lines(401))]);
+    let (refused, warned) = findings_of(&[("crates/opora/src/turn.rs", &lines(401))]);
     assert!(refused.is_empty());
     assert_eq!(warned, ["crates/opora/src/turn.rs:401: 401 lines are more than 400"]);
-    let (refused, _) = said(&[("crates/opora/src/turn.rs", &lines(601))]);
+    let (refused, _) = findings_of(&[("crates/opora/src/turn.rs", &lines(601))]);
     assert_eq!(refused.len(), 1);
 }
 
 #[test]
-fn nothing_half_done_is_kept() {
+fn unfinished_work_is_refused() {
     refused("crates/opora/tests/suite.rs", &module("#[test]\n#[ignore = \"slow\"]\nfn a() {}\n"), 3, "ignored");
     refused("crates/opora/src/turn.rs", &module("fn a() { todo!() }\n"), 2, "todo!");
     refused("crates/opora/src/turn.rs", &module("fn a() { unimplemented!(\"b\") }\n"), 2, "unimplemented!");
@@ -190,7 +190,7 @@ fn of_rooms(rooms: &[(&str, &str)]) -> Vec<String> {
     let files: Vec<(String, String)> =
         rooms.iter().map(|(room, body)| (format!("crates/workforce/src/{room}.rs"), module(body))).collect();
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
-    said(&files).0
+    findings_of(&files).0
 }
 
 #[test]
@@ -238,4 +238,44 @@ fn rooms_may_meet_in_what_puts_them_together() {
         ("texts", ""),
     ];
     assert_eq!(of_rooms(&rooms), Vec::<String>::new());
+}
+
+#[test]
+fn a_comment_past_the_wrap_is_refused() {
+    refused(
+        "crates/opora/src/a.rs",
+        &module(&format!("/// {}\nfn a() {{}}\n", "word ".repeat(24))),
+        2,
+        "wrap it at 120",
+    );
+    refused("README.md", &format!("# A\n\n{}\n", "word ".repeat(27)), 3, "wrap it at 132");
+    accepted("README.md", &format!("| {} |\n", "word ".repeat(40)));
+}
+
+#[test]
+fn a_long_sentence_is_refused() {
+    let long = "a word\n".repeat(21);
+    refused("docs/a.md", &long, 1, "a sentence of 42 words");
+    refused("crates/opora/src/a.rs", &module(&long.replace("a word", "/// a word")), 2, "a sentence of 42 words");
+    accepted("docs/a.md", &"a word.\n".repeat(21));
+}
+
+#[test]
+fn retired_words_are_refused_in_code_and_prose() {
+    refused("docs/a.md", "It starts anew.\n", 1, "retired word");
+    refused("crates/opora/src/a.rs", &module("struct Haste;\n"), 2, "direct update");
+    accepted("docs/glossary.md", "| direct update | … | haste |\n");
+}
+
+#[test]
+fn hidden_subjects_are_counted() {
+    accepted("docs/a.md", &"Nobody knows.\n".repeat(50));
+    let (refused, _) = findings_of(&[("docs/a.md", &"Nobody knows.\n".repeat(51))]);
+    assert_eq!(refused.len(), 51);
+}
+
+#[test]
+fn a_test_name_is_a_short_sentence() {
+    let name = "a".repeat(61);
+    refused("crates/opora/tests/it/a.rs", &module(&format!("#[test]\nfn {name}() {{}}\n")), 3, "a name of 61");
 }

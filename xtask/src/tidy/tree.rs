@@ -1,6 +1,6 @@
-//! The files that the rules look at, read once.
+//! The files that the rules check, read once.
 //!
-//! Only text that people write counts: no lock files, no build output, nothing that another program made.
+//! Only text that people write counts: no lock files, no build output, no generated files.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,16 +10,16 @@ use anyhow::{Context, Result};
 
 use super::source::{self, Source};
 
-/// Made by programs, wherever they lie.
+/// Generated, in any directory.
 const SKIPPED_NAMES: [&str; 3] = [".git", "__pycache__", "node_modules"];
-/// Made by programs at these places only: a module may well be called `data` or `target`.
+/// Generated at these paths only: a module may be called `data` or `target`.
 const SKIPPED_PATHS: [&str; 4] = ["bench/results", "bench/target", "data", "target"];
-const TEXT_ENDINGS: [&str; 18] = [
-    "conf", "css", "ftl", "html", "js", "json", "md", "py", "rs", "service", "sh", "snap", "sql", "svg", "toml", "txt",
-    "yaml", "yml",
+const TEXT_ENDINGS: [&str; 19] = [
+    "conf", "css", "ftl", "html", "js", "json", "lua", "md", "py", "rs", "service", "sh", "snap", "sql", "svg", "toml",
+    "txt", "yaml", "yml",
 ];
 
-/// The crate of what tests share.
+/// The crate that tests share.
 pub(super) const TEST_KIT: &str = "testkit";
 
 #[derive(Debug)]
@@ -43,15 +43,15 @@ pub(super) struct Module {
     pub member: String,
     /// The path within the crate, such as `src/clock.rs`.
     pub within: String,
-    pub place: Place,
+    pub role: FileRole,
     pub source: Source,
 }
 
-/// What a Rust file is for, by where it lies.
+/// The purpose of a Rust file, by its path.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Place {
+pub(super) enum FileRole {
     Product,
-    /// Test binaries, modules behind `cfg(test)`, the test kit, and what is shipped for testing.
+    /// Test binaries, modules behind `cfg(test)`, the test kit, and the testing module of the library.
     Test,
     Bench,
     Example,
@@ -66,7 +66,7 @@ impl Tree {
         let behind_test: BTreeSet<String> = modules.iter().flat_map(test_modules_declared_in).collect();
         for module in &mut modules {
             if behind_test.iter().any(|stem| is_within(&module.path, stem)) {
-                module.place = Place::Test;
+                module.role = FileRole::Test;
             }
         }
         Ok(Self { files, modules })
@@ -74,7 +74,7 @@ impl Tree {
 
     /// The modules outside of the workspace's members' tests, benches and examples.
     pub(super) fn product(&self) -> impl Iterator<Item = &Module> {
-        self.modules.iter().filter(|module| module.place == Place::Product)
+        self.modules.iter().filter(|module| module.role == FileRole::Product)
     }
 }
 
@@ -84,19 +84,19 @@ impl Module {
             Some(rest) => rest.split_once('/')?,
             None => ("xtask", file.path.strip_prefix("xtask/")?),
         };
-        let place = match within.split('/').collect::<Vec<_>>().as_slice() {
-            _ if member == TEST_KIT => Place::Test,
-            ["tests", ..] | ["src", "testing" | "testing.rs", ..] => Place::Test,
-            ["benches", ..] => Place::Bench,
-            ["examples", ..] => Place::Example,
-            _ => Place::Product,
+        let role = match within.split('/').collect::<Vec<_>>().as_slice() {
+            _ if member == TEST_KIT => FileRole::Test,
+            ["tests", ..] | ["src", "testing" | "testing.rs", ..] => FileRole::Test,
+            ["benches", ..] => FileRole::Bench,
+            ["examples", ..] => FileRole::Example,
+            _ => FileRole::Product,
         };
         let (member, within) = (member.to_owned(), within.to_owned());
         within.ends_with(".rs").then(|| Self {
             path: file.path.clone(),
             member,
             within,
-            place,
+            role,
             source: source::read(&file.text),
         })
     }
@@ -131,7 +131,7 @@ fn collect(root: &Path, within: &str, files: &mut Vec<TextFile>) -> Result<()> {
         if kind.is_dir() && !SKIPPED_NAMES.contains(&name.as_str()) && !SKIPPED_PATHS.contains(&path.as_str()) {
             collect(root, &path, files)?;
         } else if kind.is_file() && is_text(&path) {
-            // What is not UTF-8 is no text of ours.
+            // A file that is not UTF-8 is not a text.
             files.extend(fs::read_to_string(entry.path()).ok().map(|text| TextFile { path, text }));
         }
     }

@@ -1,4 +1,4 @@
-//! A panic in the product needs a reason beside it.
+//! A possible panic in the product needs a comment with the reason.
 
 use super::Findings;
 use super::source::Line;

@@ -1,11 +1,11 @@
-//! The repository speaks of the product alone: it names no one's directories and no package registry's hosts.
+//! Refuses directories of one machine and hosts of package registries.
 //!
-//! Such names come in with copied output and generated lists, and then hold for one machine only.
+//! Such names come with copied output and generated lists, and are wrong on other machines.
 
 use super::Findings;
 use super::tree::Tree;
 
-/// In lower case; put together here from pieces, so that this file does not complain of itself.
+/// In lower case. Assembled from parts, so that this file does not break the rule itself.
 const WORDS: [(&str, &str); 10] = [
     (concat!("/", "root/"), ONE_MACHINE),
     (concat!("/", "home/"), ONE_MACHINE),
@@ -32,7 +32,7 @@ pub(super) fn check(tree: &Tree, findings: &mut Findings) {
     }
 }
 
-/// A directory counts only at the beginning of a path: a link such as `site/home/` is none.
+/// A directory counts only at the beginning of a path, so a link such as `site/home/` is accepted.
 fn contains(line: &str, word: &str) -> bool {
     let continues = |before: char| before.is_alphanumeric() || "._-~}])*".contains(before);
     line.match_indices(word)
