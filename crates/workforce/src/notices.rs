@@ -313,7 +313,7 @@ impl Notice {
             }
             Self::ReasonAccepted { site, when } => text!(language, "notice-reason-accepted", site = site, when = when),
             Self::ReasonRejected { site, when, fine } => {
-                let fine = fine.shown(language);
+                let fine = (-fine.as_deduction()).shown(language);
                 text!(language, "notice-reason-rejected", site = site, when = when, fine = fine)
             }
             Self::Pay { month, what } => what.text(month, language),

@@ -14,18 +14,18 @@ pub use crate::pictures::{HILL, TOWER};
 
 /// The immediate answer to the last step, and its two possible results.
 pub const SAVING: &str = "One moment, please";
-pub const DONE: &str = "Done! Your registration is being looked at.";
-pub const NOT_SAVED: &str = "Your registration could not be saved.";
+pub const DONE: &str = "Done! Your registration is awaiting approval.";
+pub const NOT_SAVED: &str = "Your registration couldn't be saved.";
 
 /// The steps of a registration: what the newcomer does, and how the answer begins.
 pub const REGISTRATION_STEPS: [(Action, &str); 8] = [
-    (Action::Says("/start"), "Let us get to know each other."),
-    (Action::Presses("English"), "What is your first and last name?"),
-    (Action::Says("Anna Smith"), "Your phone number?"),
-    (Action::SharesNumber, "Your email address?"),
-    (Action::Presses("Skip"), "Which document will you show?"),
+    (Action::Says("/start"), "Let's get to know each other."),
+    (Action::Presses("English"), "What's your first and last name?"),
+    (Action::Says("Anna Smith"), "What's your phone number?"),
+    (Action::SharesNumber, "What's your email address?"),
+    (Action::Presses("Skip"), "Which document will you send?"),
     (Action::Presses("Passport"), "Send a photo of your passport"),
-    (Action::Sends(TOWER), "Now a selfie"),
+    (Action::Sends(TOWER), "Now send a selfie"),
     (Action::Sends(HILL), SAVING),
 ];
 

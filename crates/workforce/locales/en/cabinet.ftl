@@ -10,33 +10,33 @@ cabinet-create = Create
 cabinet-save = Save
 cabinet-edit = Edit
 cabinet-delete = Delete
-cabinet-restore = Undo the deletion
+cabinet-restore = Restore
 cabinet-show = Show
 cabinet-from = From
 cabinet-to = To
 
 cabinet-site = Site
 cabinet-all-sites = All sites
-cabinet-no-sites = There are no sites yet.
+cabinet-no-sites = No sites yet.
 cabinet-new-site = New site
 cabinet-deleted-sites = Deleted sites
 cabinet-deleted-site = { $site } (deleted)
 cabinet-hours = Opening hours
-cabinet-state = State
+cabinet-state = Status
 cabinet-open = open
 cabinet-closed = closed
-cabinet-rate = Rate per hour
-cabinet-rate-per-hour = Rate per hour, ₽
+cabinet-rate = Hourly rate
+cabinet-rate-per-hour = Hourly rate, ₽
 cabinet-name = Name
 cabinet-address = Address
-cabinet-position = Position: latitude, longitude
-cabinet-max-distance = Largest distance, m
+cabinet-position = Location: latitude, longitude
+cabinet-max-distance = Clock in within, m
 cabinet-time-zone = Time zone
 cabinet-opens = Opens
 cabinet-closes = Closes
-cabinet-auto-close = Forgotten shifts close after, min
-cabinet-late-threshold = Lateness is forgiven up to, min
-cabinet-late-minute = A minute of lateness costs, ₽
+cabinet-auto-close = Clock out forgotten shifts after, min
+cabinet-late-threshold = Grace period for lateness, min
+cabinet-late-minute = Penalty per minute late, ₽
 cabinet-working-days = Working days
 cabinet-day-0 = Mon
 cabinet-day-1 = Tue
@@ -48,135 +48,135 @@ cabinet-day-6 = Sun
 cabinet-open-site = Open the site
 cabinet-close-site = Close the site
 cabinet-delete-site = Delete this site
-cabinet-delete-site-about = A deleted site can be brought back.
+cabinet-delete-site-about = You can restore a deleted site.
 
 cabinet-tasks = Tasks
-cabinet-tasks-about = What is to be done in every shift here. A change counts for shifts that are opened after it.
-cabinet-no-tasks = There are no tasks.
+cabinet-tasks-about = What to do in every shift here. Changes apply to shifts that start after them.
+cabinet-no-tasks = No tasks.
 cabinet-new-task = New task
 cabinet-deleted-tasks = Deleted tasks
-cabinet-task-text = What is to be done
+cabinet-task-text = What to do
 cabinet-task-amount = Amount, ₽
-cabinet-task-amount-about = Above zero it is a bonus for doing it. With a minus it is a penalty for leaving it undone.
-cabinet-mandatory = mandatory
+cabinet-task-amount-about = Above zero: a bonus for doing it. With a minus: a penalty for not doing it.
+cabinet-mandatory = required
 cabinet-needs-media = needs a photo
 
 cabinet-who = Who
-cabinet-when = Began
-cabinet-no-shifts = There were no shifts in these days.
+cabinet-when = Start
+cabinet-no-shifts = There were no shifts on these days.
 cabinet-mine = Only mine
-cabinet-mine-about = Your own shifts, at whichever site they were
-cabinet-shifts-cut = Not more than { $most } days are shown at once: these are the days from { $from } on.
-cabinet-shifts-before = Those until { $to }
-cabinet-at-work = at work
+cabinet-mine-about = Your own shifts at all sites
+cabinet-shifts-cut = Showing up to { $most } days at once, from { $from }.
+cabinet-shifts-before = Earlier, until { $to }
+cabinet-at-work = working
 cabinet-completed = completed
 cabinet-cancelled = cancelled
-cabinet-late = { $minutes } min late
+cabinet-late = { $minutes } min late, after the grace period
 cabinet-planned = Planned
-cabinet-spontaneous = without a plan
-cabinet-began = Began
-cabinet-ended = Ended
-cabinet-opened-at = Opened at
-cabinet-closed-at = Closed at
+cabinet-spontaneous = unscheduled
+cabinet-began = Start
+cabinet-ended = End
+cabinet-opened-at = Clocked in at
+cabinet-closed-at = Clocked out at
 cabinet-metres-away = { $metres } m from the site
-cabinet-by-clock = Times by the clock of the site: { $zone }.
-cabinet-closed-by-person = closed by the person
-cabinet-closed-by-staff = closed by staff
-cabinet-closed-by-time = closed by itself
-cabinet-no-amounts = Amounts are reckoned when the shift is closed.
+cabinet-by-clock = Times are local to the site: { $zone }.
+cabinet-closed-by-person = clocked out by the employee
+cabinet-closed-by-staff = clocked out by a manager
+cabinet-closed-by-time = clocked out automatically
+cabinet-no-amounts = Amounts are calculated when the employee clocks out.
 cabinet-done-at = done
 cabinet-photos = { $count ->
     [one] Send me { $count } file in Telegram
    *[other] Send me { $count } files in Telegram
 }
-cabinet-media-picture = Picture for the task
-cabinet-media-awaited = It is being fetched from Telegram.
-cabinet-media-failed = It could not be fetched from Telegram.
+cabinet-media-picture = Photo for the task
+cabinet-media-awaited = Loading from Telegram.
+cabinet-media-failed = Couldn't load it from Telegram.
 cabinet-media-again = Try again
-cabinet-media-too-large = It is larger than { $most } MB. Telegram gives it to people only: have it sent to you there.
+cabinet-media-too-large = The file is larger than { $most } MB and can't be shown here. Press the button to get it in the chat.
 cabinet-media-save = Save the file
-cabinet-close-shift = Close this shift
-cabinet-close-shift-about = For a shift that somebody forgot. The hours up to its end are paid.
-cabinet-close-shift-sure = Close this shift?
-cabinet-close-end = It ended
-cabinet-close-over = when it should have: { $time }
+cabinet-close-shift = Clock out
+cabinet-close-shift-about = For a shift that someone forgot to clock out of. Hours up to the end are paid.
+cabinet-close-shift-sure = Clock out of this shift?
+cabinet-close-end = End
+cabinet-close-over = as scheduled: { $time }
 cabinet-close-now = now
 cabinet-close-at = at another time
-cabinet-close-time = The other time, by the clock of the site
+cabinet-close-time = Other time, local to the site
 
 cabinet-today = Today
 cabinet-working-now = Working now
 cabinet-late-today = Late
-cabinet-not-come = Not come
+cabinet-not-come = No-shows
 cabinet-open-sites = Open sites
-cabinet-not-come-yet = has not come
+cabinet-not-come-yet = no-show
 cabinet-expected = expected
 cabinet-free-places = { $count ->
-    [one] { $count } place is free today
-   *[other] { $count } places are free today
+    [one] { $count } open shift today
+   *[other] { $count } open shifts today
 }
 
 cabinet-view = View
 cabinet-week = Week
 cabinet-month = Month
-cabinet-choose-site = Choose a site to add slots.
-cabinet-choose-site-sums = Days with many slots are shown as sums. Choose a site to see and change all of its slots.
-cabinet-nobody-yet = nobody yet
-cabinet-who-comes = Who comes
-cabinet-put-somebody = Put somebody here
-cabinet-put-button = Put here
-cabinet-nobody-free = Nobody who works here by a contract is free then.
-cabinet-other-overlap = This person has another shift planned at that time.
-cabinet-other-no-contract = This person has no active contract for this site.
+cabinet-choose-site = Choose a site to add shifts.
+cabinet-choose-site-sums = Days with many shifts show totals only. Choose a site to see and change all of its shifts.
+cabinet-nobody-yet = no one yet
+cabinet-who-comes = Who is coming
+cabinet-put-somebody = Assign someone
+cabinet-put-button = Assign
+cabinet-nobody-free = No one to assign: everyone with a contract for this site is busy then, or there are no contracts yet.
+cabinet-other-overlap = This employee already has another shift at that time.
+cabinet-other-no-contract = This employee has no active contract for this site.
 cabinet-take-out = Cancel
-cabinet-take-out-sure = Cancel this plan? The person is told, and it costs them nothing.
-cabinet-new-slot = New slot
+cabinet-take-out-sure = Cancel this shift for the employee? They will be told, and there is no penalty.
+cabinet-new-slot = New shift
 cabinet-day = Day
 cabinet-starts = From
 cabinet-ends = To
-cabinet-capacity = Places
+cabinet-capacity = People needed
 cabinet-slot-rate = Own rate, ₽
-cabinet-slot-title = Post, such as “cashier”
-cabinet-penalises-lateness = lateness costs
+cabinet-slot-title = Position, such as “cashier”
+cabinet-penalises-lateness = deduct for lateness
 cabinet-ignores-site-tasks = without the site's tasks
-cabinet-slot-about = An end that is not after the beginning is on the next day. Without a rate of its own, the site's counts.
-cabinet-slot-tasks = Tasks of this slot alone
-cabinet-slot-own-case = You have a place in this slot, and your pay depends on it. You can change its post and its places; the rest is for an owner to change or delete. If you cannot come, cancel in the bot.
-cabinet-slot-deleted = This slot is deleted.
+cabinet-slot-about = If the end isn't after the start, the shift ends the next day. Without its own rate, the site's rate applies.
+cabinet-slot-tasks = Tasks for this shift only
+cabinet-slot-own-case = You're signed up for this shift, and your pay depends on it. You can change the position and the number of people; an owner changes or deletes the rest. If you can't make it, cancel in the bot.
+cabinet-slot-deleted = This shift has been deleted.
 cabinet-fill = Fill working days
-cabinet-fill-about = A slot like this on every working day of the site. Those that are there stay.
+cabinet-fill-about = Adds a shift like this on every working day of the site. Existing shifts stay.
 cabinet-fill-button = Fill
 cabinet-first-day = First day
 cabinet-last-day = Last day
 cabinet-slots-made = { $count ->
-    [0] No new slots: nothing was to be added on these days, or it is there already.
-    [one] { $count } new slot.
-   *[other] { $count } new slots.
+    [0] No new shifts: there are no working days among these, or the shifts already exist.
+    [one] { $count } new shift.
+   *[other] { $count } new shifts.
 }
 cabinet-copy-week = Copy a week
-cabinet-copy-from = The week of
-cabinet-copy-to = To the week of
+cabinet-copy-from = Which week (any day of it)
+cabinet-copy-to = To which week
 cabinet-copy-button = Copy
-cabinet-copy-without-rates = Slots with a rate of their own are copied with that of the site.
+cabinet-copy-without-rates = A shift's own rate isn't copied: the site's rate applies instead.
 
-cabinet-cancellations-about = A reason that you accept costs nothing. One that you reject costs the fine that your settings say.
-cabinet-no-cancellations = No cancellations wait for you.
+cabinet-cancellations-about = If you accept the reason, there is no penalty. If you reject it, the penalty from your settings is deducted.
+cabinet-no-cancellations = No cancellations awaiting approval.
 cabinet-short-notice = short notice
 cabinet-document = Document
 cabinet-cancelled-at = Cancelled
 cabinet-accept = Accept the reason
-cabinet-reject = Reject it
+cabinet-reject = Reject the reason
 
 cabinet-contracts = Contracts
-cabinet-contracts-edit = Contracts: add and edit
-cabinet-offer-contract = Offer a contract
-cabinet-offer-about = For somebody who is verified and has no contract here yet.
-cabinet-offer-whom = Telegram number, phone or @username
-cabinet-contract-elsewhere = This contract counts at other sites too: an owner changes it.
+cabinet-contracts-edit = Add or edit contracts
+cabinet-offer-contract = Add a contract
+cabinet-offer-about = For a team member who has no contract here yet.
+cabinet-offer-whom = Telegram ID, phone or @username
+cabinet-contract-elsewhere = This contract also covers other sites, so only an owner can change it.
 cabinet-new-contract = New contract
-cabinet-own-rate = Own rate per hour, ₽
-cabinet-rate-of-site = that of the slot or the site
-cabinet-allows-spontaneous = may open shifts without a plan
+cabinet-own-rate = Own hourly rate, ₽
+cabinet-rate-of-site = rate of the shift or the site
+cabinet-allows-spontaneous = may work unscheduled shifts
 cabinet-contract-draft = draft
 cabinet-contract-active = active
 cabinet-contract-suspended = suspended
@@ -184,49 +184,49 @@ cabinet-contract-terminated = ended
 
 cabinet-cost = Cost
 cabinet-late-starts = Late starts
-cabinet-nothing-to-chart = There is nothing to show for this month.
+cabinet-nothing-to-chart = Nothing to show for this month.
 cabinet-deleted-contracts = Deleted contracts
 
 cabinet-permissions = Permissions
 cabinet-permissions-edit = Change permissions
-cabinet-permissions-about = What this manager may do at each site. Whoever may do anything at a site also sees it. Finances shows what was earned there; pay is marked by owners.
-cabinet-permissions-history = History
-cabinet-permissions-untouched = Nobody has changed these permissions yet.
-cabinet-permitted-nothing = May do nothing at any site yet.
-cabinet-managers-about = Who looks after which sites, and what they may do there. Somebody becomes a manager by the role on their page.
-cabinet-no-managers = Nobody is a manager yet. Give somebody the role on their page.
-cabinet-their-page = Personal page
+cabinet-permissions-about = What this manager can do at each site. Any permission also lets them see the site. “See finances” shows what was earned there; owners mark payments.
+cabinet-permissions-history = Change history
+cabinet-permissions-untouched = No one has changed these permissions yet.
+cabinet-permitted-nothing = No permissions at any site yet.
+cabinet-managers-about = Who looks after which sites, and what they can do there. To make someone a manager, give them the role on their page.
+cabinet-no-managers = No managers yet. Give someone the role on their page.
+cabinet-their-page = Employee page
 cabinet-day-slots =
     { $count ->
-        [one] { $count } slot
-       *[other] { $count } slots
-    }, { $taken } of { $places } places taken
+        [one] { $count } shift
+       *[other] { $count } shifts
+    }, { $taken } of { $places } spots taken
 
 cabinet-nav-schedule = My schedule
-cabinet-my-plans = What I have planned
-cabinet-no-plans = You have planned nothing yet.
-cabinet-free-now = Free places
-cabinet-nothing-free = There are no free places in the next three weeks.
+cabinet-my-plans = My shifts
+cabinet-no-plans = You have no shifts yet.
+cabinet-free-now = Open shifts
+cabinet-nothing-free = No open shifts in the next three weeks.
 cabinet-free-places-here = { $count ->
-    [0] No free places now
-    [one] { $count } free place
-   *[other] { $count } free places
+    [0] No spots left
+    [one] { $count } spot left
+   *[other] { $count } spots left
 }
-cabinet-take-place = Take it
-cabinet-cancel-in-bot = You cancel a shift in the bot, with a reason: press “{ $button }” there.
-cabinet-to-bot = To the bot
+cabinet-take-place = Claim
+cabinet-cancel-in-bot = To cancel a shift, press “{ $button }” in the bot and give a reason.
+cabinet-to-bot = Go to the bot
 
-cabinet-warns-long = { $hours } h: more than a day's work
-cabinet-warns-meets = overlaps another slot: { $when }
+cabinet-warns-long = { $hours } h: longer than a working day
+cabinet-warns-meets = overlaps another shift: { $when }
 cabinet-warns-long-day = { $name }: { $hours } h on this day
-cabinet-warns-cannot-come = { $name } has no active contract for this site any more
+cabinet-warns-cannot-come = { $name } no longer has an active contract for this site
 cabinet-day-warns = { $count ->
-    [one] { $count } slot to look at
-   *[other] { $count } slots to look at
+    [one] { $count } shift needs attention
+   *[other] { $count } shifts need attention
 }
-cabinet-day-not-looked-at = slots not looked at
-cabinet-new-slot-on = New slot on { $day }
-cabinet-deleted-slots = Deleted slots
+cabinet-day-not-looked-at = shifts not checked
+cabinet-new-slot-on = New shift on { $day }
+cabinet-deleted-slots = Deleted shifts
 
 cabinet-in-hours = { $hours } h
 cabinet-in-starts = { $count ->
@@ -234,29 +234,29 @@ cabinet-in-starts = { $count ->
    *[other] { $count } late starts
 }
 cabinet-chart-of = { $what } by day, { $month }. The values are in the table below.
-cabinet-as-table = The values as a table
+cabinet-as-table = Show as a table
 
 cabinet-nav-settings = Settings
 cabinet-yes = yes
 cabinet-no = no
 cabinet-setting-default = Default: { $value }.
-cabinet-settings-history = Changes
-cabinet-settings-untouched = Everything is as it comes.
+cabinet-settings-history = Change history
+cabinet-settings-untouched = All defaults.
 cabinet-setting-time-zone = Time zone of the business
-cabinet-setting-time-zone-about = Which month it is on the pages goes by it, and so do the days of payments and of amounts by hand. The day of a shift and of its pay goes by the clock of its site.
-cabinet-setting-task-penalty = A mandatory task left undone costs, ₽
-cabinet-setting-task-penalty-about = For mandatory tasks that have no price of their own.
-cabinet-setting-notice = Plans may be cancelled freely until, hours before
+cabinet-setting-time-zone-about = Decides which month it is, and the days of payments and of amounts added by hand. The day of a shift and its pay follows the site's time zone.
+cabinet-setting-task-penalty = Penalty for a required task not done, ₽
+cabinet-setting-task-penalty-about = For required tasks without an amount of their own.
+cabinet-setting-notice = Free cancellation until, hours before the start
 cabinet-setting-notice-about = Later than that is short notice.
-cabinet-setting-short-notice = Cancelling at short notice costs, ₽
-cabinet-setting-short-notice-about = Only once somebody has rejected the reason.
-cabinet-setting-invalid-reason = Cancelling for a reason that does not count costs, ₽
-cabinet-setting-invalid-reason-about = Only once somebody has rejected the reason.
-cabinet-setting-questions = Questions of employees go to
-cabinet-setting-questions-about = To managers, to owners, or to one person. Where nobody of these can answer, to whoever else may.
+cabinet-setting-short-notice = Penalty for cancelling at short notice, ₽
+cabinet-setting-short-notice-about = Only if the reason is rejected.
+cabinet-setting-invalid-reason = Penalty for cancelling without a valid reason, ₽
+cabinet-setting-invalid-reason-about = Only if the reason is rejected.
+cabinet-setting-questions = Employees' questions go to
+cabinet-setting-questions-about = Managers, owners or one person. If none of them can answer, another available team member gets the question.
 cabinet-setting-managers = Managers
 cabinet-setting-owners = Owners
-cabinet-setting-left = { $id } (may not answer any more)
-cabinet-setting-nobody = Nobody with this number may answer questions. Please choose from the list.
+cabinet-setting-left = { $id } (can no longer answer)
+cabinet-setting-nobody = This person can't answer questions. Please choose from the list.
 cabinet-setting-test-users = Test users sign in with any PIN
-cabinet-setting-test-users-about = For trying things out only. It counts for people who are marked as test users.
+cabinet-setting-test-users-about = Only for trying things out. Applies to people marked as test users.

@@ -1,50 +1,50 @@
 # The front: the main menu, and what everybody can ask.
 front-menu = { $name }, what would you like to do?
-front-menu-empty = Hello, { $name }. There is nothing for your role here yet; new things will appear in this menu.
-front-newcomer = Hello! I do not know you yet. Ask your manager to add you: your Telegram number is { $id }.
-front-newcomer-may-register = Hello! I do not know you yet. /start begins your registration.
-front-pending = Your registration is being looked at. I will write to you as soon as it is decided.
-front-rejected = Your registration was declined. Please talk to your manager.
-front-blocked = Your access is closed. If you think this is a mistake, please talk to your manager.
-front-not-understood = I did not understand this. The menu shows what I can do.
-front-keys-away = All right.
-front-language = Which language shall I speak?
-front-language-is = I speak English with you from now on.
-front-language-for-now = I take the language from your Telegram until you are registered.
+front-menu-empty = Hello, { $name }. There's nothing for your role here yet. New things will appear in this menu.
+front-newcomer = Hello! We haven't met yet. Ask your manager to add you: your Telegram ID is { $id }.
+front-newcomer-may-register = Hello! We haven't met yet. Send /start to register.
+front-pending = Your registration is awaiting approval. I'll write as soon as there's a decision.
+front-rejected = Your registration was rejected. Please talk to your manager.
+front-blocked = Your access is blocked. If this is a mistake, please talk to your manager.
+front-not-understood = I didn't get that. The menu shows what I can do.
+front-keys-away = Okay.
+front-language = Which language do you prefer?
+front-language-is = We'll speak English from now on.
+front-language-for-now = Until you register, I use the language of your Telegram.
 front-help =
-    I am the assistant of your team.
+    I'm your team's assistant.
 
-    /start – the main menu
-    /cabinet – a link to the web cabinet
-    /language – another language
-    /cancel – stop what we are doing
-    /me – your number and your roles
+    /start – main menu
+    /cabinet – link to the dashboard
+    /language – change the language
+    /cancel – stop the current action
+    /me – your ID and roles
     /help – this list
-front-me = Your Telegram number: { $id }
+front-me = Your Telegram ID: { $id }
 front-me-known =
     { $name }
-    Your Telegram number: { $id }
+    Your Telegram ID: { $id }
     Roles: { $roles }
 front-no-roles = none
 
 role-applicant = applicant
 role-employee = employee
-role-master = master
+role-master = technician
 role-dispatcher = dispatcher
 role-manager = manager
 role-owner = owner
 role-superadmin = superadmin
 
 front-start-command = Main menu
-front-cabinet-button = 🖥 Web cabinet
-front-cabinet-command = Open the web cabinet
-front-language-command = Language
-front-cancel-command = Stop what we are doing
-front-me-command = My number and roles
+front-cabinet-button = 🖥 Dashboard
+front-cabinet-command = Open the dashboard
+front-language-command = Change the language
+front-cancel-command = Stop the current action
+front-me-command = My ID and roles
 front-help-command = Help
 
-front-too-many-toast = Too many requests at once. Please wait a moment: I will listen again in { $seconds } s.
+front-too-many-toast = Too many requests. Please wait and try again in { $seconds } s.
 
 # Said in a group, where everybody reads the answer.
-front-privately-toast = Here others read along. Please write to me in private.
+front-privately-toast = Others can read this here. Please write to me in private.
 front-privately-button = ✉️ Write in private

@@ -1,54 +1,54 @@
 # The questionnaire, and questions to whoever is in charge.
 onboarding-begin-button = 📝 Questionnaire
-onboarding-offer = There is a short questionnaire for everybody who is new. It takes a few minutes, and you can pause at any time.
+onboarding-offer = Please fill in a short questionnaire for new team members. It takes a few minutes, and you can pause any time.
 onboarding-consent = { $count ->
-        [one] I would like to ask you { $count } question.
-       *[other] I would like to ask you { $count } questions.
-    } Your answers are kept, and the owner of the business sees them. You can skip some of them, pause and go on later. Do you agree?
+        [one] The questionnaire has { $count } question.
+       *[other] The questionnaire has { $count } questions.
+    } Your answers are saved, and the owner sees them. You can skip some questions, pause and continue later. Do you agree?
 onboarding-agree-button = I agree
 onboarding-decline-button = No, thank you
-onboarding-declined = All right, I will not ask. If you change your mind, the questionnaire is in the menu.
-onboarding-go-on = Let us go on where we were.
-onboarding-over = This questionnaire is not open any more.
-onboarding-paused = Paused. Everything you have answered is kept; go on whenever you like.
-onboarding-timed-out = I have put the questionnaire aside. Everything you have answered is kept: press the button, or just write to me, and we go on.
-onboarding-undecided = You have not decided yet. The questionnaire is here whenever you like.
+onboarding-declined = Okay, no questionnaire. If you change your mind, it's in the menu.
+onboarding-go-on = Let's continue where we left off.
+onboarding-over = This questionnaire is already closed.
+onboarding-paused = Paused. All your answers are saved; continue whenever you like.
+onboarding-timed-out = I've paused the questionnaire. All your answers are saved: press the button or just write to me, and we'll continue.
+onboarding-undecided = The questionnaire can wait. Fill it in whenever you like.
 onboarding-waiting-toast = The question is waiting for your answer.
 onboarding-back-button = ← Back
-onboarding-keep-button = Leave it so →
+onboarding-keep-button = Keep it →
 onboarding-skip-button = Skip
 onboarding-pause-button = ⏸ Pause
-onboarding-text-hint = Please answer in words, in { $count } characters at most.
-onboarding-number-hint = A whole number from { $min } to { $max }, please.
-onboarding-button-hint = Please choose by one of the buttons.
-onboarding-summary = Thank you, that was all! Your answers:
+onboarding-text-hint = Please answer with text, up to { $count } characters.
+onboarding-number-hint = Please write a whole number from { $min } to { $max }.
+onboarding-button-hint = Please press one of the buttons.
+onboarding-summary = Thank you, that's all! Your answers:
 onboarding-skipped = (skipped)
-onboarding-done = You have completed the questionnaire. If you have a question yourself, ask it here.
+onboarding-done = You've completed the questionnaire. If you have a question, ask it here.
 
 chat-open-button = 💬 Ask a question
-chat-close-button = Close the conversation
+chat-close-button = End the conversation
 chat-reply-button = Reply
-chat-open = Write your question: I will pass it on to the person in charge, and bring the answer here.
+chat-open = Write your question: I'll pass it on to the person in charge and bring the answer here.
 chat-write-toast = Just write your question.
 chat-sent = Passed on to { $name }.
-chat-nobody = There is nobody in charge whom I could ask. Please try again later.
-chat-too-long = Please write { $count } characters at most.
+chat-nobody = No one is available to answer right now. Please try again later.
+chat-too-long = Please keep it to { $count } characters.
 chat-question = { $name } writes:
-chat-answer = Write your answer to { $name }. /cancel if you would rather not.
+chat-answer = Write your answer to { $name }. Changed your mind? /cancel
 chat-answer-from = { $name } answers:
 chat-write-answer-toast = Just write your answer.
-chat-closed = The conversation is closed.
-chat-closed-by = { $name } has closed the conversation.
-chat-closed-toast = This conversation is closed already.
-chat-timed-out = I have put our conversation aside. An answer will still reach you here.
-chat-answer-timed-out = You have not answered yet. The question is still open.
+chat-closed = The conversation has ended.
+chat-closed-by = { $name } ended the conversation.
+chat-closed-toast = This conversation has already ended.
+chat-timed-out = I've put our conversation aside. You'll still get the answer here.
+chat-answer-timed-out = You haven't answered yet. The question is still open.
 
 # Pages.
 onboarding-section = Questionnaire
-onboarding-not-begun = Not begun yet.
-onboarding-earlier = An earlier one
-onboarding-answered = { $answered } of { $all } answered
-onboarding-status-active = under way
+onboarding-not-begun = Not started yet.
+onboarding-earlier = Earlier questionnaire
+onboarding-answered = { $answered } of { $all } questions done
+onboarding-status-active = in progress
 onboarding-status-paused = paused
 onboarding-status-completed = completed
 onboarding-status-declined = declined

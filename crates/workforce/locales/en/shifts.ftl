@@ -1,64 +1,64 @@
 # Shifts: planning, opening, tasks, closing, cancelling.
-shifts-plan-button = 🗓 Plan a shift
+shifts-plan-button = 🗓 Pick up a shift
 shifts-mine-button = 📅 My shifts
-shifts-open-button = ▶️ Open a shift
+shifts-open-button = ▶️ Clock in
 shifts-tasks-button = ✅ My tasks
-shifts-close-button = ⏹ Close my shift
+shifts-close-button = ⏹ Clock out
 shifts-open-site-button = 🔓 Open a site
 shifts-close-site-button = 🔒 Close a site
 shifts-page-before-button = ◂ Previous
 shifts-page-after-button = More ▸
 shifts-skip-button = Skip
-shifts-back-said = One step back.
-shifts-left = All right.
-shifts-timed-out = I have waited a while and put this aside. What you have marked and sent is kept.
-shifts-resume = You can go on whenever you like.
-shifts-too-long = Please write { $count } characters at most.
+shifts-back-said = Back one step.
+shifts-left = Okay.
+shifts-timed-out = It's been a while, so let's leave this for now. Everything you marked and sent is saved.
+shifts-resume = You can continue any time.
+shifts-too-long = Please keep it to { $count } characters.
 
-shifts-no-sites = You have no contract for any site yet. Please talk to your manager.
-shifts-plan-site = At which site?
-shifts-free-button = ⚡ Next free places
-shifts-plan-free = Which place would you like?
-shifts-plan-day = On which day? The number says how many slots are free.
-shifts-plan-slot = At which time? The last number says how many places are left.
-shifts-nothing-free = Nothing is free here.
+shifts-no-sites = You don't have a contract for any site yet. Please talk to your manager.
+shifts-plan-site = Which site?
+shifts-free-button = ⚡ Next open shifts
+shifts-plan-free = Which shift would you like?
+shifts-plan-day = Which day? The number is how many shifts are open.
+shifts-plan-slot = What time? The last number is how many spots are left.
+shifts-nothing-free = No open shifts.
 shifts-plan-confirm =
     { $site }
     { $when }
     { $rate } an hour
 
-    Shall I put you down?
-shifts-plan-yes-button = Yes, I will come
-shifts-planned = Planned: { $site }, { $when }. I will remind you.
-shifts-overlap-warning = ⚠️ You have another shift planned at that time.
-shifts-long-day-warning = ⚠️ With this you would work about { $hours } hours on that day.
+    Sign you up?
+shifts-plan-yes-button = Yes, I'll be there
+shifts-planned = You're signed up: { $site }, { $when }. I'll remind you.
+shifts-overlap-warning = ⚠️ You already have another shift at that time.
+shifts-long-day-warning = ⚠️ With this shift you'd work about { $hours } hours that day.
 
 shifts-mine = Your shifts:
-shifts-mine-none = Nothing is planned.
+shifts-mine-none = None yet.
 shifts-mine-open = ▶️ { $when } · { $site } · { $hours } h so far at { $rate }
 shifts-mine-over = ✔️ { $when } · { $site } · { $hours } h at { $rate }
 shifts-cancel-choice = ✖ Cancel { $when }
 
-shifts-nothing-to-open = Nothing is planned for you now.
-shifts-open-what = Which shift do you open?
-shifts-open-forgotten = Your shift at { $site } was over at { $end }, and nobody has closed it. When you open another one, it is closed as of then.
-shifts-without-plan-choice = { $site }, without a plan
-shifts-open-position = Please share your position, so that I can see that you are at { $site }.
-shifts-close-position = Please share your position to close your shift at { $site }.
-shifts-open-site-position = Please share your position to open { $site }.
-shifts-position-button = 📍 Share my position
-shifts-position-taken = Thank you, I have your position.
-shifts-position-wanted = Please press the key with the pin to share your position.
-shifts-position-not-own = This position was forwarded or chosen from a list. Please press the key with the pin where you are now.
-shifts-position-old = This live position was sent a while ago. Please press the key with the pin where you are now.
-shifts-too-far = You are { $distance } away from { $site }. It has to be { $most } or less. Come closer and share your position again.
+shifts-nothing-to-open = You have no shift planned right now.
+shifts-open-what = Which shift are you starting?
+shifts-open-forgotten = Your shift at { $site } ended at { $end }, but you never clocked out. When you clock in to another one, it will be closed at that time.
+shifts-without-plan-choice = { $site }, unscheduled
+shifts-open-position = Please share your location to show that you're at { $site }.
+shifts-close-position = Please share your location to clock out at { $site }.
+shifts-open-site-position = Please share your location to open { $site }.
+shifts-position-button = 📍 Share my location
+shifts-position-taken = Thank you, I have your location.
+shifts-position-wanted = Please press the 📍 button to share your location.
+shifts-position-not-own = This location was forwarded or picked from a list. Please press the 📍 button where you are now.
+shifts-position-old = This live location was started earlier. Please press the 📍 button where you are now.
+shifts-too-far = You're { $distance } away from { $site }, and it has to be { $most } or less. Come closer and share your location again.
 shifts-metres = { $count } m
 shifts-kilometres = { $count } km
-shifts-opened = Your shift at { $site } is open since { $hour }.
+shifts-opened = You clocked in at { $site } at { $hour }.
 shifts-opened-tasks = Your tasks:
 shifts-mandatory = required
 
-shifts-none-open = You have no open shift.
+shifts-none-open = You're not clocked in.
 shifts-no-tasks = This shift has no tasks.
 shifts-tasks = Your tasks:
 shifts-done-choice = ⬜ { $task }
@@ -66,36 +66,36 @@ shifts-undo-choice = ✅ { $task }
 shifts-photo-choice = 📷 { $task }
 shifts-more-media-button = 📷 ＋
 shifts-ready-button = Done
-shifts-go-on-button = Go on to closing
+shifts-go-on-button = Continue to clock out
 shifts-change-tasks-button = Mark tasks
-shifts-send-media = Send a photo, a video or a file for: { $task }
-shifts-media-wanted = Please send a photo, a video or a file.
-shifts-media-taken = Thank you, it is kept with the task.
-shifts-tasks-kept = All marks are kept.
+shifts-send-media = Send a photo, video or file for: { $task }
+shifts-media-wanted = Please send a photo, video or file.
+shifts-media-taken = Thank you, it's saved with the task.
+shifts-tasks-kept = Everything you marked is saved.
 
-shifts-close-review = Shall I close your shift?
-shifts-closing = Your shift has ended. I'll send the details in a separate message.
-shifts-closed = Your shift at { $site } is closed: { $hours } h.
+shifts-close-review = Clock out?
+shifts-closing = You're clocked out. I'll send the details in a separate message.
+shifts-closed = Your shift at { $site } is over: { $hours } h.
 shifts-closed-total = Total: { $total }
-shifts-site-closed-too = Nobody else works at { $site }, so it is closed too.
+shifts-site-closed-too = No one else is working at { $site }, so it's closed too.
 
-shifts-no-site-to-open = All of your sites are open already.
-shifts-no-site-to-close = None of your sites is open.
-shifts-open-which = Which site do you open?
-shifts-close-which = Which site do you close?
+shifts-no-site-to-open = Nothing to open: your sites are already open, or you don't have a contract yet.
+shifts-no-site-to-close = Nothing to close: none of your sites is open.
+shifts-open-which = Which site are you opening?
+shifts-close-which = Which site are you closing?
 shifts-site-opened = { $site } is open.
 shifts-site-closed = { $site } is closed.
 
-shifts-cancel-reason = Why can you not come?
+shifts-cancel-reason = Why can't you make it?
 shifts-reason-illness-button = Illness
 shifts-reason-family-button = Family
 shifts-reason-transport-button = Transport
 shifts-reason-other-button = Something else
-shifts-reason-by-staff = Cancelled by staff
-shifts-cancel-words = Please write why, in a few words.
-shifts-cancel-document = Is there a paper that proves it? Write its kind and number.
-shifts-cancel-photo = You can send a photo of it.
-shifts-cancelled = Cancelled: { $site }, { $when }. Your reason will be looked at, and I will tell you what comes of it.
+shifts-reason-by-staff = Cancelled by a manager
+shifts-cancel-words = Please tell us why, in a few words.
+shifts-cancel-document = Do you have a document that confirms it? Write what it is and its number.
+shifts-cancel-photo = Send a photo of it if you can.
+shifts-cancelled = Shift cancelled: { $site }, { $when }. A manager will review your reason, and I'll tell you the decision.
 
 weekday-mon = Mon
 weekday-tue = Tue

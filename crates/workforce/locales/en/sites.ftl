@@ -1,80 +1,80 @@
 # Sites, slots, tasks and contracts; why something cannot be done.
-why-stale-toast = Somebody has changed this meanwhile. Please look at it again.
-why-gone-toast = This is not there any more.
-why-not-allowed-toast = You are not allowed to do this.
-why-bad-toast = Something in this is not as it should be.
-why-exists-toast = There is one like this already.
-why-taken-toast = More people have planned to come than there would be places.
-why-in-use-toast = Somebody works here, or plans to. This has to end first.
-why-worked-toast = Somebody works or has worked in this slot, so its day and its start stay. Make another slot instead.
-why-full-toast = No place is left here.
-why-overlap-toast = You have another shift planned at that time.
-why-no-contract-toast = Your contract does not include this site.
-why-not-spontaneous-toast = Your contract allows planned shifts only. Plan one first.
-why-working-toast = You are at work already. Close that shift first.
-why-not-working-toast = This shift is not open any more.
-why-not-then-toast = The end has to lie between the start of the shift and now.
-why-plan-used-toast = This plan has been used or cancelled already.
-why-past-toast = Its time is over.
-why-early-toast = It is too early: a shift may be opened two hours before its start.
-why-needs-media-toast = This task needs a photo before it is done.
-why-too-much-media-toast = This task has enough photos.
-why-too-many-tasks-toast = A shift has 90 tasks at most, those of its site and of its slot together.
-why-site-open-toast = This site is open already.
-why-site-closed-toast = This site is closed already.
-why-others-work-toast = Others still work here. The site closes when they are done.
-why-decided-toast = This has been decided already.
-why-own-case-toast = This is about yourself: an owner decides it.
+why-stale-toast = Someone changed this first. Please take another look.
+why-gone-toast = This no longer exists.
+why-not-allowed-toast = You don't have permission to do this.
+why-bad-toast = Something here isn't filled in correctly. Please check.
+why-exists-toast = There is already a shift at this time on this day.
+why-taken-toast = More people than that have already signed up.
+why-in-use-toast = Someone is working here or signed up for a shift. Wait until their shifts end, or cancel them.
+why-worked-toast = Someone works or has worked this shift, so its day and start can't change. Create another shift instead.
+why-full-toast = No spots left.
+why-overlap-toast = You already have another shift at that time.
+why-no-contract-toast = Your contract doesn't cover this site.
+why-not-spontaneous-toast = Your contract covers scheduled shifts only. Pick up a shift first.
+why-working-toast = You're already clocked in. Clock out first.
+why-not-working-toast = This shift is already over.
+why-not-then-toast = Choose a time between the start of the shift and now.
+why-plan-used-toast = This shift has already been started or cancelled.
+why-past-toast = That time has passed.
+why-early-toast = It's too early: you can clock in two hours before the start.
+why-needs-media-toast = Send a photo for this task first.
+why-too-much-media-toast = You can't add more photos to this task.
+why-too-many-tasks-toast = A shift can have up to 90 tasks, counting its own and those of the site.
+why-site-open-toast = This site is already open.
+why-site-closed-toast = This site is already closed.
+why-others-work-toast = Others are still working here. The site closes when they're done.
+why-decided-toast = This has already been decided.
+why-own-case-toast = This is about you, so an owner decides.
 
 # News for those who are concerned.
 notice-plan-moved = Your shift at { $site } has been moved: { $before } is now { $after }.
-notice-plan-made = You have been put down for a shift at { $site }: { $when }.
-notice-plan-cancelled = Your shift at { $site } on { $when } has been cancelled. You do not have to come.
-notice-plan-restored = Your shift at { $site } on { $when } takes place after all.
-notice-reminder = A reminder: your shift at { $site } is soon, { $when }.
-notice-missed = { $name } has not come to { $site }, { $when }.
-notice-you-missed = You were expected at { $site }, { $when }. If something has happened, please tell your manager.
-notice-closed-by-time = I have closed your shift at { $site }, because its time was over. It ended at { $end }; total: { $total }.
-notice-site-closed-by-time = I have closed { $site }, which you had opened: its hours are over, and nobody works there.
-notice-closed-by-staff = Your shift at { $site } was closed for you. It ended at { $end }; total: { $total }.
-notice-cancelled = { $name } has cancelled a shift at { $site }, { $when }. The reason waits under "Today".
-notice-reason-accepted = Your reason for cancelling the shift at { $site }, { $when }, was accepted.
-notice-reason-rejected = Your reason for cancelling the shift at { $site }, { $when }, was not accepted. Deducted: { $fine }.
+notice-plan-made = You've been signed up for a shift at { $site }: { $when }.
+notice-plan-cancelled = Your shift at { $site } on { $when } has been cancelled. You don't need to come.
+notice-plan-restored = Your shift at { $site } on { $when } is back on.
+notice-reminder = Reminder: your shift at { $site } starts soon, { $when }.
+notice-missed = No-show: { $name }, { $site }, { $when }.
+notice-you-missed = You were expected at { $site }, { $when }. If something happened, please tell your manager.
+notice-closed-by-time = I clocked you out at { $site }, because your shift was over. It ended at { $end }; total: { $total }.
+notice-site-closed-by-time = I closed { $site }, which you had opened: its hours are over, and no one is working there.
+notice-closed-by-staff = A manager clocked you out at { $site }. Your shift ended at { $end }; total: { $total }.
+notice-cancelled = { $name } cancelled a shift at { $site }, { $when }. Review the reason under "Today".
+notice-reason-accepted = Your reason for cancelling was accepted: { $site }, { $when }. There is no penalty.
+notice-reason-rejected = Your reason for cancelling was not accepted: { $site }, { $when }. Deducted: { $fine }.
 
 # The owner in the bot.
 sites-today-button = 📋 Today
 sites-button = 🏢 Sites
 sites-today = Today:
-sites-none = There are no sites yet. Create them in the cabinet.
+sites-none = No sites yet. Create one in the dashboard.
 sites-list = Which site?
-sites-works = • { $name } works since { $since }
+sites-works = • { $name } working since { $since }
 sites-late = { $count ->
-    [one] ⏰ late by { $count } minute
-   *[other] ⏰ late by { $count } minutes
+    [one] ⏰ { $count } minute late, after the grace period
+   *[other] ⏰ { $count } minutes late, after the grace period
 }
-sites-was-here = • { $name } was here from { $since } and has gone
-sites-not-come = • { $name } has not come: { $when }
-sites-comes = • { $name } comes: { $when }
+sites-was-here = • { $name } clocked in at { $since }, already clocked out
+sites-not-come = • { $name } no-show: { $when }
+sites-comes = • { $name } expected: { $when }
 sites-card =
     { $site }
     { $address }
     { $rate } an hour
 sites-week = The next seven days:
-sites-new-slot-button = ➕ New slot
-sites-new-slot = Write the day, the hours and the number of places in one line, such as: 31.12 09:00-18:00 2
-sites-slot-not-understood = I did not understand this. An example: 31.12 09:00-18:00 2
-sites-slot-made = There is a new slot at { $site }: { $when }.
-sites-cancellation = { $name } does not come to { $site }, { $when }. The reason: { $reason }
+sites-new-slot-button = ➕ New shift
+sites-new-slot = Write the day, hours and number of people in one line, like: 31.12 09:00-18:00 2
+sites-slot-not-understood = I didn't get that. Example: 31.12 09:00-18:00 2
+sites-slot-made = New shift at { $site }: { $when }.
+sites-cancellation = { $name } can't make it to { $site }, { $when }. Reason: { $reason }
 sites-accept-button = ✅ Accept
 sites-reject-button = ❌ Reject
-sites-accepted = The reason is accepted.
-sites-rejected = The reason is rejected, and the fine is posted.
+sites-accepted = Reason accepted.
+sites-rejected = Reason rejected, penalty deducted.
 
 # What managers may do.
-sites-may-view = see
+sites-may-view = see the site
 sites-may-edit = edit the site and tasks
 sites-may-delete = delete the site
-sites-may-employees = employees and cancellations
-sites-may-finances = finances
-sites-may-rates = rates
-sites-may-schedule = schedule
+sites-may-employees = manage employees and cancellations
+sites-may-finances = see finances
+sites-may-rates = change rates
+sites-may-schedule = plan the schedule

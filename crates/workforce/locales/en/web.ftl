@@ -1,168 +1,168 @@
 # The pages: sign-in, the frame, people, one's own page, the operator's page.
 web-brand = Opora
-web-skip = To the content
+web-skip = Skip to content
 web-nav = Sections
 web-nav-people = People
 web-nav-admin = Administration
 web-sign-out = Sign out
-web-to-home = To the front page
+web-to-home = Go to home
 
 web-sign-in = Sign in
-web-sign-in-about = You get a PIN from our Telegram bot, and enter it here.
-web-sign-in-by-link = Or send /cabinet to the bot: it answers with a link that signs you in.
+web-sign-in-about = Our Telegram bot will send you a PIN. Enter it here.
+web-sign-in-by-link = Or send /cabinet to the bot, and it will reply with a sign-in link.
 web-sign-in-too-many = Too many requests. { $minutes ->
     [one] You can ask for a PIN again in { $minutes } minute.
    *[other] You can ask for a PIN again in { $minutes } minutes.
-} You don’t have to wait: send /cabinet to the bot, and it answers with a link that signs you in.
+} You don't have to wait: send /cabinet to the bot, and it will reply with a sign-in link.
 web-link-message =
-    Your link to the web cabinet: { $url }
+    Your link to the dashboard: { $url }
 
-    It works once and for five minutes. Don’t share it: it signs in as you.
-web-link-button = 🖥 Open the web cabinet
+    It works once, for five minutes. Don't share it: it signs in as you.
+web-link-button = 🖥 Open the dashboard
 web-link-owner = This link opens the account of { $name }.
-web-link-over = This link has been used or is too old. Send /cabinet to the bot for a new one.
-web-who = Telegram number, @username or phone
-web-who-hint = The bot tells your number when you send it /me.
-web-who-not-understood = This is neither a number, nor a username, nor a phone. Please look again.
+web-link-over = This link has been used or has expired. Send /cabinet to the bot for a new one.
+web-who = Telegram ID, @username or phone
+web-who-hint = To see your ID, send /me to the bot.
+web-who-not-understood = This isn't an ID, a username or a phone number. Please check.
 web-send-pin = Send me a PIN
-web-pin-sent = If { $who } is known here, the bot has just sent six digits. They are valid for five minutes.
+web-pin-sent = If { $who } is in the system, the bot has just sent six digits. They are valid for five minutes.
 web-pin = PIN from the bot
 web-log-in = Sign in
-web-ask-again = Ask for another PIN
-web-pin-wrong = This PIN is not right. A PIN can be used once, in the browser that asked for it.
-web-pin-expired = This PIN is too old. Please ask for another one.
-web-pin-unavailable = The bot cannot send a PIN at the moment: what it keeps its messages in does not answer. Nothing was sent; please try again in a few minutes.
-web-pin-locked = Too many wrong PINs. You can ask for a new one in { $minutes ->
+web-ask-again = Get another PIN
+web-pin-wrong = Wrong PIN. A PIN works once, in the browser that asked for it.
+web-pin-expired = This PIN has expired. Please get a new one.
+web-pin-unavailable = The bot can't send a PIN right now: its message store isn't responding. Nothing was sent; please try again in a few minutes.
+web-pin-locked = Too many wrong PINs. You can get a new one in { $minutes ->
     [one] { $minutes } minute
    *[other] { $minutes } minutes
 }.
 web-pin-message =
-    Your PIN to sign in: { $pin }
+    Your sign-in PIN: { $pin }
 
-    It is valid for five minutes, at { $url }. If you did not ask for it, do nothing and tell it to nobody.
+    It is valid for five minutes, at { $url }. If you didn't ask for it, do nothing and don't share it.
 
-web-bad-request = We did not understand this request
+web-bad-request = We didn't understand this request
 web-bad-request-advice = Please go back and try again.
-web-bad-day = We cannot show this day
+web-bad-day = We can't show this day
 web-bad-day-advice = Please choose a day from { $first } to { $last }, written like 2026-01-31.
-web-forbidden = This page is for others
-web-forbidden-advice = Your role does not include it. If you think it should, talk to the owner.
-web-not-found = There is no such page
-web-not-found-advice = It may have moved, or the address is not quite right.
+web-forbidden = You don't have access to this page
+web-forbidden-advice = Your role doesn't include it. If it should, talk to the owner.
+web-not-found = Page not found
+web-not-found-advice = It may have moved, or there's a mistake in the address.
 web-stale-form = This form is out of date
-web-stale-form-advice = Please go back, load the page again and repeat it.
-web-not-possible = This is not possible now
-web-not-possible-advice = Somebody may have been faster. Please load the page again and look.
+web-stale-form-advice = Please go back, reload the page and try again.
+web-not-possible = This isn't possible right now
+web-not-possible-advice = Someone may have changed this first. Please reload the page and check.
 web-too-many = Too many requests
 web-too-many-advice = { $minutes ->
     [one] Please wait { $minutes } minute and try again.
    *[other] Please wait { $minutes } minutes and try again.
 }
-web-unavailable = This does not work at the moment
-web-unavailable-advice = The bot is just being started or moved. Please try again in a minute.
+web-unavailable = This isn't working right now
+web-unavailable-advice = The bot is starting or moving to another server. Please try again in a minute.
 web-failed = Something went wrong on our side
-web-failed-advice = We have noted it. Please try again in a moment.
+web-failed-advice = We've logged the error. Please try again in a moment.
 web-request-number = Request { $number }
 
-web-home = Front page
+web-home = Home
 web-greeting = Hello, { $name }!
-web-home-empty = There is nothing for your role here yet; new things will appear in the bot and here.
-web-count-verified = In the team
-web-count-pending = Wait for a decision
+web-home-empty = There's nothing for your role here yet. New things will appear here and in the bot.
+web-count-verified = On the team
+web-count-pending = Awaiting approval
 
 web-people = People
 web-people-count = { $count ->
     [one] { $count } person
    *[other] { $count } people
 }
-web-people-of-sites = People with a contract for the sites whose employees you look after.
+web-people-of-sites = Employees with a contract for the sites you look after.
 web-search = Search
-web-search-hint = Name, @username, phone or number
-web-nobody-found = Nobody was found.
+web-search-hint = Name, @username, phone or ID
+web-nobody-found = No one found.
 web-pages = Pages
 web-previous = ← Back
-web-next = Further →
+web-next = Next →
 web-page-of = { $page } of { $pages }
 web-name = Name
 web-roles = Roles
 web-status = Status
 web-phone = Phone
 web-username = Username
-web-telegram-id = Telegram number
+web-telegram-id = Telegram ID
 web-email = Email
-web-since = Known since
+web-since = Member since
 web-test-user = Test user
-web-status-pending = waits
-web-status-verified = verified
-web-status-rejected = declined
+web-status-pending = awaiting approval
+web-status-verified = on the team
+web-status-rejected = rejected
 web-status-blocked = blocked
 
 web-access = Access
-web-give-role = Give this role
-web-take-role = Take away
+web-give-role = Give role
+web-take-role = Remove role
 web-block = Block
-web-block-about = Who is blocked is signed out everywhere, and the bot does nothing more for them.
+web-block-about = Blocking signs them out everywhere, and the bot stops responding to their commands.
 web-unblock = Unblock
-web-history = What staff did
+web-history = Activity
 web-history-empty = Nothing yet.
 web-by-command = from the command line
 
 web-me = My page
 web-language = Language
-web-sessions = Where I am signed in
+web-sessions = Where you're signed in
 web-this-browser = this browser
 web-seen = last used
 web-end-session = End
 web-end-others = End all others
 
-web-admin-beginning = This page is a beginning: more about operations will follow.
+web-admin-beginning = The state of the service. More will follow.
 web-health = Health
 web-version = Version
 web-database = Database
 web-bot = Bot
 web-store = Conversations
-web-well = works
-web-not-well = does not answer
-web-lease = Who works for the bot
+web-well = working
+web-not-well = not responding
+web-lease = Active process
 web-lease-held = process { $pid } on { $host }, since
-web-lease-free = nobody at the moment
+web-lease-free = none
 web-dialogues = Dialogues by state
 web-dialogues-active = { $count ->
-    [one] { $count } is under way
-   *[other] { $count } are under way
+    [one] { $count } in progress
+   *[other] { $count } in progress
 }
-web-waiting = What waits
-web-inbox = Inputs
+web-waiting = Queues
+web-inbox = Incoming messages
 web-outbox = Messages to send
-web-unsendable = Messages that failed
+web-unsendable = Failed messages
 web-timers = Timers
-web-effects = Work under way
-web-parked = Parked turns
-web-parked-none = None: nothing has failed for good.
-web-parked-of = of the Telegram account { $user }
-web-parked-advice = To look at them, run them again or drop them:
+web-effects = Work in progress
+web-parked = Unprocessed messages
+web-parked-none = None: everything has been processed.
+web-parked-of = from Telegram account { $user }
+web-parked-advice = View, retry or discard them with:
 
 web-own-data = Personal data
-web-own-data-about = A person may ask for everything that is known of them, and that it is deleted.
+web-own-data-about = People can ask for all data about them, and ask to have it deleted.
 web-export = Download as a file
 web-forget = Delete…
 web-forget-title = Delete the data of { $name }
-web-forget-goes = This deletes the name, phone, email and username, the documents with their pictures, the answers of the questionnaire and the conversations with staff. All sign-ins end.
-web-forget-stays = Hours worked and money paid stay, under a number: accounting needs them. So does the list of what staff did.
-web-forget-final = This cannot be undone. The person may register again, as somebody new.
-web-forget-sure = I understand, and the person has asked for it
+web-forget-goes = This deletes the name, phone, email and username, the documents with their photos, the questionnaire answers and the conversations. They will be signed out everywhere.
+web-forget-stays = Hours worked and money paid stay, under a number: accounting needs them. So does the activity history.
+web-forget-final = This can't be undone. The person can register again, as someone new.
+web-forget-sure = I understand, and the person asked for it
 web-forget-now = Delete for good
 web-forget-not = Keep everything
 
 # Forms.
-web-form-stale = Somebody else has changed this while you were writing. Nothing of yours is lost: your words are in the form, and beside each field that differs you see how it is now.
-web-form-look-again = Please look at the marked fields again.
-web-form-bad-field = Please check this.
-web-form-not-yours = You may not change this.
+web-form-stale = Someone changed this first, while you were writing. Nothing is lost: your version is in the form, and each field that differs shows its current value.
+web-form-look-again = Please check the marked fields.
+web-form-bad-field = Please check this field.
+web-form-not-yours = You don't have permission to change this.
 web-form-by-now = Now: { $value }
 web-form-ticked = ticked
 web-form-not-ticked = not ticked
-web-form-on-top = Save mine on top
-web-form-on-top-about = Saving replaces what the other person has written by what stands in this form.
-web-form-drop = Leave it as it is now
-web-form-typed = You had written:
+web-form-on-top = Save my version
+web-form-on-top-about = Your version will replace what the other person saved.
+web-form-drop = Keep the current version
+web-form-typed = You wrote:

@@ -10,7 +10,7 @@ cabinet-create = Создать
 cabinet-save = Сохранить
 cabinet-edit = Изменить
 cabinet-delete = Удалить
-cabinet-restore = Вернуть удалённое
+cabinet-restore = Вернуть
 cabinet-show = Показать
 cabinet-from = С
 cabinet-to = По
@@ -30,13 +30,13 @@ cabinet-rate-per-hour = Ставка в час, ₽
 cabinet-name = Название
 cabinet-address = Адрес
 cabinet-position = Координаты: широта, долгота
-cabinet-max-distance = Допустимое расстояние, м
+cabinet-max-distance = Отмечаться не дальше, м
 cabinet-time-zone = Часовой пояс
 cabinet-opens = Открывается
 cabinet-closes = Закрывается
-cabinet-auto-close = Забытые смены закрываются через, мин
-cabinet-late-threshold = Опоздание прощается до, мин
-cabinet-late-minute = Минута опоздания стоит, ₽
+cabinet-auto-close = Закрывать забытую смену через, мин
+cabinet-late-threshold = Не считать опозданием, мин
+cabinet-late-minute = Штраф за минуту опоздания, ₽
 cabinet-working-days = Рабочие дни
 cabinet-day-0 = Пн
 cabinet-day-1 = Вт
@@ -51,7 +51,7 @@ cabinet-delete-site = Удалить объект
 cabinet-delete-site-about = Удалённый объект можно вернуть.
 
 cabinet-tasks = Задачи
-cabinet-tasks-about = Что нужно сделать в каждой смене. Изменения действуют для смен, открытых после них.
+cabinet-tasks-about = Что нужно сделать в каждой смене. Изменения подействуют на смены, которые откроют после них.
 cabinet-no-tasks = Задач нет.
 cabinet-new-task = Новая задача
 cabinet-deleted-tasks = Удалённые задачи
@@ -65,52 +65,52 @@ cabinet-who = Кто
 cabinet-when = Начало
 cabinet-no-shifts = В эти дни смен не было.
 cabinet-mine = Только мои
-cabinet-mine-about = Ваши собственные смены, на каком бы объекте они ни были
-cabinet-shifts-cut = Больше { $most } дней сразу не показывается: здесь дни начиная с { $from }.
-cabinet-shifts-before = Те, что до { $to }
+cabinet-mine-about = Ваши собственные смены на всех объектах
+cabinet-shifts-cut = Показываем не больше { $most } дней сразу, начиная с { $from }.
+cabinet-shifts-before = Более ранние, до { $to }
 cabinet-at-work = на смене
 cabinet-completed = завершена
 cabinet-cancelled = отменена
-cabinet-late = опоздание { $minutes } мин
+cabinet-late = опоздание { $minutes } мин сверх допустимого
 cabinet-planned = По плану
-cabinet-spontaneous = без плана
+cabinet-spontaneous = вне расписания
 cabinet-began = Начало
 cabinet-ended = Конец
-cabinet-opened-at = Место открытия
-cabinet-closed-at = Место закрытия
+cabinet-opened-at = Где открыта
+cabinet-closed-at = Где закрыта
 cabinet-metres-away = { $metres } м от объекта
-cabinet-by-clock = Время по часам объекта: { $zone }.
+cabinet-by-clock = Время местное, по часовому поясу объекта: { $zone }.
 cabinet-closed-by-person = закрыта сотрудником
-cabinet-closed-by-staff = закрыта руководством
-cabinet-closed-by-time = закрылась сама
-cabinet-no-amounts = Суммы считаются при закрытии смены.
+cabinet-closed-by-staff = закрыта менеджером
+cabinet-closed-by-time = закрыта автоматически
+cabinet-no-amounts = Расчёт появится, когда смена закроется.
 cabinet-done-at = выполнена
 cabinet-photos = { $count ->
     [one] Прислать мне { $count } файл в Telegram
     [few] Прислать мне { $count } файла в Telegram
    *[many] Прислать мне { $count } файлов в Telegram
 }
-cabinet-media-picture = Снимок к задаче
+cabinet-media-picture = Фото к задаче
 cabinet-media-awaited = Загружается из Telegram.
 cabinet-media-failed = Не удалось загрузить из Telegram.
 cabinet-media-again = Попробовать ещё раз
-cabinet-media-too-large = Файл больше { $most } МБ. Такие Telegram отдаёт только людям: попросите прислать его вам в чат.
+cabinet-media-too-large = Файл больше { $most } МБ, и на странице его не показать. Нажмите кнопку, чтобы получить его в чат.
 cabinet-media-save = Сохранить файл
 cabinet-close-shift = Закрыть смену
-cabinet-close-shift-about = Если смену забыли закрыть. Оплачиваются часы до её конца.
+cabinet-close-shift-about = Если смену забыли закрыть. Оплатятся часы до указанного окончания.
 cabinet-close-shift-sure = Закрыть эту смену?
-cabinet-close-end = Закончилась
-cabinet-close-over = когда должна была: { $time }
+cabinet-close-end = Окончание
+cabinet-close-over = по расписанию: { $time }
 cabinet-close-now = сейчас
 cabinet-close-at = в другое время
-cabinet-close-time = Другое время, по часам объекта
+cabinet-close-time = Другое время, местное для объекта
 
 cabinet-today = Сегодня
 cabinet-working-now = Сейчас на смене
 cabinet-late-today = Опоздали
-cabinet-not-come = Не пришли
+cabinet-not-come = Нет на месте
 cabinet-open-sites = Открытые объекты
-cabinet-not-come-yet = не пришёл
+cabinet-not-come-yet = нет на месте
 cabinet-expected = ожидается
 cabinet-free-places = { $count ->
     [one] Сегодня свободно { $count } место
@@ -121,65 +121,65 @@ cabinet-free-places = { $count ->
 cabinet-view = Вид
 cabinet-week = Неделя
 cabinet-month = Месяц
-cabinet-choose-site = Чтобы добавить слоты, выберите объект.
-cabinet-choose-site-sums = Дни, где слотов много, показаны суммами. Чтобы увидеть и изменить все слоты, выберите объект.
+cabinet-choose-site = Выберите объект, чтобы добавить смены.
+cabinet-choose-site-sums = Если смен в дне много, показан только итог. Выберите объект, чтобы увидеть и изменить все смены.
 cabinet-nobody-yet = пока никого
 cabinet-who-comes = Кто придёт
-cabinet-put-somebody = Поставить в этот слот
+cabinet-put-somebody = Кого поставить на смену
 cabinet-put-button = Поставить
-cabinet-nobody-free = Никто из тех, кто работает здесь по договору, в это время не свободен.
+cabinet-nobody-free = Поставить некого: у всех с договором на этот объект время занято или таких договоров ещё нет.
 cabinet-other-overlap = На это время у сотрудника уже запланирована другая смена.
 cabinet-other-no-contract = У сотрудника нет действующего договора на этот объект.
 cabinet-take-out = Отменить
-cabinet-take-out-sure = Отменить этот план? Сотрудник получит сообщение, штрафа не будет.
-cabinet-new-slot = Новый слот
+cabinet-take-out-sure = Отменить эту смену для сотрудника? Он получит сообщение, штрафа не будет.
+cabinet-new-slot = Новая смена
 cabinet-day = День
 cabinet-starts = С
 cabinet-ends = До
 cabinet-capacity = Мест
 cabinet-slot-rate = Своя ставка, ₽
-cabinet-slot-title = Пост, например «кассир»
-cabinet-penalises-lateness = опоздания штрафуются
+cabinet-slot-title = Должность, например «кассир»
+cabinet-penalises-lateness = штрафовать за опоздание
 cabinet-ignores-site-tasks = без задач объекта
-cabinet-slot-about = Если конец не позже начала, он на следующий день. Без своей ставки действует ставка объекта.
-cabinet-slot-tasks = Задачи только этого слота
-cabinet-slot-own-case = У вас есть место в этом слоте, и от него зависит ваша оплата. Вы можете менять пост и число мест; остальное меняет и удаляет владелец. Если не сможете прийти, отмените смену в боте.
-cabinet-slot-deleted = Этот слот удалён.
+cabinet-slot-about = Если конец не позже начала, смена закончится на следующий день. Без своей ставки действует ставка объекта.
+cabinet-slot-tasks = Задачи только этой смены
+cabinet-slot-own-case = Вы записаны на эту смену, и от неё зависит ваша оплата. Вы можете изменить должность и число мест; остальное меняет и удаляет владелец. Если не сможете прийти, отмените смену в боте.
+cabinet-slot-deleted = Эта смена удалена из расписания.
 cabinet-fill = Заполнить рабочие дни
-cabinet-fill-about = Такой слот на каждый рабочий день объекта. Те, что уже есть, остаются.
+cabinet-fill-about = Добавит такую смену на каждый рабочий день объекта. Те, что уже есть, останутся.
 cabinet-fill-button = Заполнить
 cabinet-first-day = Первый день
 cabinet-last-day = Последний день
 cabinet-slots-made = { $count ->
-    [0] Новых слотов нет: на эти дни добавлять нечего, или всё уже есть.
-    [one] Добавлен { $count } слот.
-    [few] Добавлено { $count } слота.
-   *[many] Добавлено { $count } слотов.
+    [0] Новых смен нет: в эти дни нет рабочих дней или смены уже есть.
+    [one] Добавлена { $count } смена.
+    [few] Добавлено { $count } смены.
+   *[many] Добавлено { $count } смен.
 }
 cabinet-copy-week = Скопировать неделю
-cabinet-copy-from = Неделя, в которой
-cabinet-copy-to = На неделю, в которой
+cabinet-copy-from = Какую неделю (любой её день)
+cabinet-copy-to = На какую неделю
 cabinet-copy-button = Скопировать
-cabinet-copy-without-rates = Слоты со своей ставкой копируются со ставкой объекта.
+cabinet-copy-without-rates = Своя ставка смены не копируется: вместо неё будет ставка объекта.
 
-cabinet-cancellations-about = Принятая причина ничего не стоит. За отклонённую берётся штраф из настроек.
-cabinet-no-cancellations = Отмен, которые ждут решения, нет.
-cabinet-short-notice = поздно
+cabinet-cancellations-about = Если причину принять, штрафа не будет. Если отклонить, удержится штраф из настроек.
+cabinet-no-cancellations = Нет отмен на рассмотрении.
+cabinet-short-notice = поздняя отмена
 cabinet-document = Документ
 cabinet-cancelled-at = Отменено
 cabinet-accept = Принять причину
-cabinet-reject = Отклонить
+cabinet-reject = Отклонить причину
 
 cabinet-contracts = Договоры
-cabinet-contracts-edit = Договоры: добавить и изменить
-cabinet-offer-contract = Предложить договор
-cabinet-offer-about = Для проверенного сотрудника, у которого здесь ещё нет договора.
-cabinet-offer-whom = Номер в Telegram, телефон или @имя
-cabinet-contract-elsewhere = Этот договор действует и на других объектах: изменить его может владелец.
+cabinet-contracts-edit = Добавить или изменить договор
+cabinet-offer-contract = Добавить договор
+cabinet-offer-about = Для сотрудника в команде, у которого здесь ещё нет договора.
+cabinet-offer-whom = ID в Telegram, телефон или @имя
+cabinet-contract-elsewhere = Этот договор действует и на других объектах, поэтому изменить его может только владелец.
 cabinet-new-contract = Новый договор
 cabinet-own-rate = Своя ставка в час, ₽
-cabinet-rate-of-site = ставка слота или объекта
-cabinet-allows-spontaneous = может открывать смены без плана
+cabinet-rate-of-site = ставка смены или объекта
+cabinet-allows-spontaneous = может открывать смены вне расписания
 cabinet-contract-draft = черновик
 cabinet-contract-active = действует
 cabinet-contract-suspended = приостановлен
@@ -192,13 +192,13 @@ cabinet-deleted-contracts = Удалённые договоры
 
 cabinet-permissions = Права
 cabinet-permissions-edit = Изменить права
-cabinet-permissions-about = Что этот менеджер может делать на каждом объекте. Кто может на объекте хоть что-то, тот его и видит. «Финансы» показывают заработанное там; выплаты отмечает владелец.
-cabinet-permissions-history = История
+cabinet-permissions-about = Что менеджер может делать на каждом объекте. Любое право даёт и доступ к просмотру объекта. «Видеть финансы» — это заработанное там; выплаты отмечает владелец.
+cabinet-permissions-history = История изменений
 cabinet-permissions-untouched = Эти права ещё никто не менял.
-cabinet-permitted-nothing = Пока ничего не может ни на одном объекте.
-cabinet-managers-about = Кто какими объектами занимается и что там может. Менеджером становятся по роли на странице человека.
-cabinet-no-managers = Менеджеров пока нет. Дайте кому-нибудь эту роль на странице человека.
-cabinet-their-page = Страница человека
+cabinet-permitted-nothing = Прав пока нет ни на одном объекте.
+cabinet-managers-about = Кто за какие объекты отвечает и что там может. Чтобы назначить менеджера, дайте эту роль на странице сотрудника.
+cabinet-no-managers = Менеджеров пока нет. Дайте эту роль на странице сотрудника.
+cabinet-their-page = Страница сотрудника
 cabinet-day-slots =
     { $count ->
         [one] { $count } смена
@@ -207,32 +207,32 @@ cabinet-day-slots =
     }, занято { $taken } из { $places }
 
 cabinet-nav-schedule = Моё расписание
-cabinet-my-plans = Мои планы
-cabinet-no-plans = Вы пока ничего не запланировали.
-cabinet-free-now = Свободные места
-cabinet-nothing-free = В ближайшие три недели свободных мест нет.
+cabinet-my-plans = Мои смены
+cabinet-no-plans = У вас пока нет смен.
+cabinet-free-now = Свободные смены
+cabinet-nothing-free = В ближайшие три недели свободных смен нет.
 cabinet-free-places-here = { $count ->
     [0] Свободных мест сейчас нет
     [one] { $count } свободное место
     [few] { $count } свободных места
    *[other] { $count } свободных мест
 }
-cabinet-take-place = Занять
-cabinet-cancel-in-bot = Отменить смену можно в боте, указав причину: нажмите там «{ $button }».
+cabinet-take-place = Записаться
+cabinet-cancel-in-bot = Отменить смену можно в боте: нажмите там «{ $button }» и укажите причину.
 cabinet-to-bot = Перейти в бот
 
 cabinet-warns-long = { $hours } ч: длиннее рабочего дня
-cabinet-warns-meets = пересекается с другим слотом: { $when }
+cabinet-warns-meets = пересекается с другой сменой: { $when }
 cabinet-warns-long-day = { $name }: { $hours } ч в этот день
 cabinet-warns-cannot-come = { $name }: договор на этот объект больше не действует
 cabinet-day-warns = { $count ->
-    [one] { $count } слот требует внимания
-    [few] { $count } слота требуют внимания
-   *[other] { $count } слотов требуют внимания
+    [one] { $count } смена требует внимания
+    [few] { $count } смены требуют внимания
+   *[other] { $count } смен требуют внимания
 }
-cabinet-day-not-looked-at = слоты не просмотрены
-cabinet-new-slot-on = Новый слот на { $day }
-cabinet-deleted-slots = Удалённые слоты
+cabinet-day-not-looked-at = смены не проверены
+cabinet-new-slot-on = Новая смена на { $day }
+cabinet-deleted-slots = Удалённые смены
 
 cabinet-in-hours = { $hours } ч
 cabinet-in-starts = { $count ->
@@ -240,30 +240,30 @@ cabinet-in-starts = { $count ->
     [few] { $count } опоздания
    *[other] { $count } опозданий
 }
-cabinet-chart-of = { $what } по дням, { $month }. Значения — в таблице ниже.
-cabinet-as-table = Значения таблицей
+cabinet-chart-of = { $what } по дням, { $month }. Числа — в таблице ниже.
+cabinet-as-table = Показать таблицей
 
 cabinet-nav-settings = Настройки
 cabinet-yes = да
 cabinet-no = нет
 cabinet-setting-default = По умолчанию: { $value }.
-cabinet-settings-history = Изменения
+cabinet-settings-history = История изменений
 cabinet-settings-untouched = Всё по умолчанию.
 cabinet-setting-time-zone = Часовой пояс бизнеса
-cabinet-setting-time-zone-about = По нему определяется, какой сейчас месяц, и дни выплат и сумм, внесённых вручную. День смены и её оплаты — по часам её объекта.
-cabinet-setting-task-penalty = Невыполненная обязательная задача стоит, ₽
-cabinet-setting-task-penalty-about = Для обязательных задач без собственной цены.
-cabinet-setting-notice = Отменять план свободно можно не позже чем за, часов
-cabinet-setting-notice-about = Позже — это поздняя отмена.
-cabinet-setting-short-notice = Поздняя отмена стоит, ₽
+cabinet-setting-time-zone-about = По нему считаются месяцы, дни выплат и сумм, внесённых вручную. День смены и её оплаты — по часовому поясу объекта.
+cabinet-setting-task-penalty = Штраф за невыполненную обязательную задачу, ₽
+cabinet-setting-task-penalty-about = Для обязательных задач без собственной суммы.
+cabinet-setting-notice = За сколько часов до начала можно отменить смену без штрафа
+cabinet-setting-notice-about = Если позже, отмена считается поздней.
+cabinet-setting-short-notice = Штраф за позднюю отмену, ₽
 cabinet-setting-short-notice-about = Только если причину отклонили.
-cabinet-setting-invalid-reason = Отмена по неуважительной причине стоит, ₽
+cabinet-setting-invalid-reason = Штраф за отмену без уважительной причины, ₽
 cabinet-setting-invalid-reason-about = Только если причину отклонили.
 cabinet-setting-questions = Вопросы сотрудников получают
-cabinet-setting-questions-about = Менеджеры, владельцы или один человек. Если никто из них не может ответить — тот, кто может.
+cabinet-setting-questions-about = Менеджеры, владельцы или один человек. Если ответить некому, вопрос получит другой доступный сотрудник.
 cabinet-setting-managers = Менеджеры
 cabinet-setting-owners = Владельцы
 cabinet-setting-left = { $id } (больше не может отвечать)
-cabinet-setting-nobody = Человек с этим номером не может отвечать на вопросы. Выберите из списка.
+cabinet-setting-nobody = Этот человек не может отвечать на вопросы. Выберите из списка.
 cabinet-setting-test-users = Тестовые пользователи входят с любым PIN
-cabinet-setting-test-users-about = Только чтобы попробовать. Действует для тех, кто отмечен как тестовый.
+cabinet-setting-test-users-about = Включайте, только чтобы попробовать. Действует для тех, кто отмечен как тестовый.

@@ -1,29 +1,29 @@
 # Вход: главное меню и то, о чём может спросить каждый.
 front-menu = { $name }, что будем делать?
-front-menu-empty = Здравствуйте, { $name }. Для вашей роли здесь пока ничего нет; новое появится в этом меню.
-front-newcomer = Здравствуйте! Мы ещё не знакомы. Попросите руководителя добавить вас: ваш номер в Telegram — { $id }.
-front-newcomer-may-register = Здравствуйте! Мы ещё не знакомы. Команда /start начнёт регистрацию.
-front-pending = Ваша заявка на проверке. Я напишу, как только её рассмотрят.
-front-rejected = Ваша заявка отклонена. Обратитесь, пожалуйста, к руководителю.
-front-blocked = Ваш доступ закрыт. Если это ошибка, обратитесь, пожалуйста, к руководителю.
-front-not-understood = Не понял вас. В меню видно, что я умею.
+front-menu-empty = Здравствуйте, { $name }. Для вашей роли здесь пока ничего нет. Новое появится в этом меню.
+front-newcomer = Здравствуйте! Мы ещё не знакомы. Попросите менеджера добавить вас: ваш ID в Telegram — { $id }.
+front-newcomer-may-register = Здравствуйте! Мы ещё не знакомы. Чтобы зарегистрироваться, отправьте /start.
+front-pending = Ваша заявка на проверке. Напишу, как только её рассмотрят.
+front-rejected = Вашу заявку отклонили. Обратитесь, пожалуйста, к менеджеру.
+front-blocked = Ваш доступ закрыт. Если это ошибка, обратитесь, пожалуйста, к менеджеру.
+front-not-understood = Не понимаю. Посмотрите в меню, что я умею.
 front-keys-away = Хорошо.
-front-language = На каком языке мне говорить?
-front-language-is = Теперь я говорю с вами по-русски.
-front-language-for-now = Пока вы не зарегистрированы, я беру язык из вашего Telegram.
+front-language = На каком языке вам удобнее?
+front-language-is = Теперь говорим по-русски.
+front-language-for-now = Пока вы не зарегистрированы, язык берётся из вашего Telegram.
 front-help =
     Я помощник вашей команды.
 
     /start – главное меню
     /cabinet – ссылка для входа в кабинет
     /language – сменить язык
-    /cancel – прервать то, что делаем
-    /me – ваш номер и роли
+    /cancel – прервать текущее действие
+    /me – ваш ID и роли
     /help – этот список
-front-me = Ваш номер в Telegram: { $id }
+front-me = Ваш ID в Telegram: { $id }
 front-me-known =
     { $name }
-    Ваш номер в Telegram: { $id }
+    Ваш ID в Telegram: { $id }
     Роли: { $roles }
 front-no-roles = нет
 
@@ -38,12 +38,12 @@ role-superadmin = главный администратор
 front-start-command = Главное меню
 front-cabinet-button = 🖥 Кабинет
 front-cabinet-command = Войти в кабинет
-front-language-command = Язык
-front-cancel-command = Прервать то, что делаем
-front-me-command = Мой номер и роли
+front-language-command = Сменить язык
+front-cancel-command = Прервать текущее действие
+front-me-command = Мой ID и роли
 front-help-command = Помощь
 
-front-too-many-toast = Слишком много запросов подряд. Подождите немного: я снова буду слушать через { $seconds } с.
+front-too-many-toast = Слишком много запросов подряд. Подождите немного и попробуйте снова через { $seconds } с.
 
 # Говорится в группе, где ответ видят все.
 front-privately-toast = Здесь нас читают другие. Напишите мне, пожалуйста, в личные сообщения.

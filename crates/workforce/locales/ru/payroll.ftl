@@ -31,28 +31,28 @@ payroll-by-lateness = { $minutes ->
     [one] { $minutes } минута
     [few] { $minutes } минуты
    *[many] { $minutes } минут
-} сверх допустимых { $threshold }, по { $price } за минуту
+} опоздания по { $price } за минуту; первые { $threshold } мин не считаются
 payroll-by-task-done = «{ $task }»: выполнена
 payroll-by-task-not-done = «{ $task }»: не выполнена
 payroll-by-task-avoided = «{ $task }»: выполнена, штрафа { $price } нет
 payroll-by-order = { $percent } % от { $total } за вычетом материалов { $materials }
-payroll-by-notice = Отмена за { $hours } ч { $minutes } мин до начала; поздней считается отмена меньше чем за { $limit } ч
-payroll-by-notice-after = Отмена через { $hours } ч { $minutes } мин после начала; поздней считается отмена меньше чем за { $limit } ч до него
+payroll-by-notice = Отмена за { $hours } ч { $minutes } мин до начала; без штрафа — не позже чем за { $limit } ч
+payroll-by-notice-after = Отмена через { $hours } ч { $minutes } мин после начала; без штрафа — не позже чем за { $limit } ч до него
 payroll-by-reason = Причина отмены не принята
 
-payroll-bad-amount = Напишите, пожалуйста, сумму, например 1500 или 99,50, и не ноль.
+payroll-bad-amount = Напишите, пожалуйста, сумму, например 1500 или 99,50. Ноль не подойдёт.
 payroll-bad-reason = Напишите, пожалуйста, причину: от 1 до { $most } знаков.
-payroll-bad-day = Это не дата.
-payroll-stale = Кто-то успел раньше: пока страница была открыта, здесь всё изменилось. Посмотрите, пожалуйста, как есть сейчас, ниже.
+payroll-bad-day = Не похоже на дату. Напишите её так: 15.11.2026.
+payroll-stale = Пока страница была открыта, кто-то это изменил. Проверьте, пожалуйста, ниже.
 payroll-gone = Этого здесь больше нет.
 payroll-not-manual = Эта сумма начислена за работу. Вместо правки добавьте премию или удержание.
 payroll-not-over = Этот месяц ещё не закончился.
-payroll-is-closed = Этот месяц закрыт и больше не меняется.
-payroll-more-than-due = Это больше, чем причитается. Если это аванс, подтвердите ниже: лишнее зачтётся в следующих месяцах.
+payroll-is-closed = Этот месяц закрыт, изменить его нельзя.
+payroll-more-than-due = Это больше, чем к выплате. Если это аванс, подтвердите ниже: лишнее зачтётся в следующих месяцах.
 payroll-nothing-there = За этот месяц начислений нет.
-payroll-too-far-ahead = Выплаты отмечаются не дальше следующего месяца, а этот месяц позже.
-payroll-over-a-year-ahead = Суммы можно добавлять не дальше чем на год вперёд, а этот месяц позже.
-payroll-nothing-to-pay = За этот месяц начислений нет. Можно выплатить только аванс: отметьте, что это аванс; месяц должен быть открыт.
+payroll-too-far-ahead = Отметить выплату можно не дальше следующего месяца.
+payroll-over-a-year-ahead = Добавить сумму можно не дальше чем на год вперёд.
+payroll-nothing-to-pay = За этот месяц начислений нет. Пока месяц открыт, можно выплатить аванс: отметьте, что это аванс.
 
 # Бот.
 payroll-earnings-button = 💰 Мой заработок
@@ -80,14 +80,14 @@ payroll-report =
 payroll-report-line = { $name }: { $hours } ч, { $total }
 
 # Новости о собственной оплате.
-payroll-news-bonus = { $month }: вам начислена премия, { $amount }. Причина: { $reason }
-payroll-news-deduction = { $month }: удержание из вашей оплаты, { $amount }. Причина: { $reason }
-payroll-news-changed = { $month }: в вашей оплате вместо { $before } теперь { $now }. Причина: { $reason }
-payroll-news-removed = { $month }: из вашей оплаты убрано { $amount }, эта сумма больше не учитывается. Она была за: { $reason }
-payroll-news-restored = { $month }: { $amount } в вашей оплате снова учитывается. Причина: { $reason }
-payroll-news-into = Тот месяц закрыт, поэтому разница учтена в другом: { $month }.
-payroll-news-paid = { $month }: вам выплачено { $amount }.
-payroll-news-taken-back = { $month }: отметка, что вам выплачено { $amount }, была ошибкой и отменена.
+payroll-news-bonus = { $month }: вам начислили премию, { $amount }. Причина: { $reason }
+payroll-news-deduction = { $month }: из вашей оплаты удержали { $amount }. Причина: { $reason }
+payroll-news-changed = { $month }: в вашей оплате было { $before }, стало { $now }. Причина: { $reason }
+payroll-news-removed = { $month }: из вашей оплаты убрали { $amount }. Причина, по которой сумму добавляли: { $reason }
+payroll-news-restored = { $month }: в вашу оплату вернули { $amount }. Причина: { $reason }
+payroll-news-into = Этот месяц закрыт, поэтому разница попадёт в другой: { $month }.
+payroll-news-paid = { $month }: вам выплатили { $amount }.
+payroll-news-taken-back = { $month }: отметку о выплате { $amount } отменили, она была ошибкой.
 
 # Страницы.
 payroll-nav = Зарплата
@@ -95,7 +95,7 @@ payroll-nav-own = Мой заработок
 payroll-months = Месяцы
 payroll-person = Сотрудник
 payroll-hours = Часы
-payroll-earned = Начислено
+payroll-earned = За часы
 payroll-bonuses = Премии
 payroll-deductions = Удержания
 payroll-total = Итого
@@ -114,7 +114,7 @@ payroll-export-csv = Скачать CSV
 payroll-closed-since = Закрыт
 payroll-closed-about = Если позже найдётся ошибка, исправление попадёт в следующий месяц.
 payroll-close = Закрыть: { $month }
-payroll-close-about = Закрытый месяц нельзя изменить или открыть снова. Позднейшие правки станут исправлениями в следующем месяце.
+payroll-close-about = Закрытый месяц нельзя изменить или открыть снова. Более поздние правки станут исправлениями в следующем месяце.
 payroll-close-sure = Закрыть этот месяц окончательно?
 payroll-open-shifts = { $count ->
     [one] { $count } смена этого месяца ещё открыта и попадёт в следующий:
@@ -128,7 +128,7 @@ payroll-pending-cancellations = { $count ->
 }
 payroll-open-about = Месяц можно закрыть, когда он закончится.
 payroll-newest = К самым новым
-payroll-amounts = Из чего складывается
+payroll-amounts = Расчёт
 payroll-amount = Сумма, ₽
 payroll-reason = Причина
 payroll-add = Премия или удержание
@@ -139,17 +139,17 @@ payroll-change-closed = Этот месяц закрыт: правка стан�
 payroll-save = Сохранить
 payroll-remove = Удалить
 payroll-removed = Удалено
-payroll-restore = Вернуть удалённое
+payroll-restore = Вернуть
 payroll-corrected = Позже исправлено на { $amount }
 payroll-mark-paid = Отметить выплату
-payroll-advance = Это аванс: причитается { $due }, остальное зачесть в следующих месяцах
+payroll-advance = Это аванс: к выплате { $due }, остальное зачтётся в следующих месяцах
 payroll-credit = Зачтено из переплаты
 payroll-payments = Выплаты
 payroll-take-back = Отменить отметку
 payroll-taken-back = отметка отменена
-payroll-history = Все изменения
+payroll-history = История изменений
 payroll-deed-added = Добавлено
 payroll-deed-changed = Изменено
 payroll-deed-removed = Удалено
 payroll-deed-restored = Возвращено
-payroll-of-sites = Заработанное на объектах, финансы которых вы видите: { $sites }. Премии и вычеты вручную и выплаты остаются у владельца.
+payroll-of-sites = Заработанное на объектах, финансы которых вам доступны: { $sites }. Премии, удержания и выплаты ведёт владелец.

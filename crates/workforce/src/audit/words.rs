@@ -9,6 +9,7 @@ use fluent_templates::fluent_bundle::FluentValue;
 use serde_json::Value;
 
 use super::Line;
+use crate::money::PayrollMonth;
 use crate::person::{Permission, Role, role_name, status_name};
 use crate::texts::{Language, Values};
 
@@ -34,7 +35,7 @@ fn permissions(value: &Value, language: Language) -> String {
     if names_of_permissions.is_empty() { "–".to_owned() } else { names_of_permissions.join(", ") }
 }
 
-/// A detail as text: roles, statuses and permissions have names.
+/// A detail as text: roles, statuses, months and permissions have names.
 fn argument_value(name: &str, value: &Value, language: Language) -> FluentValue<'static> {
     let plain = match value {
         Value::String(text) => text.clone(),
@@ -43,6 +44,7 @@ fn argument_value(name: &str, value: &Value, language: Language) -> FluentValue<
     match name {
         "role" => plain.parse::<Role>().map_or(plain, |role| role_name(role, language)).into(),
         "allowed" | "before" => permissions(value, language).into(),
+        "period" => plain.parse::<PayrollMonth>().map_or(plain, |month| month.shown(language)).into(),
         "status" => plain.parse().map_or(plain, |status| status_name(status, language)).into(),
         _ => value.as_i64().map_or_else(|| plain.into(), FluentValue::from),
     }

@@ -47,7 +47,7 @@ impl PayChange {
         let (month, signed) = (month.shown(language), |amount: &Money| amount.signed(language));
         match self {
             Self::Added { amount, reason } if amount.is_negative() => {
-                let (amount, reason) = (signed(amount), reason.clone());
+                let (amount, reason) = ((-*amount).shown(language), reason.clone());
                 text!(language, "payroll-news-deduction", month = month, amount = amount, reason = reason)
             }
             Self::Added { amount, reason } => {

@@ -42,7 +42,7 @@ fn worked(seconds: i64, hours: PaidHours, rate: Money, language: Language) -> St
 }
 
 fn task(kind: Kind, text: &str, price: Money, is_done: bool, language: Language) -> String {
-    let price_text = price.shown(language);
+    let price_text = (-price.as_deduction()).shown(language);
     match kind {
         Kind::TaskCompleted if price.is_negative() => {
             text!(language, "payroll-by-task-avoided", task = text, price = price_text)
@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn short_notice_is_explained() {
         let explanation = |minutes| notice(24, minutes, Language::En);
-        assert_eq!(explanation(119), "Cancelled 1 h 59 min before the start; less than 24 h is short notice");
-        assert_eq!(explanation(-61), "Cancelled 1 h 1 min after the start; less than 24 h before it is short notice");
+        assert_eq!(explanation(119), "Cancelled 1 h 59 min before the start; no penalty up to 24 h before");
+        assert_eq!(explanation(-61), "Cancelled 1 h 1 min after the start; no penalty up to 24 h before it");
     }
 }

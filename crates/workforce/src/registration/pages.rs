@@ -56,7 +56,7 @@ pub async fn count(app: &App, viewer: &Person) -> Result<Vec<Card>, PageError> {
         return Ok(Vec::new());
     }
     let number = Registrations::of_app(app).count().await?;
-    let label = text!(viewer.language, "registration-card");
+    let label = text!(viewer.language, "registration-card", count = number);
     Ok(vec![Card { label, number, path: QUEUE.to_owned() }])
 }
 

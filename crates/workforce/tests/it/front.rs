@@ -98,9 +98,9 @@ async fn the_menu_depends_on_the_role(kind: StorageKind) {
     boris.presses("🏠 Main menu").await;
     boris.sees("counted by Boris");
     vera.sends("/start").await;
-    vera.sees("There is nothing for your role here yet");
+    vera.sees("There's nothing for your role here yet");
     vera.presses_data("sample:count").await;
-    vera.sees_toast("your role does not include it");
+    vera.sees_toast("You don't have permission");
     vera.sees_nothing();
 }
 
@@ -110,7 +110,7 @@ async fn a_chosen_language_is_kept(kind: StorageKind) {
     boris.sends("/language").await;
     boris.sees("Which language");
     boris.presses("Русский").await;
-    boris.sees("Теперь я говорю с вами по-русски.");
+    boris.sees("Теперь говорим по-русски.");
     boris.presses("🏠 Главное меню").await;
     boris.sees("что будем делать?");
     let person = firm.app.people.by_telegram(boris.key().user).await.unwrap().unwrap();
@@ -122,7 +122,7 @@ async fn the_me_command_shows_number_and_roles() {
     let firm = firm(StorageKind::Sqlite).await;
     let stranger = firm.stage.person("Zoe").speaking("ru");
     stranger.sends("/me").await;
-    stranger.sees(&format!("Ваш номер в Telegram: {}", stranger.key().user));
+    stranger.sees(&format!("Ваш ID в Telegram: {}", stranger.key().user));
     let anna = firm.member("Anna", &[Role::Owner, Role::Employee]).await;
     anna.sends("/me").await;
     anna.sees("Roles: employee, owner");
@@ -135,9 +135,9 @@ async fn blocked_pending_and_rejected_people_are_told_so() {
     let boris = firm.member("Boris", &[Role::Manager]).await;
     let id = firm.app.people.by_telegram(boris.key().user).await.unwrap().unwrap().id;
     for (status, words) in [
-        (Status::Blocked, "Your access is closed."),
-        (Status::Rejected, "was declined"),
-        (Status::Pending, "is being looked at"),
+        (Status::Blocked, "Your access is blocked."),
+        (Status::Rejected, "was rejected"),
+        (Status::Pending, "is awaiting approval"),
     ] {
         firm.app.domain.write(move |db| Box::pin(people::set_status(db, id, status, None, NOON))).await.unwrap();
         for deed in ["/start", "hello?"] {
@@ -145,7 +145,7 @@ async fn blocked_pending_and_rejected_people_are_told_so() {
             boris.sees(words);
         }
         boris.presses_data("sample:count").await;
-        boris.sees_toast("your role does not include it");
+        boris.sees_toast("You don't have permission");
     }
 }
 
@@ -154,11 +154,11 @@ async fn unhandled_input_is_answered_with_the_menu_button() {
     let firm = firm(StorageKind::Sqlite).await;
     let anna = firm.member("Anna", &[Role::Owner]).await;
     anna.sends("what is the weather?").await;
-    anna.sees("I did not understand this.");
+    anna.sees("I didn't get that.");
     anna.presses("🏠 Main menu").await;
     anna.sees("what would you like to do?");
     anna.sends("/cancel").await;
-    anna.sees("There is nothing to cancel.");
+    anna.sees("There is nothing to stop.");
     anna.presses("🏠 Main menu").await;
     anna.sees("what would you like to do?");
 }
@@ -168,7 +168,7 @@ async fn without_a_welcome_newcomers_are_told_their_number() {
     let firm = Firm::with_rooms(StorageKind::Sqlite, Rooms::new(&[])).await;
     let anna = firm.stage.person("Anna").speaking("ru");
     anna.sends("/start").await;
-    anna.sees(&format!("ваш номер в Telegram — {}", anna.key().user));
+    anna.sees(&format!("ваш ID в Telegram — {}", anna.key().user));
     assert_eq!(anna.state().await, None);
 }
 
@@ -179,10 +179,10 @@ async fn the_rate_limit_is_told_once_and_ends() {
     for (one, most) in [(&daria, 100), (&olga, 200)] {
         for _ in 0..most {
             one.sends("/me").await;
-            one.sees("Your Telegram number");
+            one.sees("Your Telegram ID");
         }
         one.sends("/me").await;
-        one.sees("Too many requests at once. Please wait a moment: I will listen again in 1 s.");
+        one.sees("Too many requests. Please wait and try again in 1 s.");
         for _ in 0..5 {
             one.sends("/me").await;
             one.sees_nothing();
@@ -193,10 +193,10 @@ async fn the_rate_limit_is_told_once_and_ends() {
     // Other people are not limited by that.
     let zoe = firm.stage.person("Zoe");
     zoe.sends("/me").await;
-    zoe.sees("Your Telegram number");
+    zoe.sees("Your Telegram ID");
     firm.stage.advance(Duration::from_secs(1)).await;
     daria.sends("/me").await;
-    daria.sees("Your Telegram number");
+    daria.sees("Your Telegram ID");
     daria.sends("/me").await;
     daria.sees_nothing();
 }
@@ -206,12 +206,12 @@ async fn library_texts_use_the_chosen_language() {
     let firm = Firm::open(StorageKind::Sqlite).await;
     let daria = firm.member("Daria", &[Role::Employee]).await.speaking("ru");
     daria.sends("/cancel").await;
-    daria.sees("There is nothing to cancel.");
+    daria.sees("There is nothing to stop.");
     daria.presses_data("language:ru").await;
     daria.sends("/cancel").await;
-    daria.sees("Отменять нечего.");
+    daria.sees("Прерывать нечего.");
     // For an unknown person it is the language of Telegram.
     let zoe = firm.stage.person("Zoe").speaking("ru");
     zoe.sends("/cancel").await;
-    zoe.sees("Отменять нечего.");
+    zoe.sees("Прерывать нечего.");
 }

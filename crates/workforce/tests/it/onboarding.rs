@@ -101,9 +101,9 @@ async fn a_restart_between_any_two_steps_changes_nothing(kind: StorageKind) {
     let mut committed = Vec::new();
     for (input, answer, seen) in [
         ("/start", None, "what would you like to do?"),
-        ("[📝 Questionnaire]", None, "ask you 5 questions. Your answers are kept"),
+        ("[📝 Questionnaire]", None, "has 5 questions. Your answers are saved"),
         ("[I agree]", None, "1/5\nWhat shall we call you?"),
-        ("Dasha", Some("Dasha"), "2/5\nHow many years?\nA whole number from 0 to 60"),
+        ("Dasha", Some("Dasha"), "2/5\nHow many years?\nPlease write a whole number from 0 to 60"),
         ("3", Some("3"), "3/5\nWhich hours?"),
         ("[Nights]", Some("Nights"), "4/5\nHow confident?"),
         ("[8]", Some("8"), "5/5\nWhich skills?"),
@@ -131,7 +131,7 @@ async fn a_restart_between_any_two_steps_changes_nothing(kind: StorageKind) {
     daria.presses("📝 Questionnaire").await;
     daria.sends("/start").await;
     daria.presses("📝 Questionnaire").await;
-    daria.sees("You have completed the questionnaire.");
+    daria.sees("You've completed the questionnaire.");
 }
 
 async fn a_session_without_state_is_restored_from_the_database(kind: StorageKind) {
@@ -142,7 +142,7 @@ async fn a_session_without_state_is_restored_from_the_database(kind: StorageKind
     assert_eq!(daria.state().await.as_deref(), Some("OnboardingStates:question"));
     reset_state(&firm, &daria).await;
     daria.sends("12").await;
-    daria.sees("Let us go on where we were.");
+    daria.sees("Let's continue where we left off.");
     daria.sees("2/5\nHow many years?");
     assert_eq!(answers(&firm, &daria).await, [some("Dasha")], "the text is not taken as an answer");
     assert_eq!(daria.state().await.as_deref(), Some("OnboardingStates:question"));
@@ -152,10 +152,10 @@ async fn a_session_without_state_is_restored_from_the_database(kind: StorageKind
     // A person without a session is not offered one.
     let egor = firm.member("Egor", &[Role::Employee]).await;
     egor.sends("hello").await;
-    egor.sees("I did not understand this.");
+    egor.sees("I didn't get that.");
     daria.presses("⏸ Pause").await;
     daria.sends("hello").await;
-    daria.sees("I did not understand this.");
+    daria.sees("I didn't get that.");
 }
 
 async fn with_a_state_no_session_is_queried(kind: StorageKind) {
@@ -166,7 +166,7 @@ async fn with_a_state_no_session_is_queried(kind: StorageKind) {
     // From here every query for sessions fails.
     run_sql(&firm.app.domain, "ALTER TABLE onboarding_sessions RENAME TO hidden_sessions").await;
     daria.sends_location(55.7, 37.6).await;
-    daria.sees("Sorry, this does not fit here.");
+    daria.sees("Sorry, that doesn't work here.");
     daria.sees("1/5");
     daria.presses_data("chat:open").await;
     daria.sends("Where are the keys?").await;
@@ -185,7 +185,7 @@ async fn a_pause_of_days_and_an_expired_state_lose_nothing(kind: StorageKind) {
     begins(&daria).await;
     daria.sends("Dasha").await;
     daria.presses("⏸ Pause").await;
-    daria.sees("Everything you have answered is kept");
+    daria.sees("All your answers are saved");
     assert_eq!((daria.state().await, session_of(&firm, &daria).await.status), (None, Status::Paused));
     firm.stage.advance(days(5)).await;
     daria.presses("📝 Questionnaire").await;
@@ -193,7 +193,7 @@ async fn a_pause_of_days_and_an_expired_state_lose_nothing(kind: StorageKind) {
     assert_eq!(session_of(&firm, &daria).await.status, Status::Active);
     daria.sends("3").await;
     firm.stage.advance(days(2)).await;
-    daria.sees("I have put the questionnaire aside.");
+    daria.sees("I've paused the questionnaire.");
     assert_eq!(daria.state().await, None);
     daria.sends("I am back").await;
     daria.sees("3/5\nWhich hours?");
@@ -219,7 +219,7 @@ async fn going_back_changes_one_answer_and_keeps_others(kind: StorageKind) {
     daria.sees("4/5\nHow confident?");
     assert_eq!(answers(&firm, &daria).await, [some("Dasha"), some("4"), some("Days")]);
     daria.presses("← Back").await;
-    daria.presses("Leave it so →").await;
+    daria.presses("Keep it →").await;
     daria.sees("4/5");
     daria.sends("10").await;
     daria.presses("Skip").await;
@@ -236,10 +236,10 @@ async fn declined_consent_can_be_given_later(kind: StorageKind) {
     daria.sends("what for?").await;
     daria.sees("Do you agree?");
     daria.presses("No, thank you").await;
-    daria.sees("I will not ask.");
+    daria.sees("no questionnaire.");
     assert_eq!((daria.state().await, session_of(&firm, &daria).await.status), (None, Status::Declined));
     daria.sends("hello").await;
-    daria.sees("I did not understand this.");
+    daria.sees("I didn't get that.");
     daria.presses("📝 Questionnaire").await;
     daria.presses("I agree").await;
     daria.sees("1/5");
@@ -256,20 +256,20 @@ async fn an_answer_of_the_wrong_kind_repeats_the_question() {
     daria.sends_photo().await;
     daria.sees("1/5");
     daria.sends(&"а".repeat(2001)).await;
-    daria.sees("in 2000 characters at most");
+    daria.sees("up to 2000 characters");
     daria.sends("Dasha").await;
     for wrong in ["many", "61", "-1", "2.5"] {
         daria.sends(wrong).await;
-        daria.sees("A whole number from 0 to 60, please.");
+        daria.sees("Please write a whole number from 0 to 60.");
         daria.sees("2/5");
     }
     daria.sends("0").await;
     daria.sends("whenever").await;
-    daria.sees("Please choose by one of the buttons.");
+    daria.sees("Please press one of the buttons.");
     daria.sees_button("Nights");
     daria.sends("nights").await;
     daria.sends("11").await;
-    daria.sees("Please choose by one of the buttons.");
+    daria.sees("Please press one of the buttons.");
     assert_eq!(answers(&firm, &daria).await, [some("Dasha"), some("0"), some("Nights")]);
 }
 
@@ -279,7 +279,7 @@ async fn a_double_tap_answers_once() {
     let daria = firm.member("Daria", &[Role::Employee]).await;
     begins(&daria).await;
     daria.presses("I agree").await;
-    daria.sees_toast("no longer in use");
+    daria.sees_toast("no longer works");
     daria.presses_data("onboarding:begin").await;
     daria.sees_toast("waiting for your answer");
     daria.sees_nothing();
@@ -287,14 +287,14 @@ async fn a_double_tap_answers_once() {
     daria.sends("3").await;
     daria.presses("Days").await;
     daria.presses("Nights").await;
-    daria.sees_toast("no longer in use");
+    daria.sees_toast("no longer works");
     daria.sees_nothing();
     daria.presses("7").await;
     daria.presses("7").await;
-    daria.sees_toast("no longer in use");
+    daria.sees_toast("no longer works");
     daria.presses("Skip").await;
     daria.presses("Skip").await;
-    daria.sees_toast("no longer in use");
+    daria.sees_toast("no longer works");
     let kept = [some("Dasha"), some("3"), some("Days"), some("7"), None];
     assert_eq!(answers(&firm, &daria).await, kept);
 }
@@ -307,9 +307,9 @@ async fn an_unanswered_consent_expires() {
     daria.presses_data("onboarding:begin").await;
     daria.sees_toast("waiting for your answer");
     firm.stage.advance(days(2)).await;
-    daria.sees("You have not decided yet.");
+    daria.sees("The questionnaire can wait.");
     daria.sends("hello").await;
-    daria.sees("I did not understand this.");
+    daria.sees("I didn't get that.");
 }
 
 #[tokio::test]
@@ -328,7 +328,7 @@ async fn a_long_summary_comes_in_several_messages() {
     assert!(daria.answers().len() > 4, "{}", daria.answers().len());
     assert!(daria.answers().iter().all(|said| said.encode_utf16().count() <= 4096));
     daria.sees("10? яяя");
-    daria.sees("You have completed the questionnaire.");
+    daria.sees("You've completed the questionnaire.");
 }
 
 #[tokio::test]
@@ -336,10 +336,10 @@ async fn only_employees_are_asked() {
     let firm = firm(StorageKind::Sqlite).await;
     let anna = firm.member("Anna", &[Role::Owner]).await;
     anna.presses_data("onboarding:begin").await;
-    anna.sees_toast("your role does not include it");
+    anna.sees_toast("You don't have permission");
     let zoe = firm.stage.person("Zoe");
     zoe.presses_data("onboarding:begin").await;
-    zoe.sees_toast("your role does not include it");
+    zoe.sees_toast("You don't have permission");
     assert_eq!((anna.state().await, zoe.state().await), (None, None));
 }
 

@@ -147,8 +147,8 @@ async fn a_shift_is_posted_once_and_its_sums_agree_with_its_rows(kind: StorageKi
     assert_eq!(
         words,
         [
-            "0:04:12 worked, that is 0.07 h, at 111.00 ₽ an hour",
-            "10 minutes past the 5 allowed, at 10.00 ₽ a minute",
+            "0:04:12 worked, that's 0.07 h at 111.00 ₽ an hour",
+            "10 minutes late at 10.00 ₽ a minute; the first 5 min don't count",
             "“Drive 123 km”: done"
         ]
     );
@@ -336,10 +336,10 @@ async fn changes_of_pay_are_told_with_reason_and_month(kind: StorageKind) {
     payroll.remove(owner, cup, 2, "x").await.unwrap();
     payroll.restore(owner, cup).await.unwrap();
     let expected = [
-        "January 2026: a deduction from your pay, −500.00 ₽. Reason: A broken cup",
-        "January 2026: −500.00 ₽ of your pay is now −300.00 ₽. Reason: A small cup",
-        "January 2026: −300.00 ₽ of your pay has been removed and does not count any more. It was for: A small cup",
-        "January 2026: −300.00 ₽ of your pay was removed before and counts again. Reason: A small cup",
+        "January 2026: 500.00 ₽ was deducted from your pay. Reason: A broken cup",
+        "January 2026: in your pay, −500.00 ₽ is now −300.00 ₽. Reason: A small cup",
+        "January 2026: −300.00 ₽ was removed from your pay. It was for: A small cup",
+        "January 2026: −300.00 ₽ is back in your pay. Reason: A small cup",
     ];
     assert_eq!(unsent_notices(&fixture).await, expected);
 
@@ -354,13 +354,13 @@ async fn changes_of_pay_are_told_with_reason_and_month(kind: StorageKind) {
     let bonus = line(december).await;
     payroll.remove(owner, bonus.id, bonus.version, "x").await.unwrap();
     let expected = [
-        "December 2025: a bonus for you, +1,000.00 ₽. Reason: New year",
-        "December 2025: 1,000.00 ₽ was paid to you.",
-        "December 2025: it was noted by mistake that 1,000.00 ₽ was paid to you. The note has been taken back.",
-        "December 2025: +1,000.00 ₽ of your pay is now +700.00 ₽. Reason: Too much\n\
-        That month is closed, so the difference counts in another one: January 2026.",
-        "December 2025: +700.00 ₽ of your pay has been removed and does not count any more. It was for: New year\n\
-        That month is closed, so the difference counts in another one: January 2026.",
+        "December 2025: you got a bonus, +1,000.00 ₽. Reason: New year",
+        "December 2025: you were paid 1,000.00 ₽.",
+        "December 2025: the note that you were paid 1,000.00 ₽ was a mistake and has been undone.",
+        "December 2025: in your pay, +1,000.00 ₽ is now +700.00 ₽. Reason: Too much\n\
+        That month is closed, so the difference goes into another one: January 2026.",
+        "December 2025: +700.00 ₽ was removed from your pay. It was for: New year\n\
+        That month is closed, so the difference goes into another one: January 2026.",
     ];
     assert_eq!(unsent_notices(&fixture).await[4..], expected);
 }
@@ -383,7 +383,7 @@ async fn earnings_in_the_chat_explain_each_amount(kind: StorageKind) {
     let person = firm.app.people.by_telegram(vera.key().user).await.unwrap().unwrap();
     vera.sends("/start").await;
     vera.presses("💰 My earnings").await;
-    vera.sees("January 2026: nothing was earned in this month.");
+    vera.sees("January 2026: no earnings.");
     post_352(&firm.app, person.id, "2026-01-01").await;
     vera.sends("/start").await;
     vera.presses("💰 My earnings").await;
@@ -394,7 +394,7 @@ async fn earnings_in_the_chat_explain_each_amount(kind: StorageKind) {
     }
     assert!(!vera.transcript().contains("[February 2026]"), "{}", vera.transcript());
     vera.presses("December 2025").await;
-    vera.sees("December 2025: nothing was earned in this month.");
+    vera.sees("December 2025: no earnings.");
     // A site whose clock is ahead already has a shift in the next month.
     post_shift(&firm.app, 353, person.id, "2026-02-01").await;
     vera.presses("January 2026").await;
@@ -403,11 +403,11 @@ async fn earnings_in_the_chat_explain_each_amount(kind: StorageKind) {
     assert!(!vera.transcript().contains("[March 2026]"), "{}", vera.transcript());
     // The report is for owners only, also by forged button data.
     vera.presses_data("pay:report").await;
-    vera.sees_toast("This is for others: your role does not include it.");
+    vera.sees_toast("You don't have permission to do this.");
     anna.sends("/start").await;
     anna.presses("📊 Report").await;
     anna.sends("yesterday").await;
-    anna.sees("Please write the days like 01.11.2026 - 15.11.2026: a year at most, from 2000 to 2100.");
+    anna.sees("Please write the dates like 01.11.2026 - 15.11.2026: up to a year, between 2000 and 2100.");
     anna.sends("01.01.2026 - 15.01.2026").await;
     anna.sees("01.01.2026 – 15.01.2026\n1 person, 0.07 h, 30.77\u{a0}₽\nVera two: 0.07 h, 30.77\u{a0}₽");
     anna.sees_button("🏠 Main menu");
@@ -425,9 +425,9 @@ async fn earnings_after_an_advance_add_up(kind: StorageKind) {
     };
     payroll.add_manual(owner, id, day(1), roubles(1000), "A happy client").await.unwrap();
     let before = told(&zoe).await;
-    assert!(before.contains("Paid: 0.00 ₽, still to be paid: 1,000.00 ₽") && !before.contains("advance"), "{before}");
+    assert!(before.contains("Paid: 0.00 ₽, due: 1,000.00 ₽") && !before.contains("advance"), "{before}");
     payroll.mark_paid(owner, "2025-12".parse().unwrap(), id, roubles(800), NO_ENTRY, true).await.unwrap();
     let after = told(&zoe).await;
-    let words = "Paid: 0.00 ₽, still to be paid: 200.00 ₽\nPaid in advance before, and counted here: 800.00 ₽";
+    let words = "Paid: 0.00 ₽, due: 200.00 ₽\nCounted from earlier overpayment: 800.00 ₽";
     assert!(after.contains(words), "{after}");
 }

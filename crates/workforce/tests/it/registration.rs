@@ -43,12 +43,12 @@ async fn a_registration_is_written_in_one_commit(kind: StorageKind) {
     let owner = firm.member("Olga", &[Role::Owner]).await;
     let anna = firm.stage.person("Anna");
     sends_everything(&anna).await;
-    anna.sees("I am saving your registration");
+    anna.sees("saving your registration");
     anna.sends("hello?").await;
-    anna.sees("still saving");
+    anna.sees("Still saving");
     assert!(person(&firm, &anna).await.is_none(), "nothing is written before the files are stored");
     finish_effects(&firm, PNG).await;
-    anna.sees("Your registration is being looked at.");
+    anna.sees("Your registration is awaiting approval.");
     assert_eq!(anna.state().await, None);
 
     let person = person(&firm, &anna).await.unwrap();
@@ -68,7 +68,7 @@ async fn a_registration_is_written_in_one_commit(kind: StorageKind) {
     owner.sees("New registration: Anna Smith");
 
     anna.sends("/start").await;
-    anna.sees("Your registration is being looked at.");
+    anna.sees("Your registration is awaiting approval.");
     assert_eq!(anna.state().await, None, "a pending person does not register again");
 }
 
@@ -77,19 +77,19 @@ async fn an_interrupted_registration_can_be_continued(kind: StorageKind) {
     let anna = firm.stage.person("Anna");
     answers_until_documents(&anna).await;
     anna.sends_photo().await;
-    anna.sees("Now a selfie");
+    anna.sees("Now send a selfie");
     firm.stage.advance(Duration::from_secs(23 * 3600)).await;
     let stage = firm.stage.restart().await;
     let anna = anna.on(&stage);
     anna.sends("/start").await;
-    anna.sees("6 of 7 steps are done");
+    anna.sees("6 of 7 steps done");
     // This input restarts the day until expiry.
     stage.advance(Duration::from_secs(23 * 3600)).await;
     anna.presses("Continue").await;
-    anna.sees("Now a selfie");
+    anna.sees("Now send a selfie");
     anna.sends_photo().await;
     finish_effects(&Firm { stage, ..firm }, PNG).await;
-    anna.sees("Your registration is being looked at.");
+    anna.sees("Your registration is awaiting approval.");
 }
 
 async fn a_failure_leaves_only_the_draft(kind: StorageKind) {
@@ -100,19 +100,19 @@ async fn a_failure_leaves_only_the_draft(kind: StorageKind) {
     let anna = firm.stage.person("Anna");
     sends_everything(&anna).await;
     finish_effects(&firm, PNG).await;
-    anna.sees("could not be saved");
+    anna.sees("couldn't be saved");
     anna.sees_button("Try again");
     anna.sees_button("Cancel");
     assert!(person(&firm, &anna).await.is_none() && downloads(&firm).await.is_empty());
     anna.presses("Try again").await;
     finish_effects(&firm, PNG).await;
-    anna.sees("could not be saved");
+    anna.sees("couldn't be saved");
 
     std::fs::remove_file(&folder).unwrap();
     anna.sends("/start").await;
-    anna.sees("I am saving your registration");
+    anna.sees("saving your registration");
     finish_effects(&firm, PNG).await;
-    anna.sees("Your registration is being looked at.");
+    anna.sees("Your registration is awaiting approval.");
     assert_eq!(stored_files(&firm).await.len(), 2, "failed tries left no files");
 }
 
@@ -131,7 +131,7 @@ async fn files_are_stored_once_after_a_crash(kind: StorageKind) {
     let firm = Firm { stage, ..firm };
     let anna = anna.on(&firm.stage);
     finish_effects(&firm, PNG).await;
-    anna.sees("Your registration is being looked at.");
+    anna.sees("Your registration is awaiting approval.");
     let person = person(&firm, &anna).await.unwrap();
     let documents = Registrations::of_app(&firm.app).documents_of(person.id).await.unwrap();
     let mut names: Vec<_> = documents.into_iter().map(|document| document.id).collect();
@@ -145,13 +145,13 @@ async fn a_file_that_is_no_image_is_requested_again() {
     let anna = firm.stage.person("Anna");
     sends_everything(&anna).await;
     finish_effects(&firm, b"%PDF-1.7 a bill").await;
-    anna.sees("The file you sent as your passport is not an image");
+    anna.sees("I can't open the photo of your passport");
     anna.sees("Send a photo of your passport");
     assert!(stored_files(&firm).await.is_empty() && downloads(&firm).await.is_empty());
     anna.sends_photo().await;
-    anna.sees("I am saving your registration");
+    anna.sees("saving your registration");
     finish_effects(&firm, PNG).await;
-    anna.sees("Your registration is being looked at.");
+    anna.sees("Your registration is awaiting approval.");
 }
 
 #[tokio::test]
@@ -160,14 +160,14 @@ async fn a_failed_download_can_be_retried_or_cancelled() {
     let anna = firm.stage.person("Anna");
     sends_everything(&anna).await;
     firm.stage.fail_effect("download", "the connection was cut").await;
-    anna.sees("could not be saved");
+    anna.sees("couldn't be saved");
     finish_effects(&firm, PNG).await;
     assert!(downloads(&firm).await.is_empty(), "the other download is removed");
     anna.presses("Cancel").await;
-    anna.sees("nothing is kept");
+    anna.sees("nothing was saved");
     assert_eq!(anna.state().await, None);
     anna.sends("/start").await;
-    anna.sees("Which language shall I speak?");
+    anna.sees("Which language do you prefer?");
 }
 
 #[tokio::test]
@@ -188,43 +188,43 @@ async fn wrong_answers_are_refused_with_the_reason() {
     let anna = firm.stage.person("Anna");
     anna.sends("/start").await;
     anna.sends("English").await;
-    anna.sees("Please choose one of the buttons.");
+    anna.sees("Please press one of the buttons.");
     anna.presses("English").await;
     for (name, words) in [
         ("A", "at least two"),
         ("42", "at least two"),
         (&"x".repeat(4000), "too long for a name"),
-        ("🏠 Main menu", "This is a button"),
-        ("📝 Заявки", "This is a button"),
+        ("🏠 Main menu", "That's a button"),
+        ("📝 Заявки", "That's a button"),
     ] {
         anna.sends(name).await;
         anna.sees(words);
     }
     anna.sends_photo().await;
-    anna.sees("Please answer with a text.");
+    anna.sees("Please answer with text.");
     anna.sends("  Anna   Smith ").await;
     anna.sees_button("📱 Share my number");
     anna.sends_contact_of("Boris", "79990000000").await;
-    anna.sees("somebody else's contact");
+    anna.sees("someone else's contact");
     anna.sends("call me").await;
-    anna.sees("do not recognise this number");
+    anna.sees("don't recognise this number");
     anna.sends("8 (999) 123-45-67").await;
     anna.sees("Your number: +79991234567");
     anna.sends("not an address").await;
-    anna.sees("does not look like an email");
+    anna.sees("doesn't look like an email");
     anna.sends("anna@example.com").await;
     anna.sends("passport").await;
-    anna.sees("Please choose one of the buttons.");
+    anna.sees("Please press one of the buttons.");
     anna.presses("Driving licence").await;
     anna.sees("photo of your driving licence");
     anna.sends("here it is").await;
-    anna.sees("I need one picture here");
+    anna.sees("Please send one picture");
     anna.sends_document("bill.pdf", "application/pdf").await;
-    anna.sees("I need one picture here");
+    anna.sees("Please send one picture");
     anna.sends_album("1", 2).await;
-    anna.sees("I need one picture here");
+    anna.sees("Please send one picture");
     anna.sends_document("licence.png", "image/png").await;
-    anna.sees("Now a selfie");
+    anna.sees("Now send a selfie");
 }
 
 #[tokio::test]
@@ -232,24 +232,24 @@ async fn back_returns_and_keeps_the_answers() {
     let firm = Firm::open(StorageKind::Sqlite).await;
     let anna = firm.stage.person("Anna").speaking("ru");
     anna.sends("/start").await;
-    anna.sees("На каком языке мне говорить?");
+    anna.sees("На каком языке вам удобнее?");
     anna.presses("English").await;
     anna.sends("Anna Smith").await;
     anna.sends("← Back").await;
-    anna.sees("What is your first and last name?");
+    anna.sees("What's your first and last name?");
     anna.sends("Anna Brown").await;
     anna.sends_contact("79991234567").await;
     anna.presses("Skip").await;
     anna.presses("Passport").await;
     anna.presses("← Back").await;
-    anna.sees("Which document will you show?");
+    anna.sees("Which document will you send?");
     anna.presses("← Back").await;
-    anna.sees("Your email address?");
+    anna.sees("What's your email address?");
     anna.presses("Skip").await;
     anna.sees("photo of your passport");
     // A second tap on an old button does nothing.
     anna.presses("Skip").await;
-    anna.sees_toast("no longer in use");
+    anna.sees_toast("no longer works");
 }
 
 #[tokio::test]
@@ -257,20 +257,20 @@ async fn start_offers_to_continue_or_start_over() {
     let firm = Firm::open(StorageKind::Sqlite).await;
     let anna = firm.stage.person("Anna");
     anna.sends("hello").await;
-    anna.sees("/start begins your registration");
+    anna.sees("Send /start to register");
     anna.sends("/start").await;
     anna.presses("English").await;
     anna.sends("Anna Smith").await;
     anna.sends("/start").await;
-    anna.sees("2 of 7 steps are done");
+    anna.sees("2 of 7 steps done");
     anna.sends("/start").await;
     anna.presses("Continue").await;
-    anna.sees("Your phone number?");
+    anna.sees("What's your phone number?");
     anna.sends("/start").await;
     anna.presses("Start over").await;
-    anna.sees("Which language shall I speak?");
+    anna.sees("Which language do you prefer?");
     anna.presses("English").await;
-    anna.sees("What is your first and last name?");
+    anna.sees("What's your first and last name?");
 }
 
 #[tokio::test]
@@ -282,14 +282,14 @@ async fn a_draft_expires_after_a_day_with_a_message() {
     firm.stage.advance(Duration::from_secs(24 * 3600 - 1)).await;
     assert_eq!(anna.state().await.as_deref(), Some("registration:name"));
     firm.stage.advance(Duration::from_secs(1)).await;
-    anna.sees("Команда /start начнёт регистрацию заново.");
+    anna.sees("Начать регистрацию заново — /start.");
     assert_eq!(anna.state().await, None);
 }
 
 /// Answers everything up to the documents, in English.
 async fn answers_until_documents(person: &ChatUser) {
     person.sends("/start").await;
-    person.sees("Which language shall I speak?");
+    person.sees("Which language do you prefer?");
     person.presses("English").await;
     person.sends("Anna Smith").await;
     person.sends_contact("79991234567").await;
@@ -302,7 +302,7 @@ async fn answers_until_documents(person: &ChatUser) {
 pub async fn sends_everything(person: &ChatUser) {
     answers_until_documents(person).await;
     person.sends_photo().await;
-    person.sees("Now a selfie");
+    person.sees("Now send a selfie");
     person.sends_photo().await;
 }
 
@@ -376,7 +376,7 @@ pub async fn registered_person(firm: &Firm, name: &str) -> ChatUser {
     let someone = firm.stage.person(name);
     sends_everything(&someone).await;
     finish_effects(firm, PNG).await;
-    someone.sees("Your registration is being looked at.");
+    someone.sees("Your registration is awaiting approval.");
     assert_eq!(firm.app.clock.now(), NOON);
     someone
 }

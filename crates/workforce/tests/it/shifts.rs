@@ -172,26 +172,26 @@ pub async fn shares_position(someone: &ChatUser) {
 
 /// Plans the only free slot.
 pub async fn plans(someone: &ChatUser) {
-    chooses_from_menu(someone, "🗓 Plan a shift").await;
-    someone.presses("⚡ Next free places").await;
+    chooses_from_menu(someone, "🗓 Pick up a shift").await;
+    someone.presses("⚡ Next open shifts").await;
     let choice = last_choice(someone);
     someone.presses(&choice).await;
-    someone.presses("Yes, I will come").await;
-    someone.sees("Planned: ");
+    someone.presses("Yes, I'll be there").await;
+    someone.sees("You're signed up: ");
 }
 
 /// Opens a shift whose button has this text.
 pub async fn opens(someone: &ChatUser, start: &str) {
-    chooses_from_menu(someone, "▶️ Open a shift").await;
+    chooses_from_menu(someone, "▶️ Clock in").await;
     let choice = button_with(someone, start);
     someone.presses(&choice).await;
     shares_position(someone).await;
-    someone.sees("is open since");
+    someone.sees("You clocked in at");
 }
 
 pub async fn closes(someone: &ChatUser) {
-    chooses_from_menu(someone, "⏹ Close my shift").await;
-    someone.presses("Go on to closing").await;
+    chooses_from_menu(someone, "⏹ Clock out").await;
+    someone.presses("Continue to clock out").await;
     shares_position(someone).await;
 }
 

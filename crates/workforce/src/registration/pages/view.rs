@@ -57,7 +57,7 @@ fn decision(visitor: &Visitor, one: &PendingRegistration) -> Markup {
     let mark = html! { input type="hidden" name="mark" value=(main.map_or("", |document| &document.id)); };
     let approve = html! {
         (mark)
-        button type="submit" data-testid="approve" { (text!(language, "registration-approve-button")) }
+        button type="submit" data-testid="approve" { (text!(language, "registration-approve")) }
     };
     html! {
         div.decision {
@@ -76,7 +76,7 @@ fn reason(language: Language) -> Markup {
             input type="text" name="reason" required maxlength=(MAX_REASON_UNITS) data-testid="reason"
                 aria-label=(text!(language, "registration-reason-label"))
                 placeholder=(text!(language, "registration-reason-label"));
-            button.danger type="submit" data-testid="reject" { (text!(language, "registration-reject-button")) }
+            button.danger type="submit" data-testid="reject" { (text!(language, "registration-reject")) }
         }
     }
 }

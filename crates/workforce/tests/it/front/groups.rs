@@ -21,7 +21,7 @@ async fn owner_buttons_are_refused_in_a_group(kind: StorageKind) {
     let emulator = &cabinet.emulator;
     emulator.post("/users", json!({"id": VERA, "first_name": "Vera", "language_code": "en"})).await;
     complete_registration(emulator, VERA).await;
-    emulator.receives(VERA, "Done! Your registration is being looked at.").await;
+    emulator.receives(VERA, "Done! Your registration is awaiting approval.").await;
     let (_, documents) = registration_of(&cabinet.app, VERA).await;
     let mark = format!("{VERA}:{}", &documents[0].id[..8]);
     let group = group_of(emulator, &[ANNA, BORIS]).await;

@@ -108,7 +108,7 @@ async fn it_runs_stops_in_order_and_starts_again(kind: StorageKind) {
     let (storage, emulator) = (TestStorage::new(kind).await, start_emulator().await);
     let process = AppProcess::start(&storage, &emulator, &[]);
     emulator.says(ANNA, "/me").await;
-    emulator.receives(ANNA, "Your Telegram number: 1001").await;
+    emulator.receives(ANNA, "Your Telegram ID: 1001").await;
     let health = emulator.http.get(format!("{}/health", process.web_address().await)).send().await.unwrap();
     assert_eq!((health.status().as_u16(), health.text().await.unwrap().as_str()), (200, "ok\n"));
     emulator
@@ -127,7 +127,7 @@ async fn it_runs_stops_in_order_and_starts_again(kind: StorageKind) {
 
     let process = AppProcess::start(&storage, &emulator, &[]);
     emulator.says(BORIS, "/me").await;
-    emulator.receives(BORIS, "Your Telegram number: 1002").await;
+    emulator.receives(BORIS, "Your Telegram ID: 1002").await;
     process.stop().await;
     emulator.stop().await;
 }
@@ -140,13 +140,13 @@ async fn turns_wait_while_the_database_is_away() {
     storage.database = Address::parse(&server.url()).unwrap();
     let process = AppProcess::start(&storage, &emulator, &[]);
     emulator.says(ANNA, "/me").await;
-    emulator.receives(ANNA, "Your Telegram number: 1001").await;
+    emulator.receives(ANNA, "Your Telegram ID: 1001").await;
     // The server is gone: connections are refused.
     server.kill();
     emulator.says(BORIS, "/me").await;
     process.wait_for_log("the store is unavailable; the turn waits").await;
     server.start_again();
-    emulator.receives(BORIS, "Your Telegram number: 1002").await;
+    emulator.receives(BORIS, "Your Telegram ID: 1002").await;
     // The server accepts connections and does not answer.
     server.pause();
     emulator.says(ANNA, "/language").await;
@@ -171,7 +171,7 @@ async fn updates_arrive_by_webhook_if_configured() {
     let process = AppProcess::start(&storage, &emulator, &webhook);
     process.wait_for_log("the webhook is set").await;
     emulator.says(ANNA, "/me").await;
-    emulator.receives(ANNA, "Your Telegram number: 1001").await;
+    emulator.receives(ANNA, "Your Telegram ID: 1001").await;
     let stranger = emulator.http.post(&url).json(&json!({"update_id": 1})).send().await.unwrap();
     assert_eq!(stranger.status(), 401);
     let log = process.stop().await;
@@ -227,7 +227,7 @@ async fn demo_people_have_roles_and_keep_changes() {
         assert!(listed.contains(role), "no {role} in {listed}");
     }
     demo.says(BORIS, "/me").await;
-    demo.receives(BORIS, "Boris Kim\nYour Telegram number: 1002\nRoles: manager").await;
+    demo.receives(BORIS, "Boris Kim\nYour Telegram ID: 1002\nRoles: manager").await;
     demo.stop().await;
     let address = format!("sqlite:{}/opora.db", folder.path().display());
     operator::run(&[], &["people", "revoke", "1002", "manager", "--database", &address]).await.success();

@@ -188,7 +188,7 @@ fn with_manual_clock(bot: Bot, clock: &Clock) -> Bot {
 /// Every PIN that the bot sent to this person, in English.
 pub async fn sent_pins(emulator: &Demo, telegram_id: i64) -> Vec<String> {
     let texts = emulator.texts(telegram_id).await;
-    let pins = texts.iter().filter_map(|text| text.strip_prefix("Your PIN to sign in: "));
+    let pins = texts.iter().filter_map(|text| text.strip_prefix("Your sign-in PIN: "));
     pins.map(|rest| rest.chars().take(6).collect()).collect()
 }
 

@@ -84,7 +84,7 @@ async fn a_decision_is_answered_while_the_outbox_stalls() {
     let owner = cabinet.signed_in(ANNA).await;
     cabinet.emulator.post("/users", json!({"id": VERA, "first_name": "Vera", "language_code": "en"})).await;
     complete_registration(&cabinet.emulator, VERA).await;
-    cabinet.emulator.receives(VERA, "Done! Your registration is being looked at.").await;
+    cabinet.emulator.receives(VERA, "Done! Your registration is awaiting approval.").await;
     let (person, documents) = registration_of(&cabinet.app, VERA).await;
     let path = format!("/registrations/{}/approve", person.id);
     let approval = [("mark", pending_document_id(&documents))];
@@ -92,7 +92,7 @@ async fn a_decision_is_answered_while_the_outbox_stalls() {
     answer.redirects_to("/registrations");
     assert!(!has_message(&cabinet.emulator, VERA, "Welcome to the team!").await);
     gate.close();
-    wait_for_message(&cabinet.emulator, VERA, "There is a short questionnaire").await;
+    wait_for_message(&cabinet.emulator, VERA, "Please fill in a short questionnaire").await;
     assert_told_once(&cabinet, VERA, "Welcome to the team!").await;
     cabinet.close().await;
 }

@@ -55,14 +55,14 @@ async fn questions_reach_staff_and_answers_come_back(kind: StorageKind) {
     let (asker, answerer) = (id_of(&firm, &daria).await, id_of(&firm, &boris).await);
     let said = [(asker, "Where are the keys?"), (answerer, "In the office"), (asker, "Thank you")];
     assert_eq!(messages(&firm).await, said.map(|(author, text)| (author, text.to_owned())));
-    daria.presses("Close the conversation").await;
-    daria.sees("The conversation is closed.");
-    boris.sees("Daria has closed the conversation.");
+    daria.presses("End the conversation").await;
+    daria.sees("The conversation has ended.");
+    boris.sees("Daria ended the conversation.");
     assert_eq!(daria.state().await, None);
     boris.presses("Reply").await;
-    boris.sees_toast("closed already");
-    daria.presses("Close the conversation").await;
-    daria.sees_toast("closed already");
+    boris.sees_toast("already ended");
+    daria.presses("End the conversation").await;
+    daria.sees_toast("already ended");
 }
 
 async fn the_least_busy_manager_is_asked_and_stays(kind: StorageKind) {
@@ -79,17 +79,17 @@ async fn the_least_busy_manager_is_asked_and_stays(kind: StorageKind) {
     egor.sees("Passed on to Vera.");
     daria.sends("three").await;
     daria.sees("Passed on to Boris.");
-    vera.presses("Close the conversation").await;
-    vera.sees("The conversation is closed.");
-    egor.sees("Vera has closed the conversation.");
-    vera.presses("Close the conversation").await;
-    vera.sees_toast("closed already");
+    vera.presses("End the conversation").await;
+    vera.sees("The conversation has ended.");
+    egor.sees("Vera ended the conversation.");
+    vera.presses("End the conversation").await;
+    vera.sees_toast("already ended");
     let gone = id_of(&firm, &boris).await;
     firm.app.domain.write(move |db| Box::pin(people::set_status(db, gone, Status::Blocked, None, NOON))).await.unwrap();
     daria.sends("four").await;
     daria.sees("Passed on to Vera.");
     boris.presses("Reply").await;
-    boris.sees_toast("your role does not include it");
+    boris.sees_toast("You don't have permission");
     // An owner may answer a question that a manager was asked.
     anna.presses_data(&format!("chat:reply:{}", id_of(&firm, &daria).await)).await;
     anna.sends("five").await;
@@ -115,7 +115,7 @@ async fn the_owner_chooses_who_answers() {
         daria.presses_data("chat:open").await;
         daria.sends("Where are the keys?").await;
         daria.sees(&format!("Passed on to {name}."));
-        daria.presses("Close the conversation").await;
+        daria.presses("End the conversation").await;
     };
     for (value, name) in [("managers", "Boris"), ("owners", "Anna"), (&vera.to_string(), "Vera")] {
         set(value.to_owned()).await.unwrap();
@@ -141,9 +141,9 @@ async fn without_staff_no_question_is_stored() {
     daria.sees_toast("Just write your question.");
     daria.sees_nothing();
     daria.sends("Anybody?").await;
-    daria.sees("There is nobody in charge");
+    daria.sees("No one is available to answer");
     daria.sends(&"x".repeat(3501)).await;
-    daria.sees("3500 characters at most");
+    daria.sees("keep it to 3500 characters");
     assert_eq!(messages(&firm).await, []);
     let anna = firm.member("Anna", &[Role::Owner]).await;
     daria.sends("Anybody now?").await;
@@ -157,17 +157,17 @@ async fn answers_arrive_days_later_unless_the_chat_is_closed() {
     daria.presses_data("chat:open").await;
     daria.sends("Where are the keys?").await;
     firm.stage.advance(days(3)).await;
-    daria.sees("I have put our conversation aside.");
+    daria.sees("I've put our conversation aside.");
     boris.presses("Reply").await;
     firm.stage.advance(days(2)).await;
-    boris.sees("You have not answered yet.");
+    boris.sees("You haven't answered yet.");
     boris.presses("Reply").await;
     boris.sends("In the office").await;
     daria.sees("Boris answers:\n\nIn the office");
     boris.presses("Reply").await;
-    daria.presses("Close the conversation").await;
+    daria.presses("End the conversation").await;
     boris.sends("Hello?").await;
-    boris.sees("This conversation is closed already.");
+    boris.sees("This conversation has already ended.");
     assert_eq!((boris.state().await, messages(&firm).await.len()), (None, 2));
 }
 
@@ -207,7 +207,7 @@ async fn approved_people_are_offered_the_questionnaire() {
     let firm = Firm::with_rooms(StorageKind::Sqlite, Rooms::new(&[&OnboardingRoom, &Approving])).await;
     let (anna, daria) = (firm.member("Anna", &[Role::Owner]).await, firm.member("Daria", &[Role::Employee]).await);
     anna.sends(&format!("/approve {}", daria.key().user)).await;
-    daria.sees("There is a short questionnaire");
+    daria.sees("Please fill in a short questionnaire");
     daria.presses("📝 Questionnaire").await;
     daria.sees("Do you agree?");
     // Owners are not offered it.

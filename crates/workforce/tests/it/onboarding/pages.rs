@@ -19,7 +19,7 @@ async fn only_owners_read_answers_on_the_persons_page() {
     std::fs::write(cabinet.app.data_dir.join("questionnaire.toml"), file).unwrap();
     let (owner, boris) = (cabinet.signed_in(ANNA).await, cabinet.signed_in(BORIS).await);
     let page = format!("/people/{}", cabinet.person(BORIS).await.id);
-    owner.get(&page).await.is(200, "Questionnaire").is(200, "Not begun yet.");
+    owner.get(&page).await.is(200, "Questionnaire").is(200, "Not started yet.");
     let own = owner.get(&format!("/people/{}", cabinet.person(ANNA).await.id)).await;
     assert!(!own.body.contains("Questionnaire"), "owners are not asked: {}", own.body);
 
@@ -30,16 +30,16 @@ async fn only_owners_read_answers_on_the_persons_page() {
     chat.receives(BORIS, "1/3").await;
     chat.says(BORIS, "An <old> one").await;
     chat.receives(BORIS, "2/3").await;
-    owner.get(&page).await.is(200, "under way").is(200, "1 of 3 answered").is(200, "An &lt;old&gt; one");
+    owner.get(&page).await.is(200, "in progress").is(200, "1 of 3 questions done").is(200, "An &lt;old&gt; one");
     chat.says(BORIS, "5").await;
     chat.receives(BORIS, "3/3").await;
     presses(chat, BORIS, "Skip").await;
-    chat.receives(BORIS, "You have completed the questionnaire.").await;
+    chat.receives(BORIS, "You've completed the questionnaire.").await;
     let shown = owner.get(&page).await;
-    shown.is(200, "completed").is(200, "3 of 3 answered").is(200, "Which &lt;car&gt;?").is(200, "(skipped)");
+    shown.is(200, "completed").is(200, "3 of 3 questions done").is(200, "Which &lt;car&gt;?").is(200, "(skipped)");
     owner.post("/me/language", &[("language", "ru")]).await.redirects_to("/me");
     owner.get(&page).await.is(200, "Машина?").is(200, "заполнена").is(200, "(пропущено)");
-    boris.get(&page).await.is(403, "This page is for others");
+    boris.get(&page).await.is(403, "You don't have access to this page");
     cabinet.close().await;
 }
 
@@ -50,14 +50,14 @@ async fn approval_on_a_page_offers_the_questionnaire() {
     let chat = &cabinet.emulator;
     chat.post("/users", json!({"id": VERA, "first_name": "Vera", "language_code": "en"})).await;
     complete_registration(chat, VERA).await;
-    chat.receives(VERA, "Done! Your registration is being looked at.").await;
+    chat.receives(VERA, "Done! Your registration is awaiting approval.").await;
     let (vera, documents) = registration_of(&cabinet.app, VERA).await;
     owner.get("/registrations").await.is(200, "Anna Smith");
     let approve = format!("/registrations/{}/approve", vera.id);
     owner.post(&approve, &[("mark", pending_document_id(&documents))]).await.redirects_to("/registrations");
-    chat.receives(VERA, "Welcome to the team! Your registration is approved.").await;
-    chat.receives(VERA, "There is a short questionnaire").await;
+    chat.receives(VERA, "Welcome to the team! Your registration has been approved.").await;
+    chat.receives(VERA, "Please fill in a short questionnaire").await;
     presses(chat, VERA, "📝 Questionnaire").await;
-    chat.receives(VERA, "I would like to ask you 8 questions.").await;
+    chat.receives(VERA, "The questionnaire has 8 questions.").await;
     cabinet.close().await;
 }

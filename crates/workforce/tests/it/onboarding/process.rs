@@ -68,7 +68,7 @@ async fn a_session_survives_restarts_and_a_state_reset(kind: StorageKind) {
 
     let process = AppProcess::start(&storage, &emulator, &[]);
     emulator.says(ANNA, "are you there?").await;
-    emulator.receives(ANNA, "Let us go on where we were.").await;
+    emulator.receives(ANNA, "Let's continue where we left off.").await;
     process.wait_for_log("the session is restored from the database").await;
     // The buttons of the lost state are stale. Only those of the repeated question count.
     let asked =
@@ -148,7 +148,7 @@ async fn states_of_an_aiogram_bot_are_imported() {
     operator::run(&store, &[&import[..], &["--dialogue-map", file.to_str().unwrap()]].concat()).await.success();
     let process = AppProcess::start(&storage, &emulator, &[]);
     emulator.says(ANNA, "where were we?").await;
-    emulator.receives(ANNA, "Let us go on where we were.").await;
+    emulator.receives(ANNA, "Let's continue where we left off.").await;
     let log = process.stop().await;
     let moved = "OnboardingStates:returning -> OnboardingStates:question";
     assert!(log.iter().any(|line| line.contains(moved)), "{log:#?}");

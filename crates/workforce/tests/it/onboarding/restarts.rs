@@ -41,7 +41,7 @@ async fn it_logs_its_connections(kind: StorageKind) {
     assert!(started.contains(store), "{started}");
     process.wait_for_log("bot identified by Telegram").await;
     emulator.says(ANNA, "/me").await;
-    emulator.receives(ANNA, "Your Telegram number: 1001").await;
+    emulator.receives(ANNA, "Your Telegram ID: 1001").await;
     process.stop().await;
     emulator.stop().await;
 }
@@ -54,13 +54,13 @@ async fn a_kill_between_any_two_steps_loses_nothing(kind: StorageKind) {
     let mut process = AppProcess::start(&storage, &emulator, &[]);
     for (input, seen) in [
         ("/start", "what would you like to do?"),
-        ("[📝 Questionnaire]", "ask you 5 questions"),
+        ("[📝 Questionnaire]", "has 5 questions"),
         ("[I agree]", "1/5\nWhat shall we call you?"),
         ("Annie", "2/5\nHow many years?"),
         ("3", "3/5\nWhich hours?"),
         ("[Nights]", "4/5\nHow confident?"),
         ("[8]", "5/5\nWhich skills?"),
-        ("[Skip]", "You have completed the questionnaire."),
+        ("[Skip]", "You've completed the questionnaire."),
     ] {
         match input.strip_prefix('[').and_then(|input| input.strip_suffix(']')) {
             Some(caption) => presses(&emulator, ANNA, caption).await,
@@ -75,7 +75,7 @@ async fn a_kill_between_any_two_steps_loses_nothing(kind: StorageKind) {
     }
     assert_answers(&emulator, ANNA).await;
     process.stop().await;
-    let summary = emulator.texts(ANNA).await.into_iter().find(|text| text.starts_with("Thank you, that was all!"));
+    let summary = emulator.texts(ANNA).await.into_iter().find(|text| text.starts_with("Thank you, that's all!"));
     for answer in ["– Annie", "– 3", "– Nights", "– 8", "– (skipped)"] {
         assert!(summary.as_ref().is_some_and(|summary| summary.contains(answer)), "{answer}: {summary:?}");
     }
@@ -112,7 +112,7 @@ async fn the_lease_is_taken_refused_released_and_taken_over(kind: StorageKind) {
 async fn assert_answers(emulator: &Demo, person: i64) {
     let heard = async || {
         let texts = emulator.texts(person).await;
-        texts.iter().filter(|text| text.contains(&format!("Your Telegram number: {person}"))).count()
+        texts.iter().filter(|text| text.contains(&format!("Your Telegram ID: {person}"))).count()
     };
     let before = heard().await;
     emulator.says(person, "/me").await;

@@ -34,9 +34,9 @@ const SITE: [(&str, &str); 14] = [
 async fn an_owner_creates_a_site_and_no_edit_is_lost() {
     let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let owner = cabinet.signed_in(ANNA).await;
-    owner.get("/sites").await.is(200, "There are no sites yet.");
+    owner.get("/sites").await.is(200, "No sites yet.");
     let wrong = site_form_with(&[("rate", "much"), ("position", "here")]);
-    owner.post("/sites", &wrong).await.is(422, "Please check this.").is(422, "value=\"much\"");
+    owner.post("/sites", &wrong).await.is(422, "Please check this field.").is(422, "value=\"much\"");
     let site = make_site(&cabinet, &owner).await;
     let path = format!("/sites/{site}");
     owner.get("/sites").await.is(200, "Cafe &lt;One&gt;").is(200, "250.50");
@@ -52,12 +52,9 @@ async fn an_owner_creates_a_site_and_no_edit_is_lost() {
     };
     edit("1", "Wash all floors").await.redirects_to(&path);
     let stale = edit("1", "Sweep the floor").await;
-    stale
-        .is(409, "Somebody else has changed this")
-        .is(409, "value=\"Sweep the floor\"")
-        .is(409, "Now: Wash all floors");
+    stale.is(409, "Someone changed this first").is(409, "value=\"Sweep the floor\"").is(409, "Now: Wash all floors");
     owner.post(&format!("{path}/tasks/{id}/delete"), &[("version", "2")]).await.redirects_to(&path);
-    owner.get(&path).await.is(200, "Undo the deletion");
+    owner.get(&path).await.is(200, "Restore");
     owner.post(&format!("{path}/tasks/{id}/restore"), &[]).await.redirects_to(&path);
 
     let renamed = [&site_form_with(&[("name", "Cafe Two")])[..], &[("version", "1")]].concat();
@@ -82,13 +79,13 @@ async fn slots_are_filled_copied_moved_and_deleted() {
         all.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
     };
     let week = format!("/calendar?site={site}&day=2026-01-05");
-    post(&owner, "/calendar/slots", &with(&[("day", "someday")])).await.is(422, "Please check this.");
+    post(&owner, "/calendar/slots", &with(&[("day", "someday")])).await.is(422, "Please check this field.");
     post(&owner, "/calendar/slots", &with(&[("day", "2026-01-07"), ("title", "Cashier")])).await;
     owner.get(&week).await.is(200, "09:00–18:00").is(200, "0/2").is(200, "Cashier");
     // Working days are Monday, Tuesday and Friday.
     let filled = post(&owner, "/calendar/fill", &with(&[("from", "2026-01-05"), ("to", "2026-01-11")])).await;
     filled.redirects_to(&format!("{week}&made=3"));
-    owner.get(&format!("{week}&made=3")).await.is(200, "3 new slots.");
+    owner.get(&format!("{week}&made=3")).await.is(200, "3 new shifts.");
     assert_eq!(slots(&owner, &week).await.len(), 4);
     let copied = [("site", site.as_str()), ("from", "2026-01-05"), ("to", "2026-01-12")];
     let next = format!("/calendar?site={site}&day=2026-01-12");
@@ -96,20 +93,20 @@ async fn slots_are_filled_copied_moved_and_deleted() {
     assert_eq!(slots(&owner, &next).await.len(), 4);
     owner.post("/calendar/copy-week", &copied).await.redirects_to(&format!("{next}&made=0"));
     assert_eq!(slots(&owner, &next).await.len(), 4, "copied once");
-    owner.get(&format!("{next}&made=0")).await.is(200, "No new slots");
+    owner.get(&format!("{next}&made=0")).await.is(200, "No new shifts");
 
     let id = &slots(&owner, &week).await[0];
     let path = format!("/calendar/slots/{id}");
     let moved = [("day", "2026-01-08"), ("version", "1")];
     owner.post(&format!("{path}/move"), &moved).await.redirects_to(&format!("/calendar?site={site}&day=2026-01-08"));
     owner.get(&path).await.is(200, "08.01.2026");
-    owner.post(&format!("{path}/move"), &moved).await.is(409, "Somebody else has changed this");
+    owner.post(&format!("{path}/move"), &moved).await.is(409, "Someone changed this first");
     let task = [("text", "Bring the keys"), ("amount", "-40")];
     owner.post(&format!("{path}/tasks"), &task).await.redirects_to(&path);
     owner.get(&path).await.is(200, "Bring the keys").is(200, "−40.00");
     owner.post(&format!("{path}/delete"), &[("version", "2")]).await.redirects_to(&path);
     assert_eq!(slots(&owner, &week).await.len(), 3 + 1, "three, and the one that can be brought back");
-    owner.get(&week).await.is(200, "Deleted slots").is(200, &format!("deleted-{id}"));
+    owner.get(&week).await.is(200, "Deleted shifts").is(200, &format!("deleted-{id}"));
     owner.post(&format!("{path}/restore"), &[]).await.redirects_to(&path);
     assert_eq!(slots(&owner, &week).await.len(), 4);
     owner.get(&format!("/calendar?site={site}&view=month&day=2026-01-05")).await.is(200, "January 2026");
@@ -125,7 +122,7 @@ async fn a_shift_page_shows_tasks_and_explains_amounts() {
     add_example_shift(&cabinet, site, boris, 352).await;
     post_352(&cabinet.app, boris, "2026-01-01").await;
     let page = owner.get("/shifts/352").await;
-    page.is(200, "Boris").is(200, "10 minutes past the 5 allowed").is(200, "Drive 123 km").is(200, "30.77");
+    page.is(200, "Boris").is(200, "10 minutes late at").is(200, "Drive 123 km").is(200, "30.77");
     page.is(200, "✅").is(200, "m from the site");
     owner.get("/shifts").await.is(200, "shift-352").is(200, "30.77");
     // A person sees their own shifts only.
@@ -134,8 +131,8 @@ async fn a_shift_page_shows_tasks_and_explains_amounts() {
     own.get("/shifts").await.is(200, "shift-352");
     let anna = cabinet.person(ANNA).await.id;
     add_example_shift(&cabinet, site, anna, 353).await;
-    own.get("/shifts/353").await.is(403, "This page is for others");
-    own.post("/shifts/352/close", &[]).await.is(403, "This page is for others");
+    own.get("/shifts/353").await.is(403, "You don't have access to this page");
+    own.post("/shifts/352/close", &[]).await.is(403, "You don't have access to this page");
     let charts = owner.get("/charts?period=2026-01").await;
     charts.is(200, "<rect").is(200, "30.77");
     // A scale with round numbers and units, and every value as a table.
@@ -166,7 +163,7 @@ async fn today_shows_working_late_and_missing_people() {
         let found = page.body.split(&format!("data-testid=\"today-{name}\">")).nth(1).unwrap();
         assert!(found.starts_with(&count.to_string()), "{name}: {found:.40}");
     }
-    page.is(200, "10 min late").is(200, "has not come").is(200, "1 place is free today");
+    page.is(200, "10 min late, after the grace period").is(200, "no-show").is(200, "1 open shift today");
     let other = cabinet.signed_in(BORIS).await.get("/").await;
     assert!(!other.body.contains("today-working"), "{}", other.body);
     cabinet.close().await;
@@ -183,17 +180,17 @@ async fn managers_need_permissions_for_pages() {
     let manager = cabinet.signed_in(MAY).await;
     for browser in [&employee, &manager] {
         for place in ["/sites", &path, "/calendar", "/cancellations", "/charts", "/people"] {
-            browser.get(place).await.is(403, "This page is for others");
+            browser.get(place).await.is(403, "You don't have access to this page");
         }
-        browser.post("/sites", &SITE).await.is(403, "This page is for others");
-        browser.post(&format!("{path}/tasks"), &[("text", "x")]).await.is(403, "This page is for others");
+        browser.post("/sites", &SITE).await.is(403, "You don't have access to this page");
+        browser.post(&format!("{path}/tasks"), &[("text", "x")]).await.is(403, "You don't have access to this page");
     }
     let (room, anna) = (Sites::of_app(&cabinet.app), cabinet.person(ANNA).await);
     room.set_permissions(&anna, may.id, site, vec![Permission::View]).await.unwrap();
     let page = manager.get(&path).await;
     page.is(200, "Lenin street, 1");
     assert!(!page.body.contains("save-site") && !page.body.contains("new-task"), "{}", page.body);
-    manager.post(&format!("{path}/tasks"), &[("text", "x")]).await.is(403, "This page is for others");
+    manager.post(&format!("{path}/tasks"), &[("text", "x")]).await.is(403, "You don't have access to this page");
     room.set_permissions(&anna, may.id, site, vec![Permission::View, Permission::Edit]).await.unwrap();
     manager.post(&format!("{path}/tasks"), &[("text", "Sweep")]).await.redirects_to(&path);
     cabinet.close().await;
@@ -221,15 +218,15 @@ async fn owners_create_and_change_contracts() {
     assert_eq!(found.about, expected);
     let edit = [("status", "suspended"), ("rate", ""), ("version", "1")];
     owner.post(&format!("/contracts/{}", found.id), &edit).await.redirects_to(&path);
-    owner.post(&format!("/contracts/{}", found.id), &edit).await.is(409, "Somebody else has changed this");
+    owner.post(&format!("/contracts/{}", found.id), &edit).await.is(409, "Someone changed this first");
     let employee = cabinet.signed_in(BORIS).await;
-    employee.post(&path, &contract).await.is(403, "This page is for others");
+    employee.post(&path, &contract).await.is(403, "You don't have access to this page");
     // Owners can restore a deleted contract.
     let own = format!("/contracts/{}", found.id);
     owner.post(&format!("{own}/delete"), &[("version", "2")]).await.redirects_to(&path);
     let page = owner.get(&path).await;
     page.is(200, "Deleted contracts").is(200, &format!("action=\"{own}/restore\""));
-    employee.post(&format!("{own}/restore"), &[]).await.is(403, "This page is for others");
+    employee.post(&format!("{own}/restore"), &[]).await.is(403, "You don't have access to this page");
     owner.post(&format!("{own}/restore"), &[]).await.redirects_to(&path);
     let back = Sites::of_app(&cabinet.app).contracts_of(boris).await.unwrap().remove(0);
     assert_eq!((back.deleted_at, back.about.status), (None, ContractStatus::Suspended));
@@ -270,7 +267,7 @@ async fn pages_run_no_more_queries_for_many_sites() {
     owner.get("/sites").await.is(200, "1 of 2");
     // Sixty slots of one day are summed up. Those of one site are shown.
     let day = "/calendar?day=2026-01-01";
-    owner.get(&format!("{day}&view=month")).await.is(200, "60 slots, 0 of 60 places taken");
+    owner.get(&format!("{day}&view=month")).await.is(200, "60 shifts, 0 of 60 spots taken");
     assert!(slots(&owner, day).await.is_empty());
     assert_eq!(slots(&owner, &format!("{day}&site=1001")).await.len(), 1);
     let listed = async |path: &str| {
@@ -290,7 +287,7 @@ async fn pages_run_no_more_queries_for_many_sites() {
     assert_eq!((second.len(), older), (11, None));
     assert!(first.iter().all(|id| !second.contains(id)));
     assert_eq!(listed(&newer.unwrap()).await.0, first);
-    owner.get("/shifts?before=here").await.is(404, "There is no such page");
+    owner.get("/shifts?before=here").await.is(404, "Page not found");
     cabinet.close().await;
 }
 

@@ -33,12 +33,12 @@ async fn daily_sums_warn_and_link_to_the_week(kind: StorageKind) {
     let link = format!("href=\"{}\" data-testid=\"sums-2026-01-05\"", week.replace('&', "&amp;"));
     month
         .is(200, &link)
-        .is(200, "9 slots, 0 of 9 places taken <span class=\"warns\" title=\"2 slots to look at\">⚠ 2<");
+        .is(200, "9 shifts, 0 of 9 spots taken <span class=\"warns\" title=\"2 shifts need attention\">⚠ 2<");
     assert_eq!(month.body.matches("data-testid=\"sums-").count(), 42, "{}", month.body);
     assert_eq!(month.body.matches("data-slot=").count(), 0, "{}", month.body);
     // The week shows every slot, including shifts at other sites.
     let week = owner.get(&week).await;
-    week.is(200, "overlaps another slot: 09:00–17:00").is(200, "Boris: 14 h on this day");
+    week.is(200, "overlaps another shift: 09:00–17:00").is(200, "Boris: 14 h on this day");
     assert_eq!(week.body.matches("data-slot=").count(), 57, "{}", week.body);
     // A year later there is nothing.
     let empty = owner.get("/calendar?view=month&day=2027-01-05").await;
@@ -64,13 +64,13 @@ async fn days_with_too_many_slots_are_not_checked_and_say_so() {
         rest.split("</a>").next().unwrap().to_owned()
     };
     assert!(
-        of_day("2026-01-05").ends_with(" <span class=\"quiet\">· slots not looked at</span>"),
+        of_day("2026-01-05").ends_with(" <span class=\"quiet\">· shifts not checked</span>"),
         "{}",
         of_day("2026-01-05")
     );
-    assert_eq!(of_day("2026-01-07"), "8 slots, 0 of 8 places taken", "no warnings on that day");
+    assert_eq!(of_day("2026-01-07"), "8 shifts, 0 of 8 spots taken", "no warnings on that day");
     owner.post("/me/language", &[("language", "ru")]).await.redirects_to("/me");
-    owner.get(&month).await.is(200, "· слоты не просмотрены</span>");
+    owner.get(&month).await.is(200, "· смены не проверены</span>");
     cabinet.close().await;
 }
 

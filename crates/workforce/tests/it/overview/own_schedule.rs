@@ -34,21 +34,21 @@ async fn employees_take_free_places_on_the_page() {
         (slot(8, 16, "Early").await, slot(12, 20, "Middle").await, slot(16, 23, "Late").await);
 
     let own = cabinet.signed_in(BORIS).await;
-    own.get("/").await.is(200, "3 free places").is(200, "You have planned nothing yet.");
+    own.get("/").await.is(200, "3 spots left").is(200, "You have no shifts yet.");
     let page = own.get("/schedule").await;
     page.is(200, "Mon 05.01.2026 08:00 – 16:00").is(200, "Early").is(200, &format!("take-{morning}"));
     own.post(&format!("/schedule/slots/{morning}/take"), &[]).await.redirects_to("/schedule");
     assert_eq!(Shifts::of_app(&cabinet.app).plans_of(boris.id, NOON).await.unwrap()[0].slot_id, morning);
     let page = own.get("/schedule").await;
     assert!(!page.body.contains(&format!("take-{noon}")), "it overlaps a plan: {}", page.body);
-    page.is(200, "You have another shift planned at that time").is(200, &format!("take-{evening}"));
+    page.is(200, "You already have another shift at that time").is(200, &format!("take-{evening}"));
     page.is(200, "15 hours");
 
     // A place that is taken, that overlaps a plan, or at a site without a contract is refused.
     let other = cabinet.signed_in(ZOE).await;
     other.post(&format!("/schedule/slots/{morning}/take"), &[]).await.is(409, "data-testid=\"notice\"");
     own.post(&format!("/schedule/slots/{noon}/take"), &[]).await.is(409, "data-testid=\"notice\"");
-    owner.post(&format!("/schedule/slots/{evening}/take"), &[]).await.is(403, "This page is for others");
+    owner.post(&format!("/schedule/slots/{evening}/take"), &[]).await.is(403, "You don't have access to this page");
     // Staff see the long day.
     own.post(&format!("/schedule/slots/{evening}/take"), &[]).await.redirects_to("/schedule");
     let calendar = format!("/calendar?site={site}&day=2026-01-05");
@@ -74,7 +74,7 @@ async fn a_plan_is_shown_with_a_suspended_contract() {
     for page in ["/schedule", "/"] {
         own.get(page).await.is(200, "<strong>Cafe &lt;One&gt;</strong>").is(200, "Mon 05.01.2026 08:00 – 16:00");
     }
-    own.get("/schedule").await.is(200, "There are no free places");
+    own.get("/schedule").await.is(200, "No open shifts");
     cabinet.close().await;
 }
 
@@ -119,7 +119,7 @@ async fn free_places_of_three_weeks_can_be_paged() {
     for number in 0..60 {
         slot("2026-01-06", 10, 12, &format!("Post {number:02}")).await;
     }
-    own.get("/").await.is(200, "61 free places");
+    own.get("/").await.is(200, "61 spots left");
     let first = own.get("/schedule").await;
     first.is(200, "Post 59").is(200, "href=\"/schedule?page=2\"");
     assert!(!first.body.contains(&format!("take-{far}\"")), "{}", first.body);

@@ -25,12 +25,12 @@ on_databases! { [sqlite Sqlite, postgres Postgres]
 async fn an_owner_sees_a_month_and_changes_it() {
     let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let (owner, boris) = (cabinet.signed_in(ANNA).await, cabinet.person(BORIS).await.id);
-    owner.get("/payroll").await.is(200, "Nothing was earned in this month yet.");
+    owner.get("/payroll").await.is(200, "No earnings this month yet.");
     post_352(&cabinet.app, boris, "2026-01-01").await;
-    plain(&owner, "/payroll").await.contains_all(&["January 2026", "Boris", "30.77 ₽", "to be paid"]);
+    plain(&owner, "/payroll").await.contains_all(&["January 2026", "Boris", "30.77 ₽", "due"]);
     let path = format!("/payroll/people/{boris}?period=2026-01");
     let shown = plain(&owner, &path).await;
-    shown.contains_all(&["−100.00 ₽", "10 minutes past the 5 allowed", "“Drive 123 km”: done"]);
+    shown.contains_all(&["−100.00 ₽", "10 minutes late at", "“Drive 123 km”: done"]);
 
     let amounts = format!("/payroll/people/{boris}/amounts");
     let new = |kind: &'static str, amount: &'static str, reason: &'static str| {
@@ -41,7 +41,7 @@ async fn an_owner_sees_a_month_and_changes_it() {
         }
     };
     new("bonus", "=1+1", "A <b>happy</b> client").await.is(422, "A &lt;b&gt;happy&lt;/b&gt; client");
-    new("bonus", "-5", "x").await.is(422, "not zero");
+    new("bonus", "-5", "x").await.is(422, "Zero won't do");
     new("bonus", "69.23", "A <b>happy</b> client").await.redirects_to(&path);
     new("deduction", "33", "A broken cup").await.redirects_to(&path);
     let shown = plain(&owner, &path).await;
@@ -61,13 +61,13 @@ async fn an_owner_sees_a_month_and_changes_it() {
     edit("1", "30", "A small cup").await.redirects_to(&path);
     // Another person changed the amount first. Both versions are shown, and nothing is lost.
     let stale = edit("1", "50", "Two cups").await;
-    stale.is(409, "Somebody else has changed this").is(409, "Now: A small cup").is(409, "value=\"Two cups\"");
+    stale.is(409, "Someone changed this first").is(409, "Now: A small cup").is(409, "value=\"Two cups\"");
     stale.is(409, "Now: 30.00").is(409, "value=\"50\"");
     let place = [("period", "2026-01"), ("user", user.as_str()), ("version", "2"), ("reason", "Removed")];
     owner.post(&format!("/payroll/amounts/{cup}/remove"), &place).await.redirects_to(&path);
-    plain(&owner, &path).await.contains_all(&["Undo the removal", "100.00 ₽"]);
+    plain(&owner, &path).await.contains_all(&["Restore", "100.00 ₽"]);
     owner.post(&format!("/payroll/amounts/{cup}/restore"), &place[..2]).await.redirects_to(&path);
-    plain(&owner, &path).await.contains_all(&["70.00 ₽", "Brought back", "value=\"70.00\""]);
+    plain(&owner, &path).await.contains_all(&["70.00 ₽", "Restored", "value=\"70.00\""]);
     cabinet.close().await;
 }
 
@@ -94,8 +94,8 @@ async fn an_edited_deduction_stays_one_unless_changed() {
     owner.get(&path).await.is(200, chosen).is(200, "name=\"amount\" value=\"500.00\"");
     change("1", &[("kind", "deduction"), ("amount", "600")]).await.redirects_to(&path);
     assert_eq!(totals().await, (Some(-60_000), None));
-    change("2", &[("kind", "bonus"), ("amount", "-600")]).await.is(422, "not zero");
-    change("2", &[("amount", "600")]).await.is(422, "not zero");
+    change("2", &[("kind", "bonus"), ("amount", "-600")]).await.is(422, "Zero won't do");
+    change("2", &[("amount", "600")]).await.is(422, "Zero won't do");
     assert_eq!(totals().await, (Some(-60_000), None));
     // Choosing the other kind makes it a bonus. A later editor sees both versions.
     change("2", &[("kind", "bonus"), ("amount", "20")]).await.redirects_to(&path);
@@ -121,15 +121,15 @@ async fn a_month_is_paid_closed_and_exported() {
     owner.get(&path).await;
     let paid = [("period", "2025-12"), ("version", "1"), ("amount", "30.77")];
     owner.post(&format!("/payroll/people/{boris}/paid"), &paid).await.redirects_to(&path);
-    owner.post(&format!("/payroll/people/{boris}/paid"), &paid).await.is(409, "Somebody else has changed this");
+    owner.post(&format!("/payroll/people/{boris}/paid"), &paid).await.is(409, "Someone changed this first");
     plain(&owner, "/payroll?period=2025-12").await.contains_all(&["paid", "Close December 2025"]);
     let close = async |period: &str, total: &str, version: &str| {
         owner.post("/payroll/close", &[("period", period), ("total", total), ("version", version)]).await
     };
-    close("2026-01", "0", "0").await.is(409, "not over yet");
+    close("2026-01", "0", "0").await.is(409, "isn't over yet");
     close("2025-12", "3077", "2").await.redirects_to("/payroll?period=2025-12");
-    owner.get("/payroll?period=2025-12").await.is(200, "Closed since");
-    close("2025-12", "3077", "2").await.is(409, "stays as it is");
+    owner.get("/payroll?period=2025-12").await.is(200, "Closed on");
+    close("2025-12", "3077", "2").await.is(409, "can't be changed");
 
     let csv = owner.get("/payroll/export.csv?period=2025-12").await;
     csv.is(200, "\"Boris\",0.07,7.77,123.00,-100.00,30.77,30.77,0.00");
@@ -154,13 +154,11 @@ async fn an_overpayment_is_confirmed_and_shown_as_an_advance() {
     // The form keeps what was typed, and asks whether it is an advance.
     pay("100", &[]).await.is(409, "This is more than is due").is(409, "value=\"100\"").is(409, "name=\"is_advance\"");
     pay("100", &[("is_advance", "yes")]).await.redirects_to(&path);
-    plain(&owner, &path).await.contains_all(&["69.23 ₽ too much"]);
-    plain(&owner, &format!("/payroll/people/{boris}?period=2026-01"))
-        .await
-        .contains_all(&["Nothing was earned in this month."]);
+    plain(&owner, &path).await.contains_all(&["overpaid by 69.23 ₽"]);
+    plain(&owner, &format!("/payroll/people/{boris}?period=2026-01")).await.contains_all(&["No earnings this month."]);
     add_bonus(&cabinet, boris).await;
     let next = plain(&owner, &format!("/payroll/people/{boris}?period=2026-01")).await;
-    next.contains_all(&["Paid in advance before", "69.23 ₽", "value=\"30.77\""]);
+    next.contains_all(&["Counted from overpayment", "69.23 ₽", "value=\"30.77\""]);
     assert!(owner.post("/payroll/close", &[("period", "last month")]).await.status.is_client_error());
     cabinet.close().await;
 }
@@ -175,14 +173,12 @@ async fn an_advance_is_paid_on_a_page_without_earnings() {
         owner.post(&format!("/payroll/people/{boris}/paid"), &fields).await
     };
     let page = owner.get(&path).await;
-    page.is(200, "Nothing was earned in this month.")
-        .is(200, "name=\"version\" value=\"0\"")
-        .is(200, "name=\"is_advance\"");
-    pay(&[]).await.is(422, "Only an advance can be paid").is(422, "value=\"200\"").is(422, "name=\"is_advance\"");
+    page.is(200, "No earnings this month.").is(200, "name=\"version\" value=\"0\"").is(200, "name=\"is_advance\"");
+    pay(&[]).await.is(422, "you can pay an advance").is(422, "value=\"200\"").is(422, "name=\"is_advance\"");
     pay(&[("is_advance", "on")]).await.redirects_to(&path);
-    pay(&[("is_advance", "on")]).await.is(409, "Somebody else has changed this");
-    plain(&owner, &path).await.contains_all(&["200.00 ₽ too much", "data-testid=\"payments\""]);
-    plain(&owner, "/payroll?period=2026-01").await.contains_all(&["Boris", "200.00 ₽ too much"]);
+    pay(&[("is_advance", "on")]).await.is(409, "Someone changed this first");
+    plain(&owner, &path).await.contains_all(&["overpaid by 200.00 ₽", "data-testid=\"payments\""]);
+    plain(&owner, "/payroll?period=2026-01").await.contains_all(&["Boris", "overpaid by 200.00 ₽"]);
     cabinet.close().await;
 }
 
@@ -206,7 +202,7 @@ async fn links_to_future_months_end_with_the_next_month() {
     assert_eq!(has_ways(&himself, "/earnings?period=2026-02").await, (false, false));
     let typed = [("period", "2026-03"), ("version", "0"), ("amount", "200"), ("is_advance", "on")];
     let paid = owner.post(&format!("/payroll/people/{boris}/paid"), &typed).await;
-    paid.is(409, "Payments are marked for months up to the next one.");
+    paid.is(409, "You can mark payments up to next month.");
 
     // Months with amounts further ahead can be reached.
     let ahead = [("period", "2026-04"), ("kind", "bonus"), ("amount", "500"), ("reason", "For Easter")];
@@ -252,8 +248,8 @@ async fn a_month_with_many_amounts_is_paged() {
     };
     assert_eq!(read(&owner).await, (3, 1201));
     assert_eq!(read(&cabinet.signed_in(MAY).await).await, (3, 1200), "the bonus belongs to no site");
-    owner.get(&format!("{first}&after=2026-01-02.1")).await.is(200, "To the newest");
-    owner.get(&format!("{first}&after=somewhere")).await.is(404, "There is no such page");
+    owner.get(&format!("{first}&after=2026-01-02.1")).await.is(200, "Go to the newest");
+    owner.get(&format!("{first}&after=somewhere")).await.is(404, "Page not found");
     cabinet.close().await;
 }
 
@@ -330,16 +326,18 @@ async fn before_closing_a_month_open_items_are_shown(kind: StorageKind) {
     )
     .await;
     let left = owner.get(page).await;
-    left.is(200, "2 shifts of this month are still open").is(200, "href=\"/shifts/71\"").is(200, "href=\"/shifts/72\"");
+    left.is(200, "2 shifts of this month are still in progress")
+        .is(200, "href=\"/shifts/71\"")
+        .is(200, "href=\"/shifts/72\"");
     assert!(!left.body.contains("/shifts/73") && !left.body.contains("/shifts/74"), "{}", left.body);
     // Three of four people cancelled in that month, and one of them again later, by the far site's clock.
-    left.is(200, "3 cancellations of this month wait to be judged").is(200, "href=\"/cancellations\"");
+    left.is(200, "3 cancellations of this month are awaiting approval").is(200, "href=\"/cancellations\"");
     assert_eq!(asks(page).await, asked);
     // Open shifts do not prevent closing the month. Afterwards three queries are not needed any more: shifts,
     // cancellations, and the clocks of their sites.
     owner.post("/payroll/close", &[("period", "2025-12"), ("total", "0"), ("version", "0")]).await.redirects_to(page);
     let closed = owner.get(page).await;
-    assert!(closed.body.contains("Closed since") && !closed.body.contains("open-shifts"), "{}", closed.body);
+    assert!(closed.body.contains("Closed on") && !closed.body.contains("open-shifts"), "{}", closed.body);
     assert_eq!(asks(page).await + 3, asked);
     cabinet.close().await;
 }
@@ -369,15 +367,15 @@ async fn only_owners_and_the_person_see_pay() {
         assert!(!shown.0.contains("Mark as paid") && !shown.0.contains("name=\"amount\""), "{}", shown.0);
     }
     let closing = [("period", "2025-12")];
-    own.post("/payroll/close", &closing).await.is(403, "This page is for others");
+    own.post("/payroll/close", &closing).await.is(403, "You don't have access to this page");
     let amount = [("period", "2026-01"), ("kind", "bonus"), ("amount", "5"), ("reason", "x")];
-    own.post(&format!("/payroll/people/{boris}/amounts"), &amount).await.is(403, "This page is for others");
+    own.post(&format!("/payroll/people/{boris}/amounts"), &amount).await.is(403, "You don't have access to this page");
     let manager = cabinet.signed_in(MAY).await;
     for path in ["/payroll", "/payroll/export.csv", "/payroll/export.xlsx", path.as_str()] {
-        manager.get(path).await.is(403, "This page is for others");
+        manager.get(path).await.is(403, "You don't have access to this page");
     }
     for odd in ["/payroll?period=2026-13", "/payroll?period=%27%20OR%201", "/payroll/people/999999?period=2026-01"] {
-        cabinet.signed_in(ANNA).await.get(odd).await.is(404, "There is no such page");
+        cabinet.signed_in(ANNA).await.get(odd).await.is(404, "Page not found");
     }
     cabinet.close().await;
 }

@@ -69,7 +69,7 @@ async fn role_changes_and_blocks_are_audited(kind: StorageKind) {
     owner.post(&format!("{page}/roles/revoke"), &[("role", "employee")]).await.redirects_to(&page);
     // A second click changes nothing.
     owner.post(&format!("{page}/roles/revoke"), &[("role", "employee")]).await.redirects_to(&page);
-    owner.get(&page).await.is(200, "Role taken away: employee");
+    owner.get(&page).await.is(200, "Role removed: employee");
     boris.get("/me").await.is(200, "Boris");
     owner.post(&format!("{page}/block"), &[]).await.redirects_to(&page);
     boris.get("/me").await.redirects_to("/sign-in?next=%2Fme");
@@ -101,9 +101,9 @@ async fn people_are_searched_and_paged(kind: StorageKind) {
     for (wanted, count) in [("5007", "1 person"), ("%25", "1 person"), ("_", "1 person"), ("bor", "1 person")] {
         owner.get(&format!("/people?q={wanted}")).await.is(200, count);
     }
-    owner.get("/people?q=%3Cb%3E").await.is(200, "Nobody was found").is(200, "value=\"&lt;b&gt;\"");
-    owner.get("/people?page=99").await.is(200, "Nobody was found");
-    owner.get("/people?page=x").await.is(400, "did not understand");
+    owner.get("/people?q=%3Cb%3E").await.is(200, "No one found").is(200, "value=\"&lt;b&gt;\"");
+    owner.get("/people?page=99").await.is(200, "No one found");
+    owner.get("/people?page=x").await.is(400, "didn't understand");
     cabinet.close().await;
 }
 
@@ -114,23 +114,29 @@ async fn direct_links_are_refused_by_role() {
     let (boris, owner) = (cabinet.signed_in(BORIS).await, cabinet.signed_in(ANNA).await);
     let anna = cabinet.person(ANNA).await.id;
     for page in ["/people".to_owned(), format!("/people/{anna}"), "/admin".to_owned()] {
-        boris.get(&page).await.is(403, "This page is for others");
+        boris.get(&page).await.is(403, "You don't have access to this page");
     }
     for action in ["block", "unblock", "roles/grant", "roles/revoke"] {
-        boris.post(&format!("/people/{anna}/{action}"), &[("role", "owner")]).await.is(403, "This page is for others");
+        boris
+            .post(&format!("/people/{anna}/{action}"), &[("role", "owner")])
+            .await
+            .is(403, "You don't have access to this page");
     }
     let home = boris.get("/").await;
     assert!(home.is(200, "Hello, Boris!").body.matches("/people").count() == 0, "{}", home.body);
     // An owner is no superadmin, cannot appoint or block one, and cannot lock themselves out.
-    owner.get("/admin").await.is(403, "This page is for others");
+    owner.get("/admin").await.is(403, "You don't have access to this page");
     let vera = cabinet.person(1003).await.id;
-    owner.post(&format!("/people/{vera}/block"), &[]).await.is(403, "This page is for others");
+    owner.post(&format!("/people/{vera}/block"), &[]).await.is(403, "You don't have access to this page");
     let boris_id = cabinet.person(BORIS).await.id;
-    owner.post(&format!("/people/{boris_id}/roles/grant"), &[("role", "superadmin")]).await.is(403, "for others");
-    owner.post(&format!("/people/{anna}/block"), &[]).await.is(409, "not possible");
-    owner.post(&format!("/people/{anna}/roles/revoke"), &[("role", "owner")]).await.is(409, "not possible");
-    owner.post(&format!("/people/{boris_id}/roles/grant"), &[("role", "boss")]).await.is(422, "did not understand");
-    owner.get("/people/424242").await.is(404, "There is no such page");
+    owner
+        .post(&format!("/people/{boris_id}/roles/grant"), &[("role", "superadmin")])
+        .await
+        .is(403, "You don't have access");
+    owner.post(&format!("/people/{anna}/block"), &[]).await.is(409, "isn't possible");
+    owner.post(&format!("/people/{anna}/roles/revoke"), &[("role", "owner")]).await.is(409, "isn't possible");
+    owner.post(&format!("/people/{boris_id}/roles/grant"), &[("role", "boss")]).await.is(422, "didn't understand");
+    owner.get("/people/424242").await.is(404, "Page not found");
     assert!(cabinet.person(ANNA).await.may(&[Role::Owner]));
     cabinet.close().await;
 }
@@ -175,7 +181,7 @@ async fn names_are_escaped() {
     }
     let guest = cabinet.browser();
     guest.get("/sign-in?next=%22%3E%3Cscript%3E").await.is(200, "&quot;&gt;&lt;script&gt;");
-    guest.get("/%3Cscript%3E").await.is(404, "There is no such page");
+    guest.get("/%3Cscript%3E").await.is(404, "Page not found");
     cabinet.close().await;
 }
 
@@ -194,7 +200,10 @@ async fn every_response_has_security_headers() {
     }
     let lost = guest.get("/nowhere").await;
     lost.is(404, lost.header("x-request-id"));
-    guest.send(Method::DELETE, "/sign-in", "", &[("x-csrf-token", &guest.csrf_token())]).await.is(405, "no such page");
+    guest
+        .send(Method::DELETE, "/sign-in", "", &[("x-csrf-token", &guest.csrf_token())])
+        .await
+        .is(405, "Page not found");
     let page = guest.get("/sign-in").await.body;
     let style = page.split('"').find(|word| word.starts_with("/assets/style.")).unwrap().to_owned();
     let small = guest.send(Method::GET, &style, "", &[("accept-encoding", "br, gzip")]).await;
@@ -203,7 +212,7 @@ async fn every_response_has_security_headers() {
     let plain = guest.get(&style).await;
     assert_eq!((plain.header("content-encoding"), plain.header("content-type")), ("", "text/css; charset=utf-8"));
     assert!(plain.body.contains("prefers-color-scheme: dark") && plain.body.len() > 2 * small.body.len() / 3);
-    guest.get("/assets/style.css").await.is(404, "no such page");
+    guest.get("/assets/style.css").await.is(404, "Page not found");
     cabinet.close().await;
 }
 
@@ -230,7 +239,7 @@ async fn rooms_add_to_pages_and_a_panic_is_an_error_page() {
     let failed = owner.get("/panics").await;
     failed.is(500, "Something went wrong on our side").is(500, failed.header("x-request-id"));
     owner.get("/number/7").await.is(200, "ok");
-    owner.get("/number/seven").await.is(400, "did not understand");
+    owner.get("/number/seven").await.is(400, "didn't understand");
     owner.get("/health").await.is(200, "ok\n");
     cabinet.close().await;
 }
@@ -278,7 +287,7 @@ async fn a_person_chooses_their_language() {
     let boris = cabinet.signed_in(BORIS).await;
     boris.post("/me/language", &[("language", "ru")]).await.redirects_to("/me");
     boris.get("/").await.is(200, "Здравствуйте, Boris!").is(200, "<html lang=\"ru\">");
-    boris.get("/people").await.is(403, "Эта страница не для вас");
+    boris.get("/people").await.is(403, "Нет доступа к этой странице");
     cabinet.close().await;
 }
 
@@ -327,7 +336,7 @@ async fn too_many_requests_are_refused() {
         let refused = browser.get("/nowhere").await;
         refused.is(429, "Too many requests");
         assert_eq!(refused.header("retry-after"), "1");
-        browser.get("/assets/style.css").await.is(404, "no such page");
+        browser.get("/assets/style.css").await.is(404, "Page not found");
     }
     cabinet.close().await;
 }
@@ -338,8 +347,8 @@ async fn the_admin_page_shows_the_bots_health() {
     cabinet.hire(ANNA, "Anna", Role::Superadmin).await;
     let operator = cabinet.signed_in(ANNA).await;
     let page = operator.get("/admin").await;
-    page.is(200, "This page is a beginning").is(200, env!("CARGO_PKG_VERSION")).is(200, "process ");
-    page.is(200, "None: nothing has failed for good.").is(200, "SQLite 3.");
+    page.is(200, "The state of the service.").is(200, env!("CARGO_PKG_VERSION")).is(200, "process ");
+    page.is(200, "None: everything has been processed.").is(200, "SQLite 3.");
     cabinet.close().await;
 }
 
@@ -351,7 +360,7 @@ async fn the_admin_page_shows_states_and_parked_turns() {
         let newcomer = serde_json::json!({"id": id, "first_name": "New", "language_code": "en"});
         cabinet.emulator.post("/users", newcomer).await;
         cabinet.emulator.says(id, "/start").await;
-        cabinet.emulator.receives(id, "Let us get to know each other.").await;
+        cabinet.emulator.receives(id, "Let's get to know each other.").await;
     }
     let (store, bot) = (cabinet.app.domain.store(), cabinet.app.bot_id);
     let epoch = store.lease(bot).await.unwrap().unwrap().epoch;
@@ -370,7 +379,7 @@ async fn the_admin_page_shows_states_and_parked_turns() {
     let page = cabinet.signed_in(ANNA).await.get("/admin").await;
     page.is(200, "<code>registration:language</code></dt><dd>2</dd>").is(200, "PostgreSQL ");
     page.is(200, &format!("<strong>#{number}</strong>")).is(200, "1002").is(200, "01.01.2026 12:00");
-    page.is(200, "<dt>Parked turns</dt><dd>1</dd>");
+    page.is(200, "<dt>Unprocessed messages</dt><dd>1</dd>");
     assert!(!page.body.contains("Secret"), "texts of people are on the page: {}", page.body);
     cabinet.close().await;
 }

@@ -27,12 +27,12 @@ async fn prepare_vera(cabinet: &Cabinet) -> i64 {
     let chat = &cabinet.emulator;
     chat.post("/users", json!({"id": VERA, "first_name": "Vera", "language_code": "en"})).await;
     complete_registration(chat, VERA).await;
-    chat.receives(VERA, "Done! Your registration is being looked at.").await;
+    chat.receives(VERA, "Done! Your registration is awaiting approval.").await;
     let (person, documents) = registration_of(&cabinet.app, VERA).await;
     let (id, owner) = (person.id, cabinet.signed_in(ANNA).await);
     let approve = format!("/registrations/{id}/approve");
     owner.post(&approve, &[("mark", pending_document_id(&documents))]).await.redirects_to("/registrations");
-    chat.receives(VERA, "There is a short questionnaire").await;
+    chat.receives(VERA, "Please fill in a short questionnaire").await;
     presses(chat, VERA, "📝 Questionnaire").await;
     presses(chat, VERA, "I agree").await;
     chat.receives(VERA, "1/8").await;
@@ -48,7 +48,7 @@ async fn an_owner_exports_and_deletes_personal_data(kind: StorageKind) {
         (cabinet.signed_in(ANNA).await, cabinet.signed_in(BORIS).await, cabinet.signed_in(VERA).await);
     let (page, documents) = (format!("/people/{id}"), registration_of(&cabinet.app, VERA).await.1);
     for path in ["export", "forget"] {
-        boris.post(&format!("{page}/{path}"), &[("sure", "yes")]).await.is(403, "This page is for others");
+        boris.post(&format!("{page}/{path}"), &[("sure", "yes")]).await.is(403, "You don't have access to this page");
     }
     owner.get(&page).await.is(200, "Personal data");
     let given = owner.post(&format!("{page}/export"), &[]).await;
@@ -59,30 +59,30 @@ async fn an_owner_exports_and_deletes_personal_data(kind: StorageKind) {
     assert_eq!(known["onboarding"]["questionnaires"][0]["answers"][0]["answer"], "Verochka");
 
     let own = format!("/people/{}/forget", cabinet.person(ANNA).await.id);
-    owner.get(&own).await.is(409, "not possible");
-    owner.get(&format!("{page}/forget")).await.is(200, "This cannot be undone.");
+    owner.get(&own).await.is(409, "isn't possible");
+    owner.get(&format!("{page}/forget")).await.is(200, "This can't be undone.");
     owner.post(&format!("{page}/forget"), &[]).await.redirects_to(&page);
     assert_eq!(cabinet.person(VERA).await.status, Status::Verified, "the deletion was not confirmed");
     owner.post(&format!("{page}/forget"), &[("sure", "yes")]).await.redirects_to(&page);
     vera.get("/me").await.redirects_to("/sign-in?next=%2Fme");
     let left = owner.get(&page).await;
-    left.is(200, &format!("#{id}")).is(200, "Forgotten: personal data deleted").is(200, "There are no documents.");
+    left.is(200, &format!("#{id}")).is(200, "Personal data deleted").is(200, "No documents.");
     for gone in ["Anna Smith", "Verochka", "1003", "+7999"] {
         assert!(!left.body.contains(gone), "{gone}: {}", left.body);
     }
-    owner.get(&format!("/documents/{}", documents[0].id)).await.is(404, "There is no such page");
+    owner.get(&format!("/documents/{}", documents[0].id)).await.is(404, "Page not found");
     assert!(cabinet.app.files.all().await.unwrap().is_empty());
     let lines = audit::about(&cabinet.app.domain, ("user", id)).await.unwrap();
     let by = Some(cabinet.person(ANNA).await.id);
     let last: Vec<_> = lines.iter().rev().take(2).map(|line| (line.action.as_str(), line.actor)).collect();
     assert_eq!(last, [("person forgotten", by), ("data exported", by)]);
     for path in ["unblock", "export", "forget"] {
-        owner.post(&format!("{page}/{path}"), &[("sure", "yes")]).await.is(409, "not possible");
+        owner.post(&format!("{page}/{path}"), &[("sure", "yes")]).await.is(409, "isn't possible");
     }
     // A forgotten person who comes back is a newcomer.
     cabinet.emulator.says(VERA, "/cancel").await;
     cabinet.emulator.says(VERA, "/start").await;
-    let asked = "Which language shall I speak?";
+    let asked = "Which language do you prefer?";
     let times = async || cabinet.emulator.texts(VERA).await.iter().filter(|text| text.contains(asked)).count();
     cabinet.emulator.until("a new registration begins", async |_| (times().await == 2).then_some(())).await;
     cabinet.close().await;
@@ -106,18 +106,18 @@ async fn prepare_interrupted_vera(cabinet: &Cabinet) -> i64 {
     let chat = &cabinet.emulator;
     chat.post("/users", json!({"id": VERA, "first_name": "Vera", "language_code": "en"})).await;
     complete_registration(chat, VERA).await;
-    chat.receives(VERA, "Done! Your registration is being looked at.").await;
+    chat.receives(VERA, "Done! Your registration is awaiting approval.").await;
     let (person, documents) = registration_of(&cabinet.app, VERA).await;
     let owner = cabinet.signed_in(ANNA).await;
     let decline = [("mark", pending_document_id(&documents)), ("reason", "The picture is dark.")];
     owner.post(&format!("/registrations/{}/reject", person.id), &decline).await.redirects_to("/registrations");
     wait_for_messages(chat, "Reason: The picture is dark.", 1).await;
     chat.says(VERA, "/start").await;
-    wait_for_messages(chat, "Let us get to know each other.", 2).await;
+    wait_for_messages(chat, "Let's get to know each other.", 2).await;
     presses(chat, VERA, "English").await;
-    wait_for_messages(chat, "What is your first and last name?", 2).await;
+    wait_for_messages(chat, "What's your first and last name?", 2).await;
     chat.says(VERA, NAME).await;
-    wait_for_messages(chat, "Your phone number?", 2).await;
+    wait_for_messages(chat, "What's your phone number?", 2).await;
     chat.post(&format!("/chats/{VERA}/block"), json!({ "from": VERA })).await;
     cabinet.app.bot.post("notice", VERA, FAILED).await.unwrap();
     let (store, bot) = (cabinet.app.domain.store(), cabinet.app.bot_id);

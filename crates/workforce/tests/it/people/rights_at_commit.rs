@@ -51,17 +51,17 @@ async fn a_block_before_the_commit_refuses_a_turn(kind: StorageKind) {
     let site = workplace.site("Shop", 10_000).await;
     workplace.slot(site, 60, 120, |_| {}).await;
     let anna = workplace.worker("Anna", &[site], |_| {}).await;
-    chooses_from_menu(&anna, "🗓 Plan a shift").await;
-    anna.presses("⚡ Next free places").await;
+    chooses_from_menu(&anna, "🗓 Pick up a shift").await;
+    anna.presses("⚡ Next open shifts").await;
     anna.presses(&button_with(&anna, " · ")).await;
     let id = person(&workplace.firm, &anna).await.id;
     let storage = &workplace.firm.storage;
     store
         .commit_before_next(storage, move |db| Box::pin(people::set_status(db, id, Status::Blocked, None, NOON)))
         .await;
-    anna.presses("Yes, I will come").await;
+    anna.presses("Yes, I'll be there").await;
     assert!(store.has_committed());
-    anna.sees_toast("This is for others");
+    anna.sees_toast("You don't have permission");
     assert!(workplace.rows("SELECT id FROM shift_plans").await.is_empty());
 }
 
@@ -78,7 +78,7 @@ async fn a_lost_role_refuses_a_settings_change(kind: StorageKind) {
         .await;
     let answer = owner.post("/settings", &[(name, "75"), (&seen, "50.00")]).await;
     assert!(store.has_committed());
-    answer.is(403, "This page is for others");
+    answer.is(403, "You don't have access to this page");
     assert_eq!(cabinet.app.settings.get(&MANDATORY_TASK_PENALTY).await.unwrap(), MANDATORY_TASK_PENALTY.default);
     cabinet.close().await;
 }

@@ -49,7 +49,9 @@ async fn of_two_owners_who_remove_each_other_one_remains(kind: StorageKind) {
         // Refused within the commit, or after the session had ended.
         let is_clear = match loser.status.as_u16() {
             303 => loser.header("location").starts_with("/sign-in"),
-            403 => ["This page is for others", "This form is out of date"].iter().any(|page| loser.body.contains(page)),
+            403 => ["You don't have access to this page", "This form is out of date"]
+                .iter()
+                .any(|page| loser.body.contains(page)),
             _ => false,
         };
         assert!(is_clear, "round {round}: {loser:?}");

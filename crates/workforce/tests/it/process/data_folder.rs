@@ -12,7 +12,7 @@ async fn a_conversation_continues_after_a_restart() {
     let demo = Demo::product(&folder, &[]).await;
     assert!(demo.printed.contains(folder.path().to_str().unwrap()), "{}", demo.printed);
     demo.says(ANNA, "/help").await;
-    demo.receives(ANNA, "I am the assistant").await;
+    demo.receives(ANNA, "I'm your team's assistant").await;
     demo.says(BORIS, "/me").await;
     demo.receives(BORIS, "Boris Kim").await;
     demo.until("the bot has answered", async |demo| (demo.texts(BORIS).await.len() == 2).then_some(())).await;

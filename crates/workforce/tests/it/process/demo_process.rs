@@ -46,7 +46,7 @@ async fn it_prints_its_welcome_and_no_log() {
     assert!(demo.printed.starts_with("Opora "), "{}", demo.printed);
     assert!(demo.printed.lines().count() <= 20, "{}", demo.printed);
     demo.says(ANNA, "/help").await;
-    demo.receives(ANNA, "I am the assistant").await;
+    demo.receives(ANNA, "I'm your team's assistant").await;
     assert_eq!(demo.stop_and_read().await, "");
     assert_eq!(std::fs::read_to_string(&log).unwrap(), "");
 }
@@ -57,7 +57,7 @@ async fn printed_links_and_accounts_work() {
     let demo = Demo::product(&folder, &[]).await;
     let line = |label: &str| demo.printed.lines().find(|line| line.trim_start().starts_with(label)).unwrap();
     let link = |label: &str| line(label).split_whitespace().last().unwrap().to_owned();
-    let (cabinet, admin) = (link("Cabinet "), link("Admin page "));
+    let (cabinet, admin) = (link("Dashboard "), link("Admin page "));
     assert_eq!((cabinet.as_str(), &admin), (format!("{}/", demo.base).as_str(), &format!("{}/admin", demo.base)));
     let words = demo.printed.lines().filter_map(|line| line.split_whitespace().next());
     let numbers: Vec<_> = words.filter(|word| word.parse::<i64>().is_ok()).collect();
@@ -134,7 +134,7 @@ async fn proxy_variables_are_ignored() {
     let folder = tempfile::tempdir().unwrap();
     let demo = Demo::product_in(&[("HTTP_PROXY", unused_proxy), ("http_proxy", unused_proxy)], &folder, &[]).await;
     demo.says(ANNA, "/help").await;
-    demo.receives(ANNA, "I am the assistant").await;
+    demo.receives(ANNA, "I'm your team's assistant").await;
     demo.stop().await;
 }
 

@@ -59,16 +59,16 @@ async fn registers(page: &Page) {
     zhanna.presses_in_row("Давайте познакомимся", 0).await;
     zhanna.receives("Как вас зовут?").await;
     page.send_text("Жанна Волкова").await;
-    zhanna.receives("Ваш номер телефона?").await;
+    zhanna.receives("Какой у вас номер телефона?").await;
     page.press("reply-0-0").await;
     page.press("contact-confirm").await;
-    zhanna.presses_in_row("Ваша электронная почта?", 0).await;
-    zhanna.presses_in_row("Какой документ вы покажете?", 0).await;
+    zhanna.presses_in_row("Какая у вас электронная почта?", 0).await;
+    zhanna.presses_in_row("Какой документ пришлёте?", 0).await;
     zhanna.receives("Пришлите фото паспорта").await;
     page.find_hidden("file-input-photo").await.send_keys(pictures::file("tower")).await.unwrap();
-    zhanna.receives("Теперь селфи").await;
+    zhanna.receives("Теперь пришлите селфи").await;
     page.find_hidden("file-input-photo").await.send_keys(pictures::file("hill")).await.unwrap();
-    zhanna.receives("Готово! Ваша заявка на проверке.").await;
+    zhanna.receives("Готово! Заявка на проверке.").await;
     page.assert_no_overflow().await;
     page.screenshot("1-chat").await;
 }
@@ -112,7 +112,8 @@ async fn assert_refused_to_others(page: &Page, document: &str) {
     assert!(console_errors.is_empty(), "{console_errors:#?}");
     for path in [document.to_owned(), format!("{document}/file"), "/registrations".to_owned()] {
         page.goto(&path).await;
-        page.wait_until("the refusal is shown", "document.body.innerText.includes('Эта страница не для вас')").await;
+        page.wait_until("the refusal is shown", "document.body.innerText.includes('Нет доступа к этой странице')")
+            .await;
         assert_eq!(page.evaluate("document.querySelectorAll('main img').length").await, 0);
     }
     page.screenshot("6-refused").await;

@@ -73,11 +73,11 @@ async fn a_registration_without_its_files_is_not_written(kind: StorageKind) {
     let later = now.plus(49 * HOUR);
     assert_eq!(clean(&grounds, later, false).await.unwrap().deleted.len(), 2);
     firm.stage.finish_effect(file_effects::STORE, done).await;
-    anna.sees("could not be saved");
+    anna.sees("couldn't be saved");
     assert!(person(&firm, &anna).await.is_none(), "no document without its file");
     anna.presses("Try again").await;
     finish_effects(&firm, PNG).await;
-    anna.sees("Your registration is being looked at.");
+    anna.sees("Your registration is awaiting approval.");
     assert!(stored_files(&firm).await.len() == 2 && downloads(&firm).await.is_empty());
 }
 

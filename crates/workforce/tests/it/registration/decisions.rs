@@ -30,7 +30,7 @@ async fn the_second_owner_is_told_who_approved(kind: StorageKind) {
     olga.presses("✅ Approve").await;
     olga.sees("Approved: Anna Smith");
     anna.sees("Welcome to the team!");
-    anna.sees("There is a short questionnaire");
+    anna.sees("Please fill in a short questionnaire");
     petr.presses("✅ Approve").await;
     petr.sees_toast("Already approved by Olga.");
     petr.presses("❌ Reject").await;
@@ -82,7 +82,7 @@ async fn rejected_people_read_why_and_may_register_again(kind: StorageKind) {
     let olga = firm.member("Olga", &[Role::Owner]).await;
     let anna = registered_person(&firm, "Anna").await;
     olga.presses("❌ Reject").await;
-    olga.sees("Why do you reject Anna Smith?");
+    olga.sees("Why are you rejecting Anna Smith?");
     olga.sends(&"x".repeat(400)).await;
     olga.sees("1 to 300 characters");
     olga.sends("The passport is not readable.").await;
@@ -93,10 +93,10 @@ async fn rejected_people_read_why_and_may_register_again(kind: StorageKind) {
 
     sends_everything_again(&anna).await;
     finish_effects(&firm, PNG).await;
-    anna.sees("Your registration is being looked at.");
+    anna.sees("Your registration is awaiting approval.");
     // A button of the first registration does not decide on the second.
     olga.presses_older("✅ Approve", 1).await;
-    olga.sees_toast("out of date");
+    olga.sees_toast("has changed since");
     olga.presses("✅ Approve").await;
     olga.sees("Approved: Anna Smith");
     let person = person(&firm, &anna).await.unwrap();
@@ -108,7 +108,7 @@ async fn rejected_people_read_why_and_may_register_again(kind: StorageKind) {
 
 async fn sends_everything_again(anna: &opora::testing::chat::ChatUser) {
     anna.sends("/start").await;
-    anna.sees("Your last registration was declined: The passport is not readable.");
+    anna.sees("Your last registration was rejected: The passport is not readable.");
     sends_everything(anna).await;
 }
 
@@ -118,16 +118,16 @@ async fn only_deciders_see_the_list_of_registrations() {
     let (olga, vera) = (firm.member("Olga", &[Role::Owner]).await, firm.member("Vera", &[Role::Manager]).await);
     olga.sends("/start").await;
     olga.presses("📝 Registrations").await;
-    olga.sees("No registrations are waiting.");
+    olga.sees("No registrations awaiting approval.");
     let anna = registered_person(&firm, "Anna").await;
     olga.sends("/start").await;
     olga.presses("📝 Registrations").await;
     olga.sees("waiting since 01.01.2026 12:00 UTC");
-    olga.sees("1 registration is waiting.");
+    olga.sees("1 registration awaiting approval.");
     let user = anna.key().user;
     for data in ["reg:waiting".to_owned(), format!("reg:approve:{user}:"), format!("reg:papers:{user}:")] {
         vera.presses_data(&data).await;
-        vera.sees_toast("your role does not include it");
+        vera.sees_toast("You don't have permission");
         vera.sees_nothing();
     }
     let registrations = Registrations::of_app(&firm.app);

@@ -40,7 +40,7 @@ async fn anna_registers_and_is_approved(kind: StorageKind) {
     // The connection breaks in the middle of the first file.
     emulator.post("/faults", json!({"method": "file", "cut": "after"})).await;
     complete_registration(&emulator, ANNA).await;
-    emulator.receives(ANNA, "Done! Your registration is being looked at.").await;
+    emulator.receives(ANNA, "Done! Your registration is awaiting approval.").await;
     emulator.receives(BORIS, "New registration: Anna Smith").await;
     let (person, documents) = registration_of(&app, ANNA).await;
     assert_eq!(documents.iter().map(|one| one.size_bytes).collect::<Vec<_>>(), [TOWER.len() as i64, HILL.len() as i64]);

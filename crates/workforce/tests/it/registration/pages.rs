@@ -22,20 +22,20 @@ const VERA: i64 = 1003;
 async fn a_decision_on_a_page_is_told_to_the_person(kind: StorageKind) {
     let cabinet = Cabinet::open(kind).await;
     let owner = cabinet.signed_in(ANNA).await;
-    owner.get("/registrations").await.is(200, "No registrations are waiting.");
+    owner.get("/registrations").await.is(200, "No registrations awaiting approval.");
     registers(&cabinet).await;
     let (vera, documents) = registration_of(&cabinet.app, VERA).await;
     owner.get("/registrations").await.is(200, "Anna Smith").is(200, &documents[0].id);
-    owner.get("/").await.is(200, "registrations waiting");
+    owner.get("/").await.is(200, "registration awaiting approval");
     owner.get(&format!("/people/{}", vera.id)).await.is(200, "Documents").is(200, &documents[1].id);
 
     let (approve, reject) =
         (format!("/registrations/{}/approve", vera.id), format!("/registrations/{}/reject", vera.id));
     let looked_at = ("mark", pending_document_id(&documents));
     owner.get("/registrations").await.is(200, &format!("name=\"mark\" value=\"{}\"", looked_at.1));
-    owner.post(&reject, &[("reason", " "), looked_at]).await.is(422, "in 1 to 300 characters");
+    owner.post(&reject, &[("reason", " "), looked_at]).await.is(422, "1 to 300 characters");
     owner.post(&reject, &[("reason", "The <b>picture</b> is dark."), looked_at]).await.redirects_to("/registrations");
-    cabinet.emulator.receives(VERA, "Your registration was declined.\nReason: The <b>picture</b> is dark.").await;
+    cabinet.emulator.receives(VERA, "Your registration was rejected.\nReason: The <b>picture</b> is dark.").await;
     owner.post(&approve, &[looked_at]).await.is(409, "Already rejected by Anna.");
     let (vera, documents) = registration_of(&cabinet.app, VERA).await;
     assert_eq!(vera.status, Status::Rejected);
@@ -56,17 +56,17 @@ async fn a_stale_page_does_not_decide_on_new_documents(kind: StorageKind) {
     let (vera, first) = registration_of(&cabinet.app, VERA).await;
     let (registrations, anna) = (Registrations::of_app(&cabinet.app), cabinet.person(ANNA).await.id);
     registrations.reject(anna, vera.id, pending_document_id(&first), "The picture is dark.").await.unwrap();
-    newcomer.receives("Your registration was declined.").await;
+    newcomer.receives("Your registration was rejected.").await;
     newcomer.completes_registration().await;
     newcomer.receives(DONE).await;
     drop(newcomer);
     let decide = format!("/registrations/{}", vera.id);
     for stale in [pending_document_id(&first), "", "%"] {
-        let refusal = "the documents have changed since you opened the page";
+        let refusal = "the documents changed while the page was open";
         owner.post(&format!("{decide}/approve"), &[("mark", stale)]).await.is(409, refusal);
         owner.post(&format!("{decide}/reject"), &[("mark", stale), ("reason", "No.")]).await.is(409, refusal);
     }
-    owner.post(&format!("{decide}/approve"), &[]).await.is(409, "the documents have changed");
+    owner.post(&format!("{decide}/approve"), &[]).await.is(409, "the documents changed");
     let (vera, documents) = registration_of(&cabinet.app, VERA).await;
     assert_eq!((vera.status, documents.len()), (Status::Pending, 4));
     owner
@@ -100,17 +100,20 @@ async fn only_owners_see_documents() {
     }
     cabinet.emulator.post("/users", json!({"id": 1004, "first_name": "Max", "language_code": "en"})).await;
     for other in [cabinet.signed_in(BORIS).await, cabinet.signed_in(1004).await] {
-        other.get(&path).await.is(403, "This page is for others");
-        other.get(&page).await.is(403, "This page is for others");
-        other.get("/registrations").await.is(403, "This page is for others");
-        other.post(&format!("/registrations/{}/approve", vera.id), &[]).await.is(403, "This page is for others");
+        other.get(&path).await.is(403, "You don't have access to this page");
+        other.get(&page).await.is(403, "You don't have access to this page");
+        other.get("/registrations").await.is(403, "You don't have access to this page");
+        other
+            .post(&format!("/registrations/{}/approve", vera.id), &[])
+            .await
+            .is(403, "You don't have access to this page");
     }
     for path in [&path, &page] {
         let stranger = cabinet.browser().get(path).await;
         assert_eq!(stranger.status.as_u16(), 303, "without a session the sign-in is shown");
     }
     for none in ["/documents/0123", "/documents/0123/file", "/documents/..%2Fopora.db", "/documents/.incoming"] {
-        owner.get(none).await.is(404, "There is no such page");
+        owner.get(none).await.is(404, "Page not found");
     }
     assert_eq!(cabinet.person(VERA).await.status, Status::Pending);
     cabinet.close().await;
@@ -157,11 +160,11 @@ async fn a_long_queue_is_cut_and_heic_is_offered_as_a_file() {
     run_sql(&cabinet.app.domain, "UPDATE documents SET media_type = 'image/heic'").await;
     let owner = cabinet.signed_in(ANNA).await;
     let queue = owner.get("/registrations").await;
-    queue.is(200, "20 of 21 are shown");
+    queue.is(200, "Showing 20 of 21");
     assert_eq!(queue.body.matches("data-testid=\"approve\"").count(), 20, "{}", queue.body);
     assert!(!queue.body.contains("Anna Smith"), "the last registration is not shown");
     let page = owner.get(&format!("/documents/{}", documents[0].id)).await;
-    page.is(200, "Browsers do not show HEIC.").is(200, "download=\"passport-1003.heic\"");
+    page.is(200, "Browsers can't show HEIC.").is(200, "download=\"passport-1003.heic\"");
     assert!(!page.body.contains("<img"), "{}", page.body);
     cabinet.close().await;
 }
@@ -169,5 +172,5 @@ async fn a_long_queue_is_cut_and_heic_is_offered_as_a_file() {
 async fn registers(cabinet: &Cabinet) {
     cabinet.emulator.post("/users", json!({"id": VERA, "first_name": "Vera", "language_code": "en"})).await;
     complete_registration(&cabinet.emulator, VERA).await;
-    cabinet.emulator.receives(VERA, "Done! Your registration is being looked at.").await;
+    cabinet.emulator.receives(VERA, "Done! Your registration is awaiting approval.").await;
 }

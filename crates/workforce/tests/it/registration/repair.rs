@@ -44,7 +44,7 @@ async fn renamed_files_are_found_by_content(kind: StorageKind) {
     assert_eq!(repair(&grounds, RepairMode::Delete, NOON).await.unwrap()[0].outcome, Outcome::Deleted);
     assert!(person(&firm, &anna).await.is_none());
     anna.sends("/start").await;
-    anna.sees("Which language shall I speak?");
+    anna.sees("Which language do you prefer?");
 }
 
 async fn files_of_an_older_bot_become_documents(kind: StorageKind) {

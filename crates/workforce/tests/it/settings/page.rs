@@ -17,7 +17,7 @@ async fn an_owner_changes_settings_and_sees_who_changed_what() {
     let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let owner = cabinet.signed_in(ANNA).await;
     let page = owner.get(PATH).await;
-    page.is(200, "Default: 50.00 ₽.").is(200, "Default: Europe/Moscow.").is(200, "Everything is as it comes.");
+    page.is(200, "Default: 50.00 ₽.").is(200, "Default: Europe/Moscow.").is(200, "All defaults.");
     assert!(!page.body.contains("enable_test_users"), "owners do not see it: {}", page.body);
     set(&owner, &[(PENALTY, "50.00", "75,5"), ("cancel_notice_hours", "24", "24")]).await.redirects_to(PATH);
     let settings = &cabinet.app.settings;
@@ -26,11 +26,11 @@ async fn an_owner_changes_settings_and_sees_who_changed_what() {
     owner.get(PATH).await.is(200, "value=\"75.50\"").is(200, "50.00 ₽ → <strong>75.50 ₽</strong>").is(200, "Anna");
 
     let wrong = set(&owner, &[(PENALTY, "75.50", "a lot"), ("time_zone", "Europe/Moscow", "Asia/Tomsk")]).await;
-    wrong.is(422, "value=\"a lot\"").is(422, "Please check this.").is(422, "value=\"Asia/Tomsk\"");
+    wrong.is(422, "value=\"a lot\"").is(422, "Please check this field.").is(422, "value=\"Asia/Tomsk\"");
     assert_eq!(settings.get(&TIME_ZONE).await.unwrap(), TIME_ZONE.default, "settings are saved together");
     let stale = set(&owner, &[(PENALTY, "50.00", "60"), ("cancel_notice_hours", "24", "12")]).await;
-    stale.is(409, "Somebody else has changed this").is(409, "value=\"60\"").is(409, "Now: 75.50");
-    stale.is(409, "value=\"12\"").is(409, "Save mine on top");
+    stale.is(409, "Someone changed this first").is(409, "value=\"60\"").is(409, "Now: 75.50");
+    stale.is(409, "value=\"12\"").is(409, "Save my version");
     assert_eq!(settings.get(&CANCEL_NOTICE_HOURS).await.unwrap(), 24, "settings are saved together");
     set(&owner, &[(PENALTY, "75.50", "60"), ("cancel_notice_hours", "24", "12")]).await.redirects_to(PATH);
     assert_eq!(settings.get(&CANCEL_NOTICE_HOURS).await.unwrap(), 12);
@@ -41,8 +41,8 @@ async fn an_owner_changes_settings_and_sees_who_changed_what() {
 async fn owners_change_settings_but_not_test_users() {
     let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let employee = cabinet.signed_in(BORIS).await;
-    employee.get(PATH).await.is(403, "This page is for others");
-    set(&employee, &[(PENALTY, "50.00", "0")]).await.is(403, "This page is for others");
+    employee.get(PATH).await.is(403, "You don't have access to this page");
+    set(&employee, &[(PENALTY, "50.00", "0")]).await.is(403, "You don't have access to this page");
     let owner = cabinet.signed_in(ANNA).await;
     set(&owner, &[("enable_test_users", "false", "true")]).await.redirects_to(PATH);
     assert!(!cabinet.app.settings.get(&ENABLE_TEST_USERS).await.unwrap(), "owners cannot enable test users");
@@ -69,13 +69,13 @@ async fn the_answerer_is_chosen_among_staff() {
     set(&owner, &[(QUESTIONS, "managers", "1003")]).await.redirects_to(PATH);
     owner.get(PATH).await.is(200, "Managers → <strong>Vera</strong>");
     for number in ["1002", "424242"] {
-        set(&owner, &[(QUESTIONS, "1003", number)]).await.is(422, "Nobody with this number may answer questions.");
+        set(&owner, &[(QUESTIONS, "1003", number)]).await.is(422, "This person can't answer questions.");
     }
     // A person who lost the role stays chosen until another is. Saving other settings does not change it.
     let id = vera.id;
     let left = cabinet.app.domain.write(move |db| Box::pin(people::take_role(db, id, Role::Manager, None, NOON)));
     left.await.unwrap();
-    owner.get(PATH).await.is(200, "<option value=\"1003\" selected>1003 (may not answer any more)</option>");
+    owner.get(PATH).await.is(200, "<option value=\"1003\" selected>1003 (can no longer answer)</option>");
     set(&owner, &[(QUESTIONS, "1003", "1003"), (PENALTY, "50.00", "60")]).await.redirects_to(PATH);
     assert_eq!(cabinet.app.settings.get(&QUESTIONS_GO_TO).await.unwrap().to_string(), "1003");
     cabinet.close().await;

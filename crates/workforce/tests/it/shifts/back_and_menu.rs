@@ -16,7 +16,7 @@ const BACK: &str = "← Back";
 const MENU: &str = "🏠 Main menu";
 const MENU_ASKS: &str = "what would you like to do?";
 /// The answer to unfit input where a question has no text of its own.
-const UNFIT_ANSWER: &str = "Sorry, this does not fit here.";
+const UNFIT_ANSWER: &str = "Sorry, that doesn't work here.";
 /// Keeps the person below the rate limit.
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -48,61 +48,61 @@ struct Question {
     back: (Option<&'static str>, &'static str),
 }
 
-const PIN: &str = "Please press the key with the pin";
+const PIN: &str = "Please press the 📍 button";
 
 /// For a person with a plan and without an open shift.
 const BEFORE_WORK: &[Question] = &[
     Question {
-        way: ("🗓 Plan a shift", &[]),
-        at: ("plan_shift:site", "At which site?"),
+        way: ("🗓 Pick up a shift", &[]),
+        at: ("plan_shift:site", "Which site?"),
         answer: Button,
         back: (None, MENU_ASKS),
     },
     Question {
-        way: ("🗓 Plan a shift", &[Press("⚡ Next free places")]),
-        at: ("plan_shift:free", "Which place would you like?"),
+        way: ("🗓 Pick up a shift", &[Press("⚡ Next open shifts")]),
+        at: ("plan_shift:free", "Which shift would you like?"),
         answer: Button,
-        back: (Some("plan_shift:site"), "At which site?"),
+        back: (Some("plan_shift:site"), "Which site?"),
     },
     Question {
-        way: ("🗓 Plan a shift", &[Press("⚡ Next free places"), Press(" · Shop")]),
+        way: ("🗓 Pick up a shift", &[Press("⚡ Next open shifts"), Press(" · Shop")]),
         at: ("plan_shift:confirm", "an hour"),
         answer: Button,
-        back: (Some("plan_shift:free"), "Which place would you like?"),
+        back: (Some("plan_shift:free"), "Which shift would you like?"),
     },
     Question {
-        way: ("🗓 Plan a shift", &[Press("Shop")]),
-        at: ("plan_shift:day", "On which day?"),
+        way: ("🗓 Pick up a shift", &[Press("Shop")]),
+        at: ("plan_shift:day", "Which day?"),
         answer: Button,
-        back: (Some("plan_shift:site"), "At which site?"),
+        back: (Some("plan_shift:site"), "Which site?"),
     },
     Question {
-        way: ("🗓 Plan a shift", &[Press("Shop"), Press("03.01")]),
-        at: ("plan_shift:slot", "At which time?"),
+        way: ("🗓 Pick up a shift", &[Press("Shop"), Press("03.01")]),
+        at: ("plan_shift:slot", "What time?"),
         answer: Button,
-        back: (Some("plan_shift:day"), "On which day?"),
+        back: (Some("plan_shift:day"), "Which day?"),
     },
     Question {
-        way: ("🗓 Plan a shift", &[Press("Shop"), Press("03.01"), Press("03.01 15:00")]),
+        way: ("🗓 Pick up a shift", &[Press("Shop"), Press("03.01"), Press("03.01 15:00")]),
         at: ("plan_shift:confirm", "an hour"),
         answer: Button,
-        back: (Some("plan_shift:slot"), "At which time?"),
+        back: (Some("plan_shift:slot"), "What time?"),
     },
     Question {
-        way: ("▶️ Open a shift", &[]),
-        at: ("open_shift:choose", "Which shift do you open?"),
+        way: ("▶️ Clock in", &[]),
+        at: ("open_shift:choose", "Which shift are you starting?"),
         answer: Button,
         back: (None, MENU_ASKS),
     },
     Question {
-        way: ("▶️ Open a shift", &[Press("without a plan")]),
-        at: ("open_shift:position", "so that I can see that you are at Shop"),
+        way: ("▶️ Clock in", &[Press("unscheduled")]),
+        at: ("open_shift:position", "to show that you're at Shop"),
         answer: Key(PIN),
-        back: (Some("open_shift:choose"), "Which shift do you open?"),
+        back: (Some("open_shift:choose"), "Which shift are you starting?"),
     },
     Question {
         way: ("🔓 Open a site", &[]),
-        at: ("site_doors:open_which", "Which site do you open?"),
+        at: ("site_doors:open_which", "Which site are you opening?"),
         answer: Button,
         back: (None, MENU_ASKS),
     },
@@ -110,37 +110,37 @@ const BEFORE_WORK: &[Question] = &[
         way: ("🔓 Open a site", &[Press("Shop")]),
         at: ("site_doors:position", "to open Shop"),
         answer: Key(PIN),
-        back: (Some("site_doors:open_which"), "Which site do you open?"),
+        back: (Some("site_doors:open_which"), "Which site are you opening?"),
     },
     Question {
         way: ("📅 My shifts", &[Press("✖ Cancel")]),
-        at: ("cancel_plan:reason", "Why can you not come?"),
+        at: ("cancel_plan:reason", "Why can't you make it?"),
         answer: Button,
         back: (None, "Your shifts:"),
     },
     Question {
         way: ("📅 My shifts", &[Press("✖ Cancel"), Press("Something else")]),
-        at: ("cancel_plan:words", "Please write why"),
+        at: ("cancel_plan:words", "Please tell us why"),
         answer: Text,
-        back: (Some("cancel_plan:reason"), "Why can you not come?"),
+        back: (Some("cancel_plan:reason"), "Why can't you make it?"),
     },
     Question {
         way: ("📅 My shifts", &[Press("✖ Cancel"), Press("Illness")]),
-        at: ("cancel_plan:document", "Is there a paper"),
+        at: ("cancel_plan:document", "Do you have a document"),
         answer: Text,
-        back: (Some("cancel_plan:reason"), "Why can you not come?"),
+        back: (Some("cancel_plan:reason"), "Why can't you make it?"),
     },
     Question {
         way: ("📅 My shifts", &[Press("✖ Cancel"), Press("Something else"), Type("A wedding")]),
-        at: ("cancel_plan:document", "Is there a paper"),
+        at: ("cancel_plan:document", "Do you have a document"),
         answer: Text,
-        back: (Some("cancel_plan:words"), "Please write why"),
+        back: (Some("cancel_plan:words"), "Please tell us why"),
     },
     Question {
         way: ("📅 My shifts", &[Press("✖ Cancel"), Press("Illness"), Press("Skip")]),
-        at: ("cancel_plan:photo", "You can send a photo of it."),
+        at: ("cancel_plan:photo", "Send a photo of it if you can."),
         answer: Button,
-        back: (Some("cancel_plan:document"), "Is there a paper"),
+        back: (Some("cancel_plan:document"), "Do you have a document"),
     },
 ];
 
@@ -154,78 +154,78 @@ const AT_WORK: &[Question] = &[
     },
     Question {
         way: ("✅ My tasks", &[Press("📷 Sweep")]),
-        at: ("my_tasks:media", "Send a photo, a video or a file for: Sweep"),
+        at: ("my_tasks:media", "Send a photo, video or file for: Sweep"),
         answer: Button,
         back: (Some("my_tasks:list"), "Your tasks:"),
     },
     Question {
-        way: ("⏹ Close my shift", &[]),
-        at: ("close_shift:review", "Shall I close your shift?"),
+        way: ("⏹ Clock out", &[]),
+        at: ("close_shift:review", "Clock out?"),
         answer: Button,
         back: (None, MENU_ASKS),
     },
     Question {
-        way: ("⏹ Close my shift", &[Press("Mark tasks")]),
+        way: ("⏹ Clock out", &[Press("Mark tasks")]),
         at: ("my_tasks:list", "Your tasks:"),
         answer: Button,
-        back: (Some("close_shift:review"), "Shall I close your shift?"),
+        back: (Some("close_shift:review"), "Clock out?"),
     },
     Question {
-        way: ("⏹ Close my shift", &[Press("Mark tasks"), Press("📷 Sweep")]),
-        at: ("my_tasks:media", "Send a photo, a video or a file for: Sweep"),
+        way: ("⏹ Clock out", &[Press("Mark tasks"), Press("📷 Sweep")]),
+        at: ("my_tasks:media", "Send a photo, video or file for: Sweep"),
         answer: Button,
         back: (Some("my_tasks:list"), "Your tasks:"),
     },
     Question {
         // Back from a question that was only looked at leads to the question before it.
-        way: ("⏹ Close my shift", &[Press("Mark tasks"), Press("📷 Sweep"), Press(BACK)]),
+        way: ("⏹ Clock out", &[Press("Mark tasks"), Press("📷 Sweep"), Press(BACK)]),
         at: ("my_tasks:list", "Your tasks:"),
         answer: Button,
-        back: (Some("close_shift:review"), "Shall I close your shift?"),
+        back: (Some("close_shift:review"), "Clock out?"),
     },
     Question {
-        way: ("⏹ Close my shift", &[Press("Go on to closing")]),
-        at: ("close_shift:position", "to close your shift at Depot"),
+        way: ("⏹ Clock out", &[Press("Continue to clock out")]),
+        at: ("close_shift:position", "to clock out at Depot"),
         answer: Key(PIN),
-        back: (Some("close_shift:review"), "Shall I close your shift?"),
+        back: (Some("close_shift:review"), "Clock out?"),
     },
     Question {
         way: ("🔒 Close a site", &[]),
-        at: ("site_doors:close_which", "Which site do you close?"),
+        at: ("site_doors:close_which", "Which site are you closing?"),
         answer: Button,
         back: (None, MENU_ASKS),
     },
     Question {
         way: ("🔒 Close a site", &[Press("Depot")]),
-        at: ("close_shift:review", "Shall I close your shift?"),
+        at: ("close_shift:review", "Clock out?"),
         answer: Button,
-        back: (Some("site_doors:close_which"), "Which site do you close?"),
+        back: (Some("site_doors:close_which"), "Which site are you closing?"),
     },
     Question {
-        way: ("🔒 Close a site", &[Press("Depot"), Press("Go on to closing")]),
-        at: ("close_shift:position", "to close your shift at Depot"),
+        way: ("🔒 Close a site", &[Press("Depot"), Press("Continue to clock out")]),
+        at: ("close_shift:position", "to clock out at Depot"),
         answer: Key(PIN),
-        back: (Some("close_shift:review"), "Shall I close your shift?"),
+        back: (Some("close_shift:review"), "Clock out?"),
     },
     Question {
-        way: ("🔒 Close a site", &[Press("Depot"), Press("Go on to closing"), Type(BACK)]),
-        at: ("close_shift:review", "Shall I close your shift?"),
+        way: ("🔒 Close a site", &[Press("Depot"), Press("Continue to clock out"), Type(BACK)]),
+        at: ("close_shift:review", "Clock out?"),
         answer: Button,
-        back: (Some("site_doors:close_which"), "Which site do you close?"),
+        back: (Some("site_doors:close_which"), "Which site are you closing?"),
     },
 ];
 
 const OWNERS: &[Question] = &[
     Question {
-        way: ("🏢 Sites", &[Press("Shop"), Press("➕ New slot")]),
-        at: ("owner_sites:new_slot", "Write the day, the hours and the number of places"),
-        answer: Sent("I did not understand this."),
+        way: ("🏢 Sites", &[Press("Shop"), Press("➕ New shift")]),
+        at: ("owner_sites:new_slot", "Write the day, hours and number of people"),
+        answer: Sent("I didn't get that."),
         back: (None, "The next seven days:"),
     },
     Question {
         way: ("📊 Report", &[]),
-        at: ("payroll_report:days", "For which days?"),
-        answer: Sent("Please write the days like"),
+        at: ("payroll_report:days", "Which days?"),
+        answer: Sent("Please write the dates like"),
         back: (None, MENU_ASKS),
     },
 ];
@@ -276,7 +276,7 @@ impl Question {
             someone.sees(MENU_ASKS);
         } else {
             someone.presses(BACK).await;
-            someone.sees_toast("This button is no longer in use.");
+            someone.sees_toast("This button no longer works.");
         }
         assert_eq!(someone.state().await, None, "{}", someone.transcript());
     }
@@ -298,7 +298,7 @@ async fn leave_all(workplace: &Workplace, someone: &ChatUser, questions: &[Quest
 
         question.ask(someone).await;
         someone.sends("/cancel").await;
-        someone.sees("Cancelled.");
+        someone.sees("Okay, stopped. Nothing has changed.");
         someone.sees_button(MENU);
         question.assert_over(someone).await;
         workplace.firm.stage.advance(MINUTE).await;
@@ -317,7 +317,7 @@ async fn keys_of_a_left_question_work_in_others() {
     for state in ["cancel_plan:words", "cancel_plan:document"] {
         asked(state).ask(&anna).await;
         anna.sends(BACK).await;
-        anna.sees("Why can you not come?");
+        anna.sees("Why can't you make it?");
         asked(state).ask(&anna).await;
         anna.sends(MENU).await;
         anna.sees(MENU_ASKS);
@@ -394,13 +394,13 @@ async fn back_after_a_photo_returns_to_closing() {
     workplace.task(site, None, "Sweep", 5_000).await;
     let boris = workplace.worker("Boris", &[site], |contract| contract.allows_spontaneous = true).await;
     opens(&boris, "Depot").await;
-    chooses_from_menu(&boris, "⏹ Close my shift").await;
+    chooses_from_menu(&boris, "⏹ Clock out").await;
     boris.presses("Mark tasks").await;
     boris.presses("📷 ＋").await;
     boris.sends_photo().await;
     boris.sees("✅ Sweep");
     boris.presses(BACK).await;
     boris.sees("✅ Sweep");
-    boris.sees("Shall I close your shift?");
+    boris.sees("Clock out?");
     assert_eq!(boris.state().await.as_deref(), Some("close_shift:review"));
 }

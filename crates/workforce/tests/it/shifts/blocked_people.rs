@@ -87,7 +87,7 @@ async fn blocking_on_a_page_frees_the_place() {
     let page = format!("/calendar/slots/{slot}");
     owner.get(&page).await.is(200, "<span>Boris</span>");
     owner.post(&format!("/people/{}/block", boris.id), &[]).await.redirects_to(&format!("/people/{}", boris.id));
-    owner.get(&page).await.is(200, "<span class=\"chip\">0/2</span>").is(200, "nobody yet");
+    owner.get(&page).await.is(200, "<span class=\"chip\">0/2</span>").is(200, "no one yet");
     cabinet.close().await;
 }
 
@@ -133,7 +133,7 @@ async fn plans_without_a_contract_get_a_warning() {
     let (slot, contract) = plan_for_boris(&cabinet).await;
     let (owner, anna, room) = (cabinet.signed_in(ANNA).await, cabinet.person(ANNA).await, Sites::of_app(&cabinet.app));
     let pages = ["/calendar?day=2026-01-05".to_owned(), format!("/calendar/slots/{slot}")];
-    let words = "Boris has no active contract for this site any more";
+    let words = "Boris no longer has an active contract for this site";
     let mut asked = Vec::new();
     for page in &pages {
         assert!(!owner.get(page).await.is(200, "Boris").body.contains(words));

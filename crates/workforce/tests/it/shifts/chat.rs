@@ -29,16 +29,16 @@ enum Action {
 
 /// A whole shift: each action and the answer to it.
 const STEPS: &[(Action, &str)] = &[
-    (Action::Menu("▶️ Open a shift"), "Which shift do you open?"),
-    (Action::Press(" · Shop"), "Please share your position"),
-    (Action::Here, "is open since"),
+    (Action::Menu("▶️ Clock in"), "Which shift are you starting?"),
+    (Action::Press(" · Shop"), "Please share your location"),
+    (Action::Here, "You clocked in at"),
     (Action::Menu("✅ My tasks"), "⬜ Sweep"),
     (Action::Press("📷 Sweep"), "Send a photo"),
     (Action::Photo, "✅ Sweep"),
     (Action::Press("⬜ Lock up"), "✅ Lock up"),
-    (Action::Menu("⏹ Close my shift"), "✅ Sweep · +50.00\u{a0}₽ · 📷 1\n✅ Lock up · −10.00\u{a0}₽"),
-    (Action::Press("Go on to closing"), "to close your shift"),
-    (Action::Here, "I have your position"),
+    (Action::Menu("⏹ Clock out"), "✅ Sweep · +50.00\u{a0}₽ · 📷 1\n✅ Lock up · −10.00\u{a0}₽"),
+    (Action::Press("Continue to clock out"), "to clock out"),
+    (Action::Here, "I have your location"),
 ];
 
 async fn a_restart_between_any_two_steps_loses_nothing(kind: StorageKind) {
@@ -74,20 +74,20 @@ async fn a_person_too_far_away_is_told_the_distance() {
     let workplace = Workplace::open(StorageKind::Sqlite).await;
     let site = workplace.site("Shop", 10_000).await;
     let anna = workplace.worker("Anna", &[site], |contract| contract.allows_spontaneous = true).await;
-    chooses_from_menu(&anna, "▶️ Open a shift").await;
-    anna.presses(&button_with(&anna, "without a plan")).await;
-    anna.sees_button("📍 Share my position");
+    chooses_from_menu(&anna, "▶️ Clock in").await;
+    anna.presses(&button_with(&anna, "unscheduled")).await;
+    anna.sees_button("📍 Share my location");
     anna.sends_location(HERE.latitude + 0.01, HERE.longitude).await;
-    anna.sees("You are 1112 m away from Shop. It has to be 500 m or less.");
+    anna.sees("You're 1112 m away from Shop, and it has to be 500 m or less.");
     anna.sends("let me in").await;
-    anna.sees("Please press the key with the pin");
+    anna.sees("Please press the 📍 button");
     shares_position(&anna).await;
-    anna.sees("Your shift at Shop is open since 15:00.");
+    anna.sees("You clocked in at Shop at 15:00.");
     anna.sees_button("🏠 Main menu");
-    chooses_from_menu(&anna, "▶️ Open a shift").await;
-    anna.sees("You are at work already.");
+    chooses_from_menu(&anna, "▶️ Clock in").await;
+    anna.sees("You're already clocked in.");
     closes(&anna).await;
-    is_notified(&workplace, &anna, "Nobody else works at Shop, so it is closed too.").await;
+    is_notified(&workplace, &anna, "No one else is working at Shop, so it's closed too.").await;
 }
 
 #[tokio::test]
@@ -97,16 +97,16 @@ async fn too_far_away_nothing_is_closed_or_opened() {
     let anna = workplace.worker("Anna", &[site], |contract| contract.allows_spontaneous = true).await;
     let is_away = async || {
         anna.sends_location(HERE.latitude + 0.01, HERE.longitude).await;
-        anna.sees("You are 1112 m away from Shop. It has to be 500 m or less.");
+        anna.sees("You're 1112 m away from Shop, and it has to be 500 m or less.");
         anna.state().await.unwrap()
     };
     let shifts = async || workplace.rows("SELECT status, ended_at, version FROM shifts").await;
     let openings = async || workplace.rows("SELECT opened_by, closed_at FROM site_openings").await;
 
-    opens(&anna, "without a plan").await;
+    opens(&anna, "unscheduled").await;
     let (before, open) = (shifts().await, openings().await);
-    chooses_from_menu(&anna, "⏹ Close my shift").await;
-    anna.presses("Go on to closing").await;
+    chooses_from_menu(&anna, "⏹ Clock out").await;
+    anna.presses("Continue to clock out").await;
     assert_eq!(is_away().await, "close_shift:position");
     assert_eq!((shifts().await, openings().await, workplace.adjustments().await), (before, open, vec![]));
     shares_position(&anna).await;
@@ -146,15 +146,15 @@ async fn forwarded_and_old_live_positions_are_refused() {
     let live = json!({"latitude": latitude, "longitude": longitude, "live_period": 3600});
     let old = json!({"location": live, "date": NOON.0 / 1000 - 601});
     let wrong = [
-        (forwarded, "This position was forwarded"),
-        (by_a_bot, "This position was forwarded"),
-        (venue, "or chosen from a list"),
-        (old, "This live position was sent a while ago."),
+        (forwarded, "This location was forwarded"),
+        (by_a_bot, "This location was forwarded"),
+        (venue, "or picked from a list"),
+        (old, "This live location was started earlier."),
     ];
     let shifts = async || workplace.rows("SELECT status FROM shifts").await;
 
-    chooses_from_menu(&anna, "▶️ Open a shift").await;
-    anna.presses(&button_with(&anna, "without a plan")).await;
+    chooses_from_menu(&anna, "▶️ Clock in").await;
+    anna.presses(&button_with(&anna, "unscheduled")).await;
     for (message, words) in &wrong {
         sends_position(&anna, message.clone()).await;
         anna.sees(words);
@@ -162,10 +162,10 @@ async fn forwarded_and_old_live_positions_are_refused() {
     assert!(shifts().await.is_empty());
     // A live position that has just begun is accepted.
     sends_position(&anna, json!({"location": live})).await;
-    anna.sees("is open since");
+    anna.sees("You clocked in at");
 
-    chooses_from_menu(&anna, "⏹ Close my shift").await;
-    anna.presses("Go on to closing").await;
+    chooses_from_menu(&anna, "⏹ Clock out").await;
+    anna.presses("Continue to clock out").await;
     for (message, words) in &wrong {
         sends_position(&anna, message.clone()).await;
         anna.sees(words);
@@ -177,7 +177,7 @@ async fn forwarded_and_old_live_positions_are_refused() {
     chooses_from_menu(&anna, "🔓 Open a site").await;
     anna.presses("Shop").await;
     sends_position(&anna, wrong[0].0.clone()).await;
-    anna.sees("This position was forwarded");
+    anna.sees("This location was forwarded");
     assert_eq!(workplace.rows("SELECT id FROM site_openings WHERE closed_at IS NULL").await.len(), 0);
 }
 
@@ -209,13 +209,13 @@ async fn marks_can_be_set_and_undone() {
     // Forged button data does not bypass the photo.
     let id = workplace.rows("SELECT id FROM shift_tasks ORDER BY place").await[1][0].clone();
     anna.presses_data(&format!("task:done:{id}")).await;
-    anna.sees_toast("needs a photo");
+    anna.sees_toast("Send a photo for this task first");
     assert_eq!(done().await[1][1], "-");
     anna.presses("📷 Photo of the shelf").await;
     anna.sends_album("album", 3).await;
     anna.sees("✅ Photo of the shelf · 📷 3");
     anna.presses("Done").await;
-    anna.sees("All marks are kept.");
+    anna.sees("Everything you marked is saved.");
     anna.sees_button("🏠 Main menu");
 }
 
@@ -229,7 +229,7 @@ async fn photos_can_be_added_to_any_task() {
     chooses_from_menu(&anna, "✅ My tasks").await;
     for count in 1..=2 {
         anna.presses("📷 ＋").await;
-        anna.sees("Send a photo, a video or a file for: Sweep");
+        anna.sees("Send a photo, video or file for: Sweep");
         anna.sends_photo().await;
         anna.sees("✅ Sweep · +50.00");
         assert_eq!(workplace.rows("SELECT media_count FROM shift_tasks").await, [[count.to_string()]]);
@@ -256,17 +256,17 @@ async fn closing_a_site_closes_the_own_shift_first() {
     }
     anna.sees("⬜ Of the slot · +10.00\u{a0}₽\n⬜ Of the site · −5.00\u{a0}₽");
     anna.presses("⬜ Of the slot").await;
-    anna.presses("Go on to closing").await;
+    anna.presses("Continue to clock out").await;
     shares_position(&anna).await;
     is_notified(&workplace, &anna, "Bonus for a task «Of the slot»: +10.00").await;
     is_notified(&workplace, &anna, "Task not done «Of the site»: −5.00").await;
-    anna.sees("Others still work here.");
-    boris.presses("Go on to closing").await;
+    anna.sees("Others are still working here.");
+    boris.presses("Continue to clock out").await;
     shares_position(&boris).await;
-    is_notified(&workplace, &boris, "so it is closed too").await;
+    is_notified(&workplace, &boris, "so it's closed too").await;
     assert_eq!(workplace.rows("SELECT site_id FROM site_openings WHERE closed_at IS NULL").await.len(), 0);
     chooses_from_menu(&boris, "🔒 Close a site").await;
-    boris.sees("None of your sites is open.");
+    boris.sees("Nothing to close: none of your sites is open.");
     chooses_from_menu(&boris, "🔓 Open a site").await;
     boris.presses("Shop").await;
     shares_position(&boris).await;
@@ -302,12 +302,12 @@ async fn a_rejected_late_cancellation_costs_two_fines() {
     anna.sends("I do not feel like it").await;
     anna.presses("Skip").await;
     anna.sends_photo().await;
-    anna.sees("Cancelled: Shop, 01.01 16:00–18:00.");
+    anna.sees("Shift cancelled: Shop, 01.01 16:00–18:00.");
     anna.sees_button("🏠 Main menu");
     assert_eq!(workplace.sites.slot(slot).await.unwrap().unwrap().taken, 0, "the place is free at once");
     assert!(workplace.adjustments().await.is_empty(), "the reason is not judged yet");
     anna.presses("✖ Cancel 01.01 16:00–18:00").await;
-    anna.sees_toast("used or cancelled already");
+    anna.sees_toast("already been started or cancelled");
 
     let shifts = Shifts::of_app(&workplace.firm.app);
     let waiting = shifts.cancellations(&[site]).await.unwrap();
@@ -333,25 +333,25 @@ async fn a_place_is_planned_by_site_and_day() {
     workplace.slot(shop, 60, 8 * 60, |slot| slot.title = "cashier".into()).await;
     workplace.slot(other, 9 * 60, 6 * 60, |_| {}).await;
     let vera = workplace.firm.member("Vera", &[workforce::person::Role::Employee]).await;
-    chooses_from_menu(&vera, "🗓 Plan a shift").await;
-    vera.sees("You have no contract for any site yet.");
+    chooses_from_menu(&vera, "🗓 Pick up a shift").await;
+    vera.sees("You don't have a contract for any site yet.");
     let anna = workplace.worker("Anna", &[shop, other], |_| {}).await;
     let boris = workplace.worker("Boris", &[shop], |_| {}).await;
     for who in [&anna, &boris] {
-        chooses_from_menu(who, "🗓 Plan a shift").await;
+        chooses_from_menu(who, "🗓 Pick up a shift").await;
         who.presses("Shop").await;
         who.presses("Thu 01.01 · 1").await;
         who.presses(&button_with(who, "cashier")).await;
         who.sees("01.01 16:00–00:00\n100.00\u{a0}₽ an hour");
     }
-    anna.presses("Yes, I will come").await;
-    anna.sees("Planned: Shop");
-    boris.presses("Yes, I will come").await;
-    boris.sees("No place is left here.");
+    anna.presses("Yes, I'll be there").await;
+    anna.sees("You're signed up: Shop");
+    boris.presses("Yes, I'll be there").await;
+    boris.sees("No spots left.");
     boris.sees_button("🏠 Main menu");
     // A slot that overlaps her plan.
     workplace.slot(other, 4 * 60, 60, |_| {}).await;
-    chooses_from_menu(&anna, "🗓 Plan a shift").await;
+    chooses_from_menu(&anna, "🗓 Pick up a shift").await;
     anna.presses("Other").await;
     assert!(!anna.transcript().contains("01.01 · 2"), "overlapping slots are not offered");
 }
@@ -367,20 +367,20 @@ async fn an_owner_sees_today_and_creates_a_slot() {
     workplace.firm.stage.advance(Duration::from_secs(3600)).await;
     let max = workplace.firm.member("Max", &[workforce::person::Role::Owner]).await;
     chooses_from_menu(&max, "📋 Today").await;
-    max.sees("⚪ Shop\n• Anna has not come: 01.01 15:00–19:00");
+    max.sees("⚪ Shop\n• Anna no-show: 01.01 15:00–19:00");
     opens(&anna, "01.01").await;
     chooses_from_menu(&max, "📋 Today").await;
-    max.sees("🟢 Shop\n• Anna works since 16:00\n⏰ late by 60 minutes");
+    max.sees("🟢 Shop\n• Anna working since 16:00\n⏰ 60 minutes late");
     chooses_from_menu(&max, "🏢 Sites").await;
     max.presses("Shop").await;
     max.sees("• Sweep · −5.00");
-    max.presses("➕ New slot").await;
+    max.presses("➕ New shift").await;
     max.sends("tomorrow").await;
-    max.sees("I did not understand this.");
+    max.sees("I didn't get that.");
     max.sends("02.01 22:00-06:00 3").await;
-    max.sees("There is a new slot at Shop: 02.01 22:00–06:00.");
+    max.sees("New shift at Shop: 02.01 22:00–06:00.");
     anna.presses_data("owner:sites").await;
-    anna.sees_toast("This is for others");
+    anna.sees_toast("You don't have permission");
 }
 
 #[tokio::test]
@@ -390,8 +390,8 @@ async fn a_planned_shift_opens_at_most_two_hours_early() {
     workplace.slot(site, 180, 120, |_| {}).await;
     let anna = workplace.worker("Anna", &[site], |_| {}).await;
     plans(&anna).await;
-    chooses_from_menu(&anna, "▶️ Open a shift").await;
-    anna.sees("Nothing is planned for you now.");
+    chooses_from_menu(&anna, "▶️ Clock in").await;
+    anna.sees("You have no shift planned right now.");
     let user_id = person(&workplace.firm, &anna).await.id;
     let plan_id =
         Shifts::of_app(&workplace.firm.app).plans_of(user_id, NOON).await.unwrap().first().map(|plan| plan.id);

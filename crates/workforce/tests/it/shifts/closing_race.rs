@@ -36,8 +36,8 @@ async fn the_person_is_told_when_staff_closed_first(kind: StorageKind) {
     let race = ClosingRace::set_up(kind).await;
     let (by_staff, ()) = race.interleave(race.staff_closes(), shares_position(&race.anna)).await;
     by_staff.unwrap();
-    race.anna.sees("This shift is not open any more.");
-    is_notified(&race.workplace, &race.anna, "was closed for you").await;
+    race.anna.sees("This shift is already over.");
+    is_notified(&race.workplace, &race.anna, "A manager clocked you out").await;
     race.assert_closed_once("staff").await;
 }
 
@@ -57,10 +57,10 @@ impl ClosingRace {
         let anna = workplace.worker("Anna", &[site], |contract| contract.allows_spontaneous = true).await;
         opens(&anna, "Shop").await;
         workplace.firm.stage.advance(Duration::from_secs(3600)).await;
-        chooses_from_menu(&anna, "⏹ Close my shift").await;
+        chooses_from_menu(&anna, "⏹ Clock out").await;
         anna.presses("Mark tasks").await;
         anna.presses("⬜ Sweep").await;
-        anna.presses("Go on to closing").await;
+        anna.presses("Continue to clock out").await;
         let user = person(&workplace.firm, &anna).await.id;
         let shift = Shifts::of_app(&workplace.firm.app).active_of(user).await.unwrap().unwrap().id;
         let blocker = Domain::open_for_command(&workplace.firm.storage.database).await.unwrap();

@@ -129,8 +129,8 @@ async fn a_second_closing_changes_nothing() {
     assert_eq!(posted, [("shift_base".to_owned(), 10_000)]);
     // A second position, an old button, and staff on a page, all too late.
     shares_position(&anna).await;
-    anna.presses("⏹ Close my shift").await;
-    anna.sees("You have no open shift.");
+    anna.presses("⏹ Clock out").await;
+    anna.sees("You're not clocked in.");
     let late = shifts.close(&workplace.owner, shift.id).await;
     assert!(matches!(late, Err(ActionError::Refused(SiteRefusal::NotWorking))), "{late:?}");
     let (one, two) = tokio::join!(

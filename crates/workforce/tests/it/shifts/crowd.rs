@@ -42,7 +42,7 @@ mod all_other_stores {
 }
 
 /// The answer to a person without a place.
-const FULL: &str = "No place is left here.";
+const FULL: &str = "No spots left.";
 
 async fn of_two_hundred_presses_ten_get_a_place(kind: StorageKind) {
     let cabinet = Cabinet::open(kind).await;
@@ -64,7 +64,7 @@ async fn of_two_hundred_presses_ten_get_a_place(kind: StorageKind) {
     join_all(crowd.iter_mut().map(sees_the_slot)).await;
     let answers = join_all(crowd.iter_mut().map(says_yes)).await;
     let with = |start: &str| answers.iter().filter(|answer| answer.starts_with(start)).count();
-    assert_eq!((with("Planned: Shop"), with(FULL)), (10, 190), "{answers:?}");
+    assert_eq!((with("You're signed up: Shop"), with(FULL)), (10, 190), "{answers:?}");
     assert_eq!(count(&cabinet, "SELECT COUNT(*) FROM shift_plans").await, 10);
     assert_eq!(count(&cabinet, "SELECT taken FROM time_slots").await, 10);
     drop(crowd);
@@ -74,16 +74,16 @@ async fn of_two_hundred_presses_ten_get_a_place(kind: StorageKind) {
 async fn sees_the_slot(person: &mut Newcomer<'_>) {
     person.does(Action::Says("/start")).await;
     person.receives("N, what would you like").await;
-    person.presses("🗓 Plan a shift").await;
-    person.receives("At which site?").await;
-    person.presses("⚡ Next free places").await;
-    person.receives("Which place would you like?").await;
+    person.presses("🗓 Pick up a shift").await;
+    person.receives("Which site?").await;
+    person.presses("⚡ Next open shifts").await;
+    person.receives("Which shift would you like?").await;
     person.presses_first().await;
     person.receives("Shop\n").await;
 }
 
 async fn says_yes(person: &mut Newcomer<'_>) -> String {
-    person.presses("Yes, I will come").await;
+    person.presses("Yes, I'll be there").await;
     person.receives("").await;
     person.message_text()
 }
@@ -95,22 +95,22 @@ async fn double_taps_while_closing_post_amounts_once(kind: StorageKind) {
     let here = Action::IsAt(HERE.latitude, HERE.longitude);
     for (deed, heard) in [
         (Action::Says("/start"), "Boris, what would you like"),
-        (Action::Presses("▶️ Open a shift"), "Which shift do you open?"),
-        (Action::Presses("Shop, without a plan"), "Please share your position, so"),
-        (here, "Your shift at Shop is open"),
+        (Action::Presses("▶️ Clock in"), "Which shift are you starting?"),
+        (Action::Presses("Shop, unscheduled"), "Please share your location to show"),
+        (here, "You clocked in at Shop"),
     ] {
         boris.does(deed).await;
         boris.receives(heard).await;
     }
     // The dialogue may be entered twice. The last question counts.
-    let begin = Action::Presses("⏹ Close my shift");
+    let begin = Action::Presses("⏹ Clock out");
     tokio::join!(boris.does(begin), boris.does(begin));
     for _ in 0..2 {
         boris.receives("Your tasks:").await;
     }
     for (deed, heard) in [
-        (Action::Presses("Go on to closing"), "Please share your position to close"),
-        (here, "Your shift at Shop is closed"),
+        (Action::Presses("Continue to clock out"), "Please share your location to clock out"),
+        (here, "Your shift at Shop is over"),
     ] {
         tokio::join!(boris.does(deed), boris.does(deed));
         boris.receives(heard).await;
@@ -121,7 +121,7 @@ async fn double_taps_while_closing_post_amounts_once(kind: StorageKind) {
     assert_eq!(count(&cabinet, "SELECT COUNT(*) FROM adjustments WHERE kind = 'shift_base'").await, 1);
     assert_eq!(count(&cabinet, "SELECT COUNT(*) FROM adjustments").await, 1);
     let texts = cabinet.emulator.texts(BORIS).await;
-    assert_eq!(texts.iter().filter(|text| text.contains("Your shift at Shop is closed")).count(), 1, "{texts:?}");
+    assert_eq!(texts.iter().filter(|text| text.contains("Your shift at Shop is over")).count(), 1, "{texts:?}");
     drop(boris);
     cabinet.close().await;
 }

@@ -34,14 +34,14 @@ async fn sends_live_position(someone: &ChatUser, second: i64) {
 
 /// Goes to the question for the position that opens a shift.
 async fn chooses_to_open(someone: &ChatUser, caption: &str) {
-    chooses_from_menu(someone, "▶️ Open a shift").await;
+    chooses_from_menu(someone, "▶️ Clock in").await;
     someone.presses(&button_with(someone, caption)).await;
-    someone.sees_button("📍 Share my position");
+    someone.sees_button("📍 Share my location");
 }
 
 async fn chooses_to_close(someone: &ChatUser) {
-    chooses_from_menu(someone, "⏹ Close my shift").await;
-    someone.presses("Go on to closing").await;
+    chooses_from_menu(someone, "⏹ Clock out").await;
+    someone.presses("Continue to clock out").await;
 }
 
 /// Start and end of the shifts, in seconds after noon.
@@ -61,7 +61,7 @@ async fn a_delayed_position_counts_when_it_was_sent(kind: StorageKind) {
     chooses_to_open(&anna, "Shop").await;
     clock.advance(minutes(8));
     sends_position(&anna, 59).await;
-    anna.sees("is open since 15:00.");
+    anna.sees("clocked in at Shop at 15:00.");
     clock.advance(minutes(53));
     chooses_to_close(&anna).await;
     clock.advance(minutes(9));
@@ -82,9 +82,9 @@ async fn an_implausible_position_date_is_ignored() {
         [("Anna", 1200, 1200), ("Boris", 1199, 1800), ("Vera", 1801, 1800), ("Zoe", -NOON.0 / 1000, 1800)]
     {
         let someone = workplace.worker(name, &[site], |contract| contract.allows_spontaneous = true).await;
-        chooses_to_open(&someone, "without a plan").await;
+        chooses_to_open(&someone, "unscheduled").await;
         sends_position(&someone, sent).await;
-        someone.sees("is open since");
+        someone.sees("You clocked in at");
         assert_eq!(worked_seconds(&workplace).await.last(), Some(&[Some(began), None]), "{name}");
     }
 }
@@ -97,23 +97,23 @@ async fn a_delayed_position_pays_no_time_twice(kind: StorageKind) {
     workplace.slot(site, 125, 60, |_| {}).await;
     let anna = workplace.worker("Anna", &[site], |contract| contract.allows_spontaneous = true).await;
     plans(&anna).await;
-    chooses_to_open(&anna, "without a plan").await;
+    chooses_to_open(&anna, "unscheduled").await;
     clock.advance(minutes(6));
     sends_position(&anna, 4 * 60).await;
-    anna.sees("is open since 15:05.");
+    anna.sees("clocked in at Shop at 15:05.");
     assert_eq!(worked_seconds(&workplace).await, [[Some(5 * 60), None]]);
     assert_eq!(workplace.rows("SELECT status FROM shift_plans").await, [["in_progress"]]);
 
     // Closed by the bot's clock. The next shift is opened by a position that was sent earlier.
     let boris = workplace.worker("Boris", &[bar], |contract| contract.allows_spontaneous = true).await;
-    chooses_to_open(&boris, "without a plan").await;
+    chooses_to_open(&boris, "unscheduled").await;
     sends_position(&boris, 6 * 60).await;
     clock.advance(minutes(2));
     closes(&boris).await;
-    chooses_to_open(&boris, "without a plan").await;
+    chooses_to_open(&boris, "unscheduled").await;
     clock.advance(minutes(1));
     sends_position(&boris, 7 * 60).await;
-    boris.sees("is open since 15:08.");
+    boris.sees("clocked in at Shop at 15:08.");
     let eight = Some(8 * 60);
     assert_eq!(worked_seconds(&workplace).await[1..], [[Some(6 * 60), eight], [eight, None]]);
 }
@@ -122,11 +122,11 @@ async fn a_shift_ends_no_earlier_than_it_began(kind: StorageKind) {
     let workplace = Workplace::open(kind).await;
     let site = workplace.site("Shop", 10_000).await;
     let anna = workplace.worker("Anna", &[site], |contract| contract.allows_spontaneous = true).await;
-    chooses_to_open(&anna, "without a plan").await;
+    chooses_to_open(&anna, "unscheduled").await;
     sends_position(&anna, 0).await;
     chooses_to_close(&anna).await;
     sends_position(&anna, -60).await;
-    is_notified(&workplace, &anna, "is closed: 0.00 h").await;
+    is_notified(&workplace, &anna, "is over: 0.00 h").await;
     assert_eq!(worked_seconds(&workplace).await, [[Some(0), Some(0)]]);
 }
 
@@ -140,7 +140,7 @@ async fn a_delayed_position_counts_before_the_slots_end() {
     chooses_to_open(&anna, "Shop").await;
     workplace.firm.stage.clock().advance(minutes(3));
     sends_position(&anna, 60).await;
-    anna.sees("is open since 15:01.");
+    anna.sees("clocked in at Shop at 15:01.");
     let until = workplace.rows("SELECT planned_end FROM shifts").await;
     assert_eq!(until, [[Millis(NOON.0 + 120_000).0.to_string()]]);
 }

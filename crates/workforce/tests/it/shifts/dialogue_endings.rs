@@ -15,7 +15,7 @@ async fn assert_ended(someone: &ChatUser) {
 /// Leaves the dialogue with /cancel.
 async fn cancel_dialogue(someone: &ChatUser) {
     someone.sends("/cancel").await;
-    someone.sees("Cancelled.");
+    someone.sees("Okay, stopped. Nothing has changed.");
     assert_ended(someone).await;
 }
 
@@ -34,7 +34,7 @@ async fn completed_dialogues_lead_to_the_main_menu() {
     let (workplace, anna) = prepare_shop().await;
     plans(&anna).await;
     assert_ended(&anna).await;
-    opens(&anna, "without a plan").await;
+    opens(&anna, "unscheduled").await;
     assert_ended(&anna).await;
     chooses_from_menu(&anna, "✅ My tasks").await;
     anna.presses("⬜ Sweep").await;
@@ -42,7 +42,7 @@ async fn completed_dialogues_lead_to_the_main_menu() {
     assert_ended(&anna).await;
     closes(&anna).await;
     // The summary is a notice, and every notice leads to the main menu.
-    is_notified(&workplace, &anna, "Your shift at Shop is closed").await;
+    is_notified(&workplace, &anna, "Your shift at Shop is over").await;
     chooses_from_menu(&anna, "🔓 Open a site").await;
     anna.presses("Shop").await;
     shares_position(&anna).await;
@@ -64,8 +64,7 @@ async fn completed_dialogues_lead_to_the_main_menu() {
 async fn cancelled_dialogues_lead_to_the_main_menu() {
     let (_yard, anna) = prepare_shop().await;
     plans(&anna).await;
-    let captions =
-        ["🗓 Plan a shift", "▶️ Open a shift", "📅 My shifts", "✅ My tasks", "⏹ Close my shift", "🔓 Open a site"];
+    let captions = ["🗓 Pick up a shift", "▶️ Clock in", "📅 My shifts", "✅ My tasks", "⏹ Clock out", "🔓 Open a site"];
     for caption in captions {
         chooses_from_menu(&anna, caption).await;
         anna.sees_button("🏠 Main menu");
@@ -74,12 +73,11 @@ async fn cancelled_dialogues_lead_to_the_main_menu() {
         assert_ended(&anna).await;
     }
     // In the middle of dialogues with several steps.
-    chooses_from_menu(&anna, "▶️ Open a shift").await;
-    anna.presses(&button_with(&anna, "without a plan")).await;
+    chooses_from_menu(&anna, "▶️ Clock in").await;
+    anna.presses(&button_with(&anna, "unscheduled")).await;
     cancel_dialogue(&anna).await;
-    opens(&anna, "without a plan").await;
-    for steps in
-        [&["⏹ Close my shift"][..], &["⏹ Close my shift", "Mark tasks"], &["⏹ Close my shift", "Go on to closing"]]
+    opens(&anna, "unscheduled").await;
+    for steps in [&["⏹ Clock out"][..], &["⏹ Clock out", "Mark tasks"], &["⏹ Clock out", "Continue to clock out"]]
     {
         chooses_from_menu(&anna, steps[0]).await;
         for step in &steps[1..] {
@@ -107,7 +105,7 @@ async fn owner_dialogues_lead_to_the_main_menu() {
     assert_ended(&owner).await;
     owner.presses("Shop").await;
     assert_ended(&owner).await;
-    owner.presses("➕ New slot").await;
+    owner.presses("➕ New shift").await;
     owner.sees_button("🏠 Main menu");
     owner.sends("31.12 09:00-18:00 2").await;
     assert_ended(&owner).await;

@@ -32,13 +32,13 @@ async fn a_forgotten_shift_does_not_block_the_next(kind: StorageKind) {
     plans(&anna).await;
     opens(&anna, "Shop").await;
     workplace.minutes_pass(119).await;
-    chooses_from_menu(&anna, "▶️ Open a shift").await;
-    anna.sees("You are at work already.");
+    chooses_from_menu(&anna, "▶️ Clock in").await;
+    anna.sees("You're already clocked in.");
     // Half an hour after its end the job would not close it yet.
     workplace.minutes_pass(31).await;
-    chooses_from_menu(&anna, "▶️ Open a shift").await;
-    anna.sees("Your shift at Shop was over at 01.01 17:00, and nobody has closed it.");
-    anna.sees_button("⏹ Close my shift");
+    chooses_from_menu(&anna, "▶️ Clock in").await;
+    anna.sees("Your shift at Shop ended at 01.01 17:00, but you never clocked out.");
+    anna.sees_button("⏹ Clock out");
     opens(&anna, "· Bar").await;
     assert_eq!(workplace.adjustments().await, [("shift_base".to_owned(), 20_000)]);
     let ended = (NOON.0 + 2 * 3_600_000).to_string();
@@ -104,16 +104,13 @@ async fn staff_set_the_end_of_a_forgotten_shift(kind: StorageKind) {
 
     let shift = opened(plan_id, 240).await;
     let (page, close) = (format!("/shifts/{shift}"), format!("/shifts/{shift}/close"));
-    owner
-        .get(&page)
-        .await
-        .is(200, "<option value=\"by_itself\" selected>when it should have: 01.01.2026 17:00</option>");
+    owner.get(&page).await.is(200, "<option value=\"by_itself\" selected>as scheduled: 01.01.2026 17:00</option>");
     for outside in ["2026-01-01T19:01", "2026-01-01T14:59"] {
         let refused = owner.post(&close, &[("end", "at"), ("time", outside)]).await;
-        refused.is(422, "The end has to lie between the start of the shift and now.").is(422, outside);
+        refused.is(422, "Choose a time between the start of the shift and now.").is(422, outside);
     }
-    owner.post(&close, &[("end", "at"), ("time", "soon")]).await.is(422, "Please check this.");
-    owner.post(&close, &[("end", "never")]).await.is(422, "Please check this.");
+    owner.post(&close, &[("end", "at"), ("time", "soon")]).await.is(422, "Please check this field.");
+    owner.post(&close, &[("end", "never")]).await.is(422, "Please check this field.");
     assert_eq!(paid(shift).await, None);
     owner.post(&close, &[("end", "by_itself")]).await.redirects_to(&page);
     assert_eq!(paid(shift).await, Some(50_100), "two hours, and not four");
@@ -122,7 +119,7 @@ async fn staff_set_the_end_of_a_forgotten_shift(kind: StorageKind) {
     let shift = opened(None, 60).await;
     let (page, close) = (format!("/shifts/{shift}"), format!("/shifts/{shift}/close"));
     owner.get(&page).await.is(200, "<option value=\"now\" selected>now</option>");
-    owner.post(&close, &[("end", "by_itself")]).await.is(422, "The end has to lie between");
+    owner.post(&close, &[("end", "by_itself")]).await.is(422, "Choose a time between");
     owner.post(&close, &[("end", "at"), ("time", "2026-01-01T19:30")]).await.redirects_to(&page);
     assert_eq!(paid(shift).await, Some(12_525));
     // The form of an earlier version has no field for the end. It means now.
@@ -141,8 +138,8 @@ async fn a_forgotten_shift_without_a_next_one_stays_open() {
     plans(&anna).await;
     opens(&anna, "Shop").await;
     workplace.minutes_pass(130).await;
-    chooses_from_menu(&anna, "▶️ Open a shift").await;
-    anna.sees("You are at work already.");
-    anna.presses("⏹ Close my shift").await;
-    anna.sees("Shall I close");
+    chooses_from_menu(&anna, "▶️ Clock in").await;
+    anna.sees("You're already clocked in.");
+    anna.presses("⏹ Clock out").await;
+    anna.sees("Clock out?");
 }

@@ -29,10 +29,10 @@ const HOUR_MS: i64 = 60 * MINUTE_MS;
 
 /// The expected messages, by chat.
 const EXPECTED_MESSAGES: [(i64, &str); 4] = [
-    (ANNA, "I have closed your shift at Shop, because its time was over."),
-    (BORIS, "A reminder: your shift at Shop is soon"),
+    (ANNA, "I clocked you out at Shop, because your shift was over."),
+    (BORIS, "Reminder: your shift at Shop starts soon"),
     (BORIS, "You were expected at Shop"),
-    (OLGA, "Boris has not come to Shop"),
+    (OLGA, "No-show: Boris, Shop"),
 ];
 
 /// Tables as a process finds them after it was away.
@@ -134,7 +134,7 @@ async fn assert_told_once(emulator: &Demo) {
         // Messages arrive in order, so everything posted before the answer has arrived.
         let before = emulator.texts(chat).await.len();
         emulator.says(chat, "/me").await;
-        let answer = format!("Your Telegram number: {chat}");
+        let answer = format!("Your Telegram ID: {chat}");
         let answered = async |demo: &Demo| {
             demo.texts(chat).await.iter().skip(before).any(|text| text.contains(&answer)).then_some(())
         };

@@ -68,9 +68,12 @@ async fn a_cancellation_is_judged_once_and_fined_if_rejected(kind: StorageKind) 
     permit(&cabinet, &may, site, &[Permission::View, Permission::Schedule]).await;
     for browser in [&manager, &employee] {
         for answer in ["true", "false"] {
-            browser.post(&judge(waiting[0]), &[("accepted", answer)]).await.is(403, "This page is for others");
+            browser
+                .post(&judge(waiting[0]), &[("accepted", answer)])
+                .await
+                .is(403, "You don't have access to this page");
         }
-        browser.get("/cancellations").await.is(403, "This page is for others");
+        browser.get("/cancellations").await.is(403, "You don't have access to this page");
     }
     let page = owner.get("/cancellations").await;
     page.is(200, "Boris").is(200, "Certificate 77").is(200, &format!("action=\"{}\"", judge(waiting[1])));
@@ -79,14 +82,14 @@ async fn a_cancellation_is_judged_once_and_fined_if_rejected(kind: StorageKind) 
     // Another person had the page open and decides the opposite.
     permit(&cabinet, &may, site, &[Permission::View, Permission::Employees]).await;
     let late = manager.post(&judge(waiting[0]), &[("accepted", "false")]).await;
-    late.is(409, "This has been decided already.").is(409, &format!("cancellation-{}", waiting[1]));
+    late.is(409, "This has already been decided.").is(409, &format!("cancellation-{}", waiting[1]));
     assert_eq!(fines().await, []);
     manager.post(&judge(waiting[1]), &[("accepted", "false")]).await.redirects_to("/cancellations");
     let both = [Money::from_roubles(-500), Money::from_roubles(-500)];
     assert_eq!(fines().await, both, "the reason, and the short notice");
-    owner.post(&judge(waiting[1]), &[("accepted", "false")]).await.is(409, "This has been decided already.");
+    owner.post(&judge(waiting[1]), &[("accepted", "false")]).await.is(409, "This has already been decided.");
     assert_eq!(fines().await, both);
-    owner.get("/cancellations").await.is(200, "No cancellations wait for you.");
+    owner.get("/cancellations").await.is(200, "No cancellations awaiting approval.");
     cabinet.close().await;
 }
 
@@ -109,8 +112,8 @@ async fn only_judges_see_the_proof() {
     permit(&cabinet, &may, site, &[Permission::View]).await;
     // The sender has the photo in his own chat, and cannot open it here.
     for browser in [&manager, &cabinet.signed_in(BORIS).await, &cabinet.signed_in(ZOE).await] {
-        browser.get(&path).await.is(403, "This page is for others");
-        browser.post(&format!("{path}/again"), &[]).await.is(403, "This page is for others");
+        browser.get(&path).await.is(403, "You don't have access to this page");
+        browser.post(&format!("{path}/again"), &[]).await.is(403, "You don't have access to this page");
     }
     permit(&cabinet, &may, site, &[Permission::View, Permission::Employees]).await;
     for browser in [&owner, &manager] {
@@ -119,7 +122,7 @@ async fn only_judges_see_the_proof() {
         assert_eq!((shown.header("content-type"), shown.header("cache-control")), ("image/png", "no-store"));
         browser.get("/cancellations").await.is(200, &format!("<img src=\"{path}\""));
     }
-    owner.get("/cancellations/999/photo").await.is(404, "There is no such page");
+    owner.get("/cancellations/999/photo").await.is(404, "Page not found");
     assert_eq!(cabinet.browser().get(&path).await.status.as_u16(), 303, "without a session the sign-in is shown");
     cabinet.close().await;
 }

@@ -26,16 +26,16 @@ const RATE_KOPECKS: i64 = 360_000;
 /// Anna's actions, and the answers.
 pub const STEPS: &[Step] = &[
     (Action::Says("/start"), "what would you like"),
-    (Action::Presses("▶️ Open a shift"), "Which shift do you open?"),
-    (Action::Presses("Shop, without a plan"), "Please share your position, so"),
-    (Action::Here, "Your shift at Shop is open"),
+    (Action::Presses("▶️ Clock in"), "Which shift are you starting?"),
+    (Action::Presses("Shop, unscheduled"), "Please share your location to show"),
+    (Action::Here, "You clocked in at Shop"),
     (Action::Presses("✅ My tasks"), "[📷 Sweep]"),
     (Action::Presses("📷 Sweep"), "Send a photo"),
     (Action::Photo(HILL), "✅ Sweep · +50.00\u{a0}₽ · 📷 1\n⬜ Lock up"),
     (Action::Presses("⬜ Lock up"), "✅ Sweep · +50.00\u{a0}₽ · 📷 1\n✅ Lock up"),
-    (Action::Presses("⏹ Close my shift"), "Shall I close"),
-    (Action::Presses("Go on to closing"), "Please share your position to close"),
-    (Action::Here, "Your shift at Shop is closed"),
+    (Action::Presses("⏹ Clock out"), "Clock out?"),
+    (Action::Presses("Continue to clock out"), "Please share your location to clock out"),
+    (Action::Here, "Your shift at Shop is over"),
 ];
 
 /// Anna may work at a shop without a plan. It has two tasks; one needs a photo.

@@ -28,7 +28,7 @@ async fn lateness_counts_from_taking_the_place(kind: StorageKind) {
     plans(&anna).await;
     let max = workplace.firm.member("Max", &[workforce::person::Role::Owner]).await;
     chooses_from_menu(&max, "📋 Today").await;
-    assert!(!max.transcript().contains("has not come: 01.01 10:00"), "she has planned it only now");
+    assert!(!max.transcript().contains("no-show: 01.01 10:00"), "she has planned it only now");
     workplace.seconds_pass(7 * 60).await;
     opens(&anna, "Shop").await;
     workplace.seconds_pass(36).await;

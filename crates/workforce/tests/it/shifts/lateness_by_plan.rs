@@ -40,9 +40,9 @@ async fn a_shift_uses_the_plan_even_if_opened_without(kind: StorageKind) {
         plans(someone).await;
     }
     workplace.minutes_pass(7).await;
-    chooses_from_menu(&anna, "▶️ Open a shift").await;
-    anna.sees_button("Bar, without a plan");
-    assert!(!anna.transcript().contains("Shop, without a plan"), "{}", anna.transcript());
+    chooses_from_menu(&anna, "▶️ Clock in").await;
+    anna.sees_button("Bar, unscheduled");
+    assert!(!anna.transcript().contains("Shop, unscheduled"), "{}", anna.transcript());
     // The button of an earlier message still offers it.
     anna.presses_data(&format!("open:site:{shop}")).await;
     shares_position(&anna).await;

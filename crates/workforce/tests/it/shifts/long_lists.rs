@@ -26,7 +26,7 @@ async fn all_of_many_sites_can_be_chosen() {
     workplace.slot(sites[119], 60, 120, |_| {}).await;
     let anna = workplace.worker("Anna", &sites, |contract| contract.allows_spontaneous = true).await;
 
-    chooses_from_menu(&anna, "🗓 Plan a shift").await;
+    chooses_from_menu(&anna, "🗓 Pick up a shift").await;
     anna.sees_button("Site 020");
     assert!(!anna.transcript().contains("Site 021"), "a message has only so many buttons");
     turn_pages(&anna, 5).await;
@@ -36,10 +36,10 @@ async fn all_of_many_sites_can_be_chosen() {
     anna.presses("Site 120").await;
     anna.sees_button("Thu 01.01 · 1");
 
-    chooses_from_menu(&anna, "▶️ Open a shift").await;
+    chooses_from_menu(&anna, "▶️ Clock in").await;
     turn_pages(&anna, 5).await;
-    anna.presses("Site 120, without a plan").await;
-    anna.sees("that you are at Site 120");
+    anna.presses("Site 120, unscheduled").await;
+    anna.sees("that you're at Site 120");
 
     chooses_from_menu(&anna, "🔓 Open a site").await;
     turn_pages(&anna, 5).await;
@@ -50,9 +50,9 @@ async fn all_of_many_sites_can_be_chosen() {
     chooses_from_menu(&max, "🏢 Sites").await;
     turn_pages(&max, 5).await;
     max.presses("Site 120").await;
-    max.presses("➕ New slot").await;
+    max.presses("➕ New shift").await;
     max.sends("02.01 09:00-18:00").await;
-    max.sees("There is a new slot at Site 120");
+    max.sees("New shift at Site 120");
 }
 
 #[tokio::test]
@@ -67,7 +67,7 @@ async fn all_days_places_and_plans_can_be_chosen() {
         slots.push(workplace.slot(site, day * DAY_MINUTES + 60, 120, |_| {}).await);
     }
     let anna = workplace.worker("Anna", &[site], |_| {}).await;
-    chooses_from_menu(&anna, "🗓 Plan a shift").await;
+    chooses_from_menu(&anna, "🗓 Pick up a shift").await;
     anna.presses("Shop").await;
     turn_pages(&anna, 1).await;
     anna.sees_button("Wed 21.01 · 1");
@@ -75,12 +75,12 @@ async fn all_days_places_and_plans_can_be_chosen() {
     anna.presses("Thu 01.01 · 30").await;
     turn_pages(&anna, 1).await;
     anna.presses("01.01 16:00–18:00 · post 30 · 1").await;
-    anna.sees("Shall I put you down?");
-    chooses_from_menu(&anna, "🗓 Plan a shift").await;
-    anna.presses("⚡ Next free places").await;
+    anna.sees("Sign you up?");
+    chooses_from_menu(&anna, "🗓 Pick up a shift").await;
+    anna.presses("⚡ Next open shifts").await;
     turn_pages(&anna, 2).await;
     anna.presses("21.01 16:00–18:00 · Shop").await;
-    anna.sees("Shall I put you down?");
+    anna.sees("Sign you up?");
 
     let (room, user) = (Shifts::of_app(&workplace.firm.app), person(&workplace.firm, &anna).await.id);
     slots.push(workplace.slot(site, 21 * DAY_MINUTES + 60, 120, |_| {}).await);
@@ -90,7 +90,7 @@ async fn all_days_places_and_plans_can_be_chosen() {
     chooses_from_menu(&anna, "📅 My shifts").await;
     turn_pages(&anna, 1).await;
     anna.presses("✖ Cancel 22.01 16:00–18:00").await;
-    anna.sees("Why can you not come?");
+    anna.sees("Why can't you make it?");
 }
 
 #[tokio::test]
@@ -104,12 +104,12 @@ async fn long_task_lists_are_cut_but_not_the_question() {
     opens(&anna, "Shop").await;
     chooses_from_menu(&anna, "✅ My tasks").await;
     button_with(&anna, "⬜ 20");
-    chooses_from_menu(&anna, "⏹ Close my shift").await;
-    anna.sees("я…\n\nShall I close your shift?");
-    anna.presses("Go on to closing").await;
+    chooses_from_menu(&anna, "⏹ Clock out").await;
+    anna.sees("я…\n\nClock out?");
+    anna.presses("Continue to clock out").await;
     shares_position(&anna).await;
     is_notified(&workplace, &anna, "я…\nTotal: −1").await;
-    is_notified(&workplace, &anna, "₽\n\nNobody else works at Shop, so it is closed too.").await;
+    is_notified(&workplace, &anna, "₽\n\nNo one else is working at Shop, so it's closed too.").await;
 }
 
 #[tokio::test]

@@ -37,7 +37,7 @@ async fn lateness_costs_only_in_planned_strict_slots(kind: StorageKind) {
     opens(&anna, "Harsh").await;
     opens(&boris, "Mild").await;
     let vera = workplace.worker("Vera", &[harsh], |contract| contract.allows_spontaneous = true).await;
-    opens(&vera, "Harsh, without a plan").await;
+    opens(&vera, "Harsh, unscheduled").await;
     workplace.seconds_pass(100).await;
     for someone in [&anna, &boris, &vera] {
         closes(someone).await;
@@ -94,9 +94,9 @@ async fn a_cancellation_costs_only_when_rejected(kind: StorageKind) {
     let (reason, notice) = (money::Kind::CancelledInvalid, money::Kind::CancelledLate);
     assert_eq!(told(reason, Language::En), "The reason for cancelling was not accepted");
     assert_eq!(told(reason, Language::Ru), "Причина отмены не принята");
-    let words = "Cancelled 19 h 59 min before the start; less than 24 h is short notice";
+    let words = "Cancelled 19 h 59 min before the start; no penalty up to 24 h before";
     assert_eq!(told(notice, Language::En), words);
-    let words = "Отмена за 19 ч 59 мин до начала; поздней считается отмена меньше чем за 24 ч";
+    let words = "Отмена за 19 ч 59 мин до начала; без штрафа — не позже чем за 24 ч";
     assert_eq!(told(notice, Language::Ru), words);
     // A cancellation by staff costs nothing.
     let plan = room.plan(&workplace.owner, user.id, soon).await.unwrap();
@@ -114,7 +114,7 @@ async fn an_unpriced_mandatory_task_costs_the_default_penalty(kind: StorageKind)
     }
     workplace.task(site, None, "Water the plants", 0).await;
     let anna = workplace.worker("Anna", &[site], |contract| contract.allows_spontaneous = true).await;
-    opens(&anna, "Shop, without a plan").await;
+    opens(&anna, "Shop, unscheduled").await;
     super::chooses_from_menu(&anna, "✅ My tasks").await;
     anna.presses("⬜ Lock the door").await;
     let at = workplace.firm.app.clock.now();

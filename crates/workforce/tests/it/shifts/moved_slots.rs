@@ -125,7 +125,7 @@ async fn moving_a_used_slot_explains_the_refusal() {
     let plan_id = Some(Shifts::of_app(&cabinet.app).plan(&boris, boris.id, slot).await.unwrap());
     let start = ShiftStart { user_id: boris.id, site_id: site, plan_id, position: None, started_at: NOON, at: NOON };
     cabinet.app.domain.write_and_get(move |db| Box::pin(workforce::shifts::open(db, start))).await.unwrap();
-    let (path, words) = (format!("/calendar/slots/{slot}"), "Somebody works or has worked in this slot");
+    let (path, words) = (format!("/calendar/slots/{slot}"), "Someone works or has worked this shift");
     owner.post(&format!("{path}/move"), &[("day", "2026-01-02"), ("version", "1")]).await.is(409, words);
     let typed = [("day", "2026-01-01"), ("starts", "16:00"), ("ends", "17:00"), ("capacity", "1"), ("version", "1")];
     owner.post(&path, &typed).await.is(409, words).is(409, "value=\"16:00\"");
@@ -149,7 +149,7 @@ async fn moving_a_slot_onto_another_plan_is_refused() {
     let first = planned("2026-01-02", 15, 17).await;
     planned("2026-01-02", 18, 20).await;
     let next_day = planned("2026-01-03", 16, 18).await;
-    let words = "This person has another shift planned at that time.";
+    let words = "This employee already has another shift at that time.";
     let longer = [("day", "2026-01-02"), ("starts", "15:00"), ("ends", "19:00"), ("capacity", "1"), ("version", "1")];
     owner.post(&first, &longer).await.is(409, words);
     owner.post(&format!("{next_day}/move"), &[("day", "2026-01-02"), ("version", "1")]).await.is(409, words);

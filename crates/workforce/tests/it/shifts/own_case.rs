@@ -15,8 +15,8 @@ use crate::overview::business_pages::{MAY, make_site};
 use crate::shifts::{Workplace, about_contract, chooses_from_menu, person, plans, task};
 use crate::sites::permissions::hire_may;
 
-const OWN_CASE: &str = "This is about yourself: an owner decides it.";
-const OWN_CASE_IN_RUSSIAN: &str = "Это касается вас самих: решает владелец.";
+const OWN_CASE: &str = "This is about you, so an owner decides.";
+const OWN_CASE_IN_RUSSIAN: &str = "Это касается вас, поэтому решает владелец.";
 
 /// May manages a cafe and works there beside Boris. Each has a place in a slot from 15:00 to 17:00, in Moscow. It is
 /// 15:00.
@@ -139,7 +139,7 @@ async fn owners_judge_a_managers_own_reason_in_the_bot() {
     max.presses("Illness").await;
     max.presses("Skip").await;
     max.presses("Skip").await;
-    max.sees("Cancelled: Shop");
+    max.sees("Shift cancelled: Shop");
     let unsent = notices::unsent(&workplace.firm.app.domain).await.unwrap();
     let unsent: Vec<_> =
         unsent.iter().filter(|(_, _, notice)| matches!(notice, Notice::Cancelled { .. })).map(|one| one.1).collect();
@@ -156,7 +156,7 @@ async fn owners_judge_a_managers_own_reason_in_the_bot() {
     let owner = workplace.firm.member("Olaf", &[Role::Owner]).await;
     chooses_from_menu(&owner, "📋 Today").await;
     owner.presses("✅ Accept").await;
-    owner.sees("The reason is accepted.");
+    owner.sees("Reason accepted.");
 }
 
 #[tokio::test]
@@ -208,7 +208,7 @@ async fn managers_cannot_change_the_pay_of_their_own_slot() {
         .post(&page, &slot_form("1", &[("ends", "23:00")]))
         .await
         .is(409, OWN_CASE_IN_RUSSIAN)
-        .is(409, "У вас есть место");
+        .is(409, "Вы записаны на эту смену");
     manager.post(&format!("{page}/delete"), &[("version", "1")]).await.is(409, OWN_CASE_IN_RUSSIAN);
     // She may change what does not affect her pay, and slots of others.
     manager.post(&page, &slot_form("1", &[("title", "Cashier"), ("capacity", "3")])).await.redirects_to(&page);

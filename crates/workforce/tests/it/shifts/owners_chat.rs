@@ -36,17 +36,17 @@ async fn only_judges_see_reasons_in_the_chat() {
     let site = workplace.site("Shop", 10_000).await;
     let anna = cancels(&workplace, site).await;
     anna.sends_photo().await;
-    anna.sees("Cancelled: Shop");
+    anna.sees("Shift cancelled: Shop");
     let looks = manager(&workplace, "Max", site, &[Permission::View, Permission::Schedule]).await;
     chooses_from_menu(&looks, "📋 Today").await;
     looks.sees("Shop");
     assert!(!looks.transcript().contains("An operation"), "{}", looks.transcript());
     let judges = manager(&workplace, "Ida", site, &[Permission::View, Permission::Employees]).await;
     chooses_from_menu(&judges, "📋 Today").await;
-    judges.sees("(photo) Anna does not come to Shop");
+    judges.sees("(photo) Anna can't make it to Shop");
     judges.sees("An operation, Certificate 77");
     judges.presses("✅ Accept").await;
-    judges.sees("The reason is accepted.");
+    judges.sees("Reason accepted.");
 }
 
 async fn a_proof_is_shown_in_its_original_form(kind: StorageKind) {
@@ -54,14 +54,14 @@ async fn a_proof_is_shown_in_its_original_form(kind: StorageKind) {
     let site = workplace.site("Shop", 10_000).await;
     let anna = cancels(&workplace, site).await;
     anna.sends_document("certificate.png", "image/png").await;
-    anna.sees("Cancelled: Shop");
+    anna.sees("Shift cancelled: Shop");
     let owner = workplace.firm.member("Olaf", &[Role::Owner]).await;
     chooses_from_menu(&owner, "📋 Today").await;
-    owner.sees("(document) Anna does not come to Shop");
+    owner.sees("(document) Anna can't make it to Shop");
     owner.sees_button("❌ Reject");
     owner.sees_button("🏠 Main menu");
     owner.presses("❌ Reject").await;
-    owner.sees("The reason is rejected");
+    owner.sees("Reason rejected");
     assert_eq!(workplace.adjustments().await.len(), 2);
 }
 

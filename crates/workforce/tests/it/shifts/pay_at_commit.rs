@@ -31,8 +31,8 @@ async fn a_rate_changed_before_the_commit_is_told_as_paid(kind: StorageKind) {
     let anna = workplace.worker("Anna", &[site], |contract| contract.allows_spontaneous = true).await;
     opens(&anna, "Shop").await;
     workplace.firm.stage.advance(Duration::from_secs(3600)).await;
-    chooses_from_menu(&anna, "⏹ Close my shift").await;
-    anna.presses("Go on to closing").await;
+    chooses_from_menu(&anna, "⏹ Clock out").await;
+    anna.presses("Continue to clock out").await;
     store
         .commit_before_next(&workplace.firm.storage, |db| {
             Box::pin(execute(db, "UPDATE shifts SET rate_kopecks = 20000".into()))

@@ -33,12 +33,12 @@ async fn open_shift_and_send_photo<'a>(
     let menu = format!("{name}, what would you like");
     for (deed, heard) in [
         (Action::Says("/start"), menu.as_str()),
-        (Action::Presses("▶️ Open a shift"), "Which shift do you open?"),
-        (Action::Presses("Shop, without a plan"), "Please share your position, so"),
-        (Action::IsAt(HERE.latitude, HERE.longitude), "Your shift at Shop is open"),
+        (Action::Presses("▶️ Clock in"), "Which shift are you starting?"),
+        (Action::Presses("Shop, unscheduled"), "Please share your location to show"),
+        (Action::IsAt(HERE.latitude, HERE.longitude), "You clocked in at Shop"),
         (Action::Presses("✅ My tasks"), "Your tasks:"),
         (Action::Presses("📷 Sweep"), "Send a photo"),
-        (Action::SendsPhoto(picture), "Thank you, it is kept"),
+        (Action::SendsPhoto(picture), "Thank you, it's saved"),
     ] {
         person.does(deed).await;
         person.receives(heard).await;
@@ -99,7 +99,7 @@ async fn only_viewers_of_the_shift_see_its_photos(kind: StorageKind) {
         ] {
             assert_eq!(shown.header(name), value, "{name}");
         }
-        browser.get("/shifts/1/media/2").await.is(404, "There is no such page");
+        browser.get("/shifts/1/media/2").await.is(404, "Page not found");
     }
     let part = own.send(axum::http::Method::GET, path, "", &[("range", "bytes=1-3")]).await;
     part.is(206, "PNG");
@@ -111,8 +111,8 @@ async fn only_viewers_of_the_shift_see_its_photos(kind: StorageKind) {
     assert_eq!(part.header("content-range"), "bytes 1-3/999999");
     for other in [mia, vera] {
         let other = cabinet.signed_in(other).await;
-        other.get(path).await.is(403, "This page is for others");
-        other.post(&format!("{path}/again"), &[]).await.is(403, "This page is for others");
+        other.get(path).await.is(403, "You don't have access to this page");
+        other.post(&format!("{path}/again"), &[]).await.is(403, "You don't have access to this page");
     }
     assert_eq!(cabinet.browser().get(path).await.status.as_u16(), 303, "without a session the sign-in is shown");
     cabinet.close().await;
@@ -126,8 +126,8 @@ async fn a_page_shows_a_files_status_and_retries_it() {
     cabinet.emulator.post("/faults", refused).await;
     open_shift_and_send_photo(&cabinet.emulator, BORIS, "Boris", HILL).await;
     let owner = cabinet.signed_in(ANNA).await;
-    page_with(&owner, "It could not be fetched from Telegram.").await;
-    owner.get("/shifts/1/media/1").await.is(404, "There is no such page");
+    page_with(&owner, "Couldn't load it from Telegram.").await;
+    owner.get("/shifts/1/media/1").await.is(404, "Page not found");
     owner.post("/shifts/1/media/1/again", &[]).await.redirects_to("/shifts/1");
     page_with(&owner, "<img src=\"/shifts/1/media/1\"").await;
     owner.get("/shifts/1/media/1").await.is(200, "PNG");
@@ -143,9 +143,9 @@ async fn a_page_shows_a_files_status_and_retries_it() {
     let file = owner.get("/shifts/1/media/1").await;
     let headers = (file.header("content-type"), file.header("content-disposition"));
     assert_eq!(headers, ("application/octet-stream", "attachment"), "never shown as a page");
-    set("UPDATE attachments SET name = NULL").await.is(200, "It is being fetched from Telegram.");
+    set("UPDATE attachments SET name = NULL").await.is(200, "Loading from Telegram.");
     let large = set("UPDATE attachments SET is_too_large = TRUE, failed_at = 1").await;
-    large.is(200, "It is larger than 20 MB.").is(200, "Send me 1 file in Telegram");
+    large.is(200, "The file is larger than 20 MB").is(200, "Send me 1 file in Telegram");
     cabinet.close().await;
 }
 
@@ -159,7 +159,7 @@ async fn attachments_are_sent_back_in_their_original_form() {
         boris.does(Action::Presses("📷 ＋")).await;
         boris.receives("Send a photo").await;
         boris.does(Action::SendsAs(kind, file)).await;
-        boris.receives("Thank you, it is kept").await;
+        boris.receives("Thank you, it's saved").await;
     }
     cabinet.signed_in(ANNA).await.post("/shifts/1/photos", &[]).await.redirects_to("/shifts/1");
     until("all attachments are in the owner's chat", async || {
@@ -179,7 +179,7 @@ async fn the_job_retries_failed_downloads() {
     cabinet.emulator.post("/faults", refused).await;
     open_shift_and_send_photo(&cabinet.emulator, BORIS, "Boris", HILL).await;
     let owner = cabinet.signed_in(ANNA).await;
-    page_with(&owner, "It could not be fetched from Telegram.").await;
+    page_with(&owner, "Couldn't load it from Telegram.").await;
     run_sql(&cabinet.app.domain, "UPDATE attachments SET failed_at = 1").await;
     run_attachments_job(&cabinet.app).await;
     page_with(&owner, "<img src=\"/shifts/1/media/1\"").await;

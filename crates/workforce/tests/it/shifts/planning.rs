@@ -21,9 +21,9 @@ async fn forged_buttons_open_no_unplanned_shift(kind: StorageKind) {
     let anna = workplace.worker("Anna", &[shop, unplanned], |_| {}).await;
     plans(&anna).await;
     for (site, why) in [(unplanned, SiteRefusal::NotSpontaneous), (foreign, SiteRefusal::NoContract)] {
-        chooses_from_menu(&anna, "▶️ Open a shift").await;
-        anna.sees("Which shift do you open?");
-        assert!(!anna.transcript().contains("without a plan"), "{}", anna.transcript());
+        chooses_from_menu(&anna, "▶️ Clock in").await;
+        anna.sees("Which shift are you starting?");
+        assert!(!anna.transcript().contains("unscheduled"), "{}", anna.transcript());
         anna.presses_data(&format!("open:site:{site}")).await;
         // At a site without a contract she is not even asked for her position.
         if site == unplanned {
@@ -49,11 +49,11 @@ async fn planning_warns_of_long_days_and_overlaps() {
     assert!(!anna.transcript().contains("⚠️"), "eight hours are a day's work: {}", anna.transcript());
     // A slot from three to eleven in the evening, and then five hours more.
     let late = workplace.slot(site, 8 * 60, 5 * 60, |_| {}).await;
-    chooses_from_menu(&anna, "🗓 Plan a shift").await;
-    anna.presses("⚡ Next free places").await;
+    chooses_from_menu(&anna, "🗓 Pick up a shift").await;
+    anna.presses("⚡ Next open shifts").await;
     anna.presses(&button_with(&anna, "01.01 23:00")).await;
-    anna.sees("⚠️ With this you would work about 13 hours on that day.");
-    anna.sees_button("Yes, I will come");
+    anna.sees("⚠️ With this shift you'd work about 13 hours that day.");
+    anna.sees_button("Yes, I'll be there");
     // Meanwhile staff give her another plan at that time.
     let other = workplace.site("Other", 10_000).await;
     let there = workplace.slot(other, 9 * 60, 60, |_| {}).await;
@@ -64,9 +64,9 @@ async fn planning_warns_of_long_days_and_overlaps() {
     // Asked again, the question shows the present warnings.
     anna.presses("← Back").await;
     anna.presses_data(&format!("plan:slot:{late}")).await;
-    anna.sees("⚠️ You have another shift planned at that time.");
-    anna.presses("Yes, I will come").await;
-    anna.sees("You have another shift planned at that time.");
+    anna.sees("⚠️ You already have another shift at that time.");
+    anna.presses("Yes, I'll be there").await;
+    anna.sees("You already have another shift at that time.");
     assert_eq!(workplace.rows("SELECT id FROM shift_plans").await.len(), 2);
 }
 
@@ -78,17 +78,17 @@ async fn worked_hours_count_for_the_long_day_warning() {
     // From three to seven by a plan, from seven to eight without one.
     workplace.slot(site, 0, 4 * 60, |_| {}).await;
     plans(&anna).await;
-    for (start, minutes) in [(" · Shop", 4 * 60), ("without a plan", 60)] {
+    for (start, minutes) in [(" · Shop", 4 * 60), ("unscheduled", 60)] {
         opens(&anna, start).await;
         workplace.firm.stage.advance(Duration::from_secs(minutes * 60)).await;
         closes(&anna).await;
     }
     // A slot of eight hours from eleven in the evening.
     workplace.slot(site, 8 * 60, 8 * 60, |_| {}).await;
-    chooses_from_menu(&anna, "🗓 Plan a shift").await;
-    anna.presses("⚡ Next free places").await;
+    chooses_from_menu(&anna, "🗓 Pick up a shift").await;
+    anna.presses("⚡ Next open shifts").await;
     anna.presses(&button_with(&anna, "01.01 23:00")).await;
-    anna.sees("⚠️ With this you would work about 13 hours on that day.");
+    anna.sees("⚠️ With this shift you'd work about 13 hours that day.");
 }
 
 #[tokio::test]
@@ -98,9 +98,9 @@ async fn my_shifts_lists_planned_open_and_past_shifts() {
     workplace.slot(site, 24 * 60, 120, |_| {}).await;
     let anna = workplace.worker("Anna", &[site], |contract| contract.allows_spontaneous = true).await;
     chooses_from_menu(&anna, "📅 My shifts").await;
-    anna.sees("Your shifts:\nNothing is planned.");
+    anna.sees("Your shifts:\nNone yet.");
     plans(&anna).await;
-    opens(&anna, "without a plan").await;
+    opens(&anna, "unscheduled").await;
     workplace.firm.stage.advance(Duration::from_secs(90 * 60)).await;
     chooses_from_menu(&anna, "📅 My shifts").await;
     anna.sees("🗓 02.01 15:00–17:00 · Shop\n▶️ 01.01 15:00–16:30 · Shop · 1.50 h so far at 100.00\u{a0}₽");
@@ -112,6 +112,6 @@ async fn my_shifts_lists_planned_open_and_past_shifts() {
     // After two weeks it is not shown any more.
     workplace.firm.stage.advance(Duration::from_secs(15 * 24 * 3600)).await;
     chooses_from_menu(&anna, "📅 My shifts").await;
-    anna.sees("Nothing is planned.");
+    anna.sees("None yet.");
     assert!(!anna.answers().concat().contains("✔️"), "{:?}", anna.answers());
 }

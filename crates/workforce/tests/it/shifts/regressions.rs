@@ -70,7 +70,7 @@ async fn marks_show_only_completed_tasks() {
     anna.sees("⬜ Sweep · +50.00\u{a0}₽\n⬜ Mop");
     anna.presses("⬜ Mop").await;
     anna.sees("⬜ Sweep · +50.00\u{a0}₽\n✅ Mop");
-    chooses_from_menu(&anna, "⏹ Close my shift").await;
+    chooses_from_menu(&anna, "⏹ Clock out").await;
     anna.sees("⬜ Sweep · +50.00\u{a0}₽\n✅ Mop");
 }
 
@@ -89,7 +89,7 @@ async fn a_slots_tasks_are_listed_when_closing_its_site() {
     chooses_from_menu(&anna, "🔒 Close a site").await;
     anna.presses("Shop").await;
     anna.sees("✅ Of the slot · +10.00\u{a0}₽\n⬜ Of the site · −5.00\u{a0}₽");
-    anna.presses("Go on to closing").await;
+    anna.presses("Continue to clock out").await;
     shares_position(&anna).await;
     let expected = "Bonus for a task «Of the slot»: +10.00\u{a0}₽\nTask not done «Of the site»: −5.00";
     is_notified(&workplace, &anna, expected).await;

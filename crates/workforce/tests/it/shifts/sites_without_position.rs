@@ -20,26 +20,26 @@ async fn a_site_without_a_position_needs_none() {
     workplace.slot(site, 0, 120, |_| {}).await;
     let anna = workplace.worker("Anna", &[site], |contract| contract.allows_spontaneous = true).await;
     plans(&anna).await;
-    chooses_from_menu(&anna, "▶️ Open a shift").await;
+    chooses_from_menu(&anna, "▶️ Clock in").await;
     anna.presses(&button_with(&anna, "· Shop")).await;
-    anna.sees("Your shift at Shop is open since 15:00.\n\nYour tasks:\n⬜ Sweep");
-    chooses_from_menu(&anna, "⏹ Close my shift").await;
+    anna.sees("You clocked in at Shop at 15:00.\n\nYour tasks:\n⬜ Sweep");
+    chooses_from_menu(&anna, "⏹ Clock out").await;
     anna.presses("Mark tasks").await;
     anna.presses("⬜ Sweep").await;
-    anna.presses("Go on to closing").await;
-    anna.sees("Your shift has ended.");
+    anna.presses("Continue to clock out").await;
+    anna.sees("You're clocked out.");
     is_notified(&workplace, &anna, "Bonus for a task «Sweep»: +50.00\u{a0}₽\nTotal: 50.00").await;
 
-    chooses_from_menu(&anna, "▶️ Open a shift").await;
-    anna.presses("Shop, without a plan").await;
-    anna.sees("is open since");
-    chooses_from_menu(&anna, "⏹ Close my shift").await;
-    anna.presses("Go on to closing").await;
+    chooses_from_menu(&anna, "▶️ Clock in").await;
+    anna.presses("Shop, unscheduled").await;
+    anna.sees("You clocked in at");
+    chooses_from_menu(&anna, "⏹ Clock out").await;
+    anna.presses("Continue to clock out").await;
     is_notified(&workplace, &anna, "Total: 0.00").await;
     chooses_from_menu(&anna, "🔓 Open a site").await;
     anna.presses("Shop").await;
     anna.sees("Shop is open.");
-    assert!(!anna.transcript().contains("your position"), "{}", anna.transcript());
+    assert!(!anna.transcript().contains("your location"), "{}", anna.transcript());
     let rows = workplace.rows("SELECT status, plan_id FROM shifts WHERE opened_latitude IS NULL ORDER BY id").await;
     assert_eq!(rows, [["completed", "1"], ["completed", "-"]]);
 }
@@ -52,16 +52,16 @@ async fn refusals_are_told_without_a_position() {
     plans(&anna).await;
     let room = Shifts::of_app(&workplace.firm.app);
     let user = person(&workplace.firm, &anna).await.id;
-    chooses_from_menu(&anna, "▶️ Open a shift").await;
+    chooses_from_menu(&anna, "▶️ Clock in").await;
     let plan = room.plans_of(user, NOON).await.unwrap()[0].id;
     room.cancel(&workplace.owner, plan).await.unwrap();
     anna.presses(&button_with(&anna, "· Shop")).await;
-    anna.sees("This plan has been used or cancelled already.");
+    anna.sees("This shift has already been started or cancelled.");
     anna.sees_button("🏠 Main menu");
 
     chooses_from_menu(&anna, "🔓 Open a site").await;
     room.open_site(&workplace.owner, site).await.unwrap();
     anna.presses("Shop").await;
-    anna.sees("This site is open already.");
+    anna.sees("This site is already open.");
     assert!(workplace.rows("SELECT id FROM shifts").await.is_empty());
 }

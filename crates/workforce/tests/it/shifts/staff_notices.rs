@@ -34,7 +34,7 @@ async fn people_are_told_of_plans_that_staff_change(kind: StorageKind) {
     assert_eq!(unsent_notices(&workplace).await, std::slice::from_ref(&made));
     room.cancel(&workplace.owner, plan).await.unwrap();
     assert_eq!(unsent_notices(&workplace).await, [made.clone(), (anna.id, Notice::PlanCancelled { site, when })]);
-    assert_eq!(made.1.text(Language::En), "You have been put down for a shift at Shop: 01.01 20:00–22:00.");
+    assert_eq!(made.1.text(Language::En), "You've been signed up for a shift at Shop: 01.01 20:00–22:00.");
     assert_eq!(room.plans_of(anna.id, NOON).await.unwrap().len(), 1);
 }
 

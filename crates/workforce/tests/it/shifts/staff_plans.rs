@@ -88,20 +88,20 @@ async fn staff_add_and_cancel_plans() {
     let (early, late) = (cafe.slot(8, 16, "Early").await, cafe.slot(12, 20, "Late").await);
     let (path, owner) = (format!("/calendar/slots/{early}"), &cafe.owner);
     let page = owner.get(&path).await;
-    page.is(200, "Put somebody here").is(200, &format!("<option value=\"{}\">Boris</option>", cafe.boris.id));
+    page.is(200, "Assign someone").is(200, &format!("<option value=\"{}\">Boris</option>", cafe.boris.id));
     assert!(!page.body.contains(">Zoe</option>"), "she has no contract here: {}", page.body);
     put_into_slot(owner, early, &cafe.boris).await.redirects_to(&path);
     assert_eq!(cafe.people_with_plans(early).await, [cafe.boris.id]);
     let card = async |slot: i64| card(&owner.get("/calendar?day=2026-01-05").await, slot);
     assert!(card(early).await.contains("1/2") && card(early).await.contains("Boris"), "{}", card(early).await);
-    assert!(card(late).await.contains("nobody yet") && !card(late).await.contains("Boris"), "{}", card(late).await);
+    assert!(card(late).await.contains("no one yet") && !card(late).await.contains("Boris"), "{}", card(late).await);
     // He is not offered for an overlapping slot, and a forced request is refused.
     owner.get(&format!("/calendar/slots/{late}")).await.is(200, "data-testid=\"nobody-free\"");
     put_into_slot(owner, late, &cafe.boris)
         .await
         .is(409, "data-testid=\"notice\"")
-        .is(409, "This person has another shift planned");
-    put_into_slot(owner, early, &cafe.zoe).await.is(409, "This person has no active contract");
+        .is(409, "This employee already has another shift");
+    put_into_slot(owner, early, &cafe.zoe).await.is(409, "This employee has no active contract");
     owner.post(&format!("{path}/plans"), &[("user", "anyone")]).await.is(422, "data-testid=\"notice\"");
     assert_eq!((cafe.people_with_plans(early).await.len(), cafe.people_with_plans(late).await.len()), (1, 0));
 
@@ -110,19 +110,19 @@ async fn staff_add_and_cancel_plans() {
     let cancel = format!("{path}/plans/{plan}/cancel");
     owner.get(&path).await.is(200, &format!("cancel-{plan}"));
     // The plan of one slot cannot be cancelled by the path of another.
-    owner.post(&format!("/calendar/slots/{late}/plans/{plan}/cancel"), &[]).await.is(404, "There is no such page");
+    owner.post(&format!("/calendar/slots/{late}/plans/{plan}/cancel"), &[]).await.is(404, "Page not found");
     owner.post(&cancel, &[]).await.redirects_to(&path);
     assert_eq!(shifts.plan_of(plan).await.unwrap().unwrap().status, PlanStatus::Cancelled);
-    assert!(card(early).await.contains("nobody yet") && !card(early).await.contains("Boris"), "{}", card(early).await);
-    let noted = ["Somebody put down for a shift", "Planned shift cancelled"];
+    assert!(card(early).await.contains("no one yet") && !card(early).await.contains("Boris"), "{}", card(early).await);
+    let noted = ["Employee signed up for a shift", "Scheduled shift cancelled"];
     assert_eq!(cafe.audit_lines("plan", plan).await, noted.map(|words| (Some(cafe.anna.id), words.to_owned())));
     owner.post(&cancel, &[]).await.is(409, "data-testid=\"notice\"");
     put_into_slot(owner, late, &cafe.boris).await.redirects_to(&format!("/calendar/slots/{late}"));
     // Boris reads on his page how to cancel. The link appears when the bot's name is known.
     let (own, emulator) = (cafe.cabinet.signed_in(BORIS).await, &cafe.cabinet.emulator);
     let page = own.get("/schedule").await;
-    page.is(200, "You cancel a shift in the bot");
-    assert!(!page.body.contains("To the bot"), "{}", page.body);
+    page.is(200, "To cancel a shift, press");
+    assert!(!page.body.contains("Go to the bot"), "{}", page.body);
     let telegram = Telegram::new(&emulator.token, &emulator.base).unwrap();
     cafe.cabinet.app.learn_bot_name(&telegram).await.unwrap();
     let name = emulator.bot("getMe", serde_json::json!({})).await["result"]["username"].clone();
@@ -161,10 +161,10 @@ async fn managers_need_the_schedule_permission() {
     cafe.set_permissions(&[Permission::View, Permission::Edit, Permission::Employees]).await;
     for browser in [&manager, &employee] {
         for person in [&cafe.may, &cafe.boris] {
-            put_into_slot(browser, slot, person).await.is(403, "This page is for others");
+            put_into_slot(browser, slot, person).await.is(403, "You don't have access to this page");
         }
         for deed in &deeds {
-            browser.post(deed, &[]).await.is(403, "This page is for others");
+            browser.post(deed, &[]).await.is(403, "You don't have access to this page");
         }
     }
     let shown = [manager.get(&page).await.body, manager.get(&site).await.body].concat();

@@ -58,8 +58,8 @@ async fn an_overdue_shift_is_paid_to_the_end_of_its_slot(kind: StorageKind) {
         Notice::ClosedByTime { site: "Shop".into(), end: "01.01 17:00".into(), total: Money::from_roubles(200) };
     assert_eq!(unsent_notices(&workplace).await, [(person(&workplace.firm, &anna).await.id, expected)]);
     anna.sends("/start").await;
-    anna.presses("⏹ Close my shift").await;
-    anna.sees("You have no open shift.");
+    anna.presses("⏹ Clock out").await;
+    anna.sees("You're not clocked in.");
 }
 
 async fn an_empty_open_site_is_closed_after_its_hours(kind: StorageKind) {
@@ -96,7 +96,7 @@ async fn an_empty_open_site_is_closed_after_its_hours(kind: StorageKind) {
     let closed = workplace.rows("SELECT closed_by, closed_at FROM site_openings WHERE closed_at IS NOT NULL").await;
     assert_eq!(closed, [["-", &(NOON.0 + 3 * 3_600_000).to_string()]]);
     let expected = Notice::SiteClosedByTime { site: "Shop".into() };
-    assert!(expected.text(Language::En).contains("I have closed Shop"));
+    assert!(expected.text(Language::En).contains("I closed Shop"));
     assert_eq!(unsent_notices(&workplace).await, [(person(&workplace.firm, &anna).await.id, expected)]);
     // The depot is closed with its last shift.
     workplace.minutes_pass(180).await;
@@ -151,7 +151,7 @@ async fn night_shifts_are_paid_correctly_over_clock_changes(kind: StorageKind) {
         worker.sees("22:00–06:00");
         until(period.from).await;
         opens(&worker, name).await;
-        worker.sees("is open since 22:00");
+        worker.sees("at 22:00");
         until(period.to).await;
         closes(&worker).await;
         let last = workplace.rows("SELECT kind, amount_kopecks, day FROM adjustments ORDER BY id").await.pop().unwrap();

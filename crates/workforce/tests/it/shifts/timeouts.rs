@@ -15,8 +15,8 @@ const TIMEOUT_PASSED: Duration = Duration::from_secs(15 * 60 + 1);
 async fn assert_resumed(workplace: &Workplace, someone: &ChatUser, button: &str, question: &str) {
     someone.sees(question);
     workplace.firm.stage.advance(TIMEOUT_PASSED).await;
-    someone.sees("I have waited a while and put this aside.");
-    someone.sees("You can go on whenever you like.");
+    someone.sees("It's been a while, so let's leave this for now.");
+    someone.sees("You can continue any time.");
     someone.sees_button("🏠 Main menu");
     assert_eq!(someone.state().await, None);
     someone.presses(button).await;
@@ -31,26 +31,26 @@ async fn employee_dialogues_time_out_and_can_be_resumed() {
     workplace.task(site, None, "Sweep", 500).await;
     workplace.slot(site, 240, 120, |slot| slot.capacity = 2).await;
     let anna = workplace.worker("Anna", &[site], |contract| contract.allows_spontaneous = true).await;
-    chooses_from_menu(&anna, "🗓 Plan a shift").await;
-    assert_resumed(&workplace, &anna, "🗓 Plan a shift", "At which site?").await;
+    chooses_from_menu(&anna, "🗓 Pick up a shift").await;
+    assert_resumed(&workplace, &anna, "🗓 Pick up a shift", "Which site?").await;
     chooses_from_menu(&anna, "🔓 Open a site").await;
-    assert_resumed(&workplace, &anna, "🔓 Open a site", "Which site do you open?").await;
-    chooses_from_menu(&anna, "▶️ Open a shift").await;
-    assert_resumed(&workplace, &anna, "▶️ Open a shift", "Which shift do you open?").await;
+    assert_resumed(&workplace, &anna, "🔓 Open a site", "Which site are you opening?").await;
+    chooses_from_menu(&anna, "▶️ Clock in").await;
+    assert_resumed(&workplace, &anna, "▶️ Clock in", "Which shift are you starting?").await;
     plans(&anna).await;
     chooses_from_menu(&anna, "📅 My shifts").await;
     anna.presses("✖ Cancel 01.01 19:00–21:00").await;
     workplace.firm.stage.advance(TIMEOUT_PASSED).await;
-    anna.sees("You can go on whenever you like.");
+    anna.sees("You can continue any time.");
     anna.presses("📅 My shifts").await;
     anna.sees_button("✖ Cancel 01.01 19:00–21:00");
-    opens(&anna, "without a plan").await;
+    opens(&anna, "unscheduled").await;
     chooses_from_menu(&anna, "✅ My tasks").await;
     assert_resumed(&workplace, &anna, "✅ My tasks", "⬜ Sweep").await;
-    chooses_from_menu(&anna, "⏹ Close my shift").await;
-    assert_resumed(&workplace, &anna, "⏹ Close my shift", "Shall I close").await;
+    chooses_from_menu(&anna, "⏹ Clock out").await;
+    assert_resumed(&workplace, &anna, "⏹ Clock out", "Clock out?").await;
     chooses_from_menu(&anna, "🔒 Close a site").await;
-    assert_resumed(&workplace, &anna, "🔒 Close a site", "Which site do you close?").await;
+    assert_resumed(&workplace, &anna, "🔒 Close a site", "Which site are you closing?").await;
 }
 
 #[tokio::test]
@@ -60,13 +60,13 @@ async fn owner_dialogues_time_out_and_can_be_resumed() {
     let max = workplace.firm.member("Max", &[Role::Owner]).await;
     chooses_from_menu(&max, "🏢 Sites").await;
     max.presses("Shop").await;
-    max.presses("➕ New slot").await;
+    max.presses("➕ New shift").await;
     max.sees("31.12");
     workplace.firm.stage.advance(TIMEOUT_PASSED).await;
-    max.sees("I have waited a while and put this aside.");
-    max.presses("➕ New slot").await;
+    max.sees("It's been a while, so let's leave this for now.");
+    max.presses("➕ New shift").await;
     max.sends("02.01 09:00-18:00 2").await;
-    max.sees("There is a new slot at Shop: 02.01 09:00–18:00.");
+    max.sees("New shift at Shop: 02.01 09:00–18:00.");
     chooses_from_menu(&max, "📊 Report").await;
-    assert_resumed(&workplace, &max, "📊 Report", "For which days?").await;
+    assert_resumed(&workplace, &max, "📊 Report", "Which days?").await;
 }

@@ -19,10 +19,10 @@ async fn the_newest_contract_decides_on_unplanned_shifts(kind: StorageKind) {
         let about = AboutContract { status, rate_kopecks: None, allows_spontaneous, sites: vec![site] };
         workplace.sites.create_contract(&workplace.owner, id, about).await.unwrap();
     }
-    chooses_from_menu(&anna, "▶️ Open a shift").await;
-    anna.sees_button("New shop, without a plan");
+    chooses_from_menu(&anna, "▶️ Clock in").await;
+    anna.sees_button("New shop, unscheduled");
     assert!(!anna.transcript().contains("Old shop"), "{}", anna.transcript());
-    anna.presses("New shop, without a plan").await;
+    anna.presses("New shop, unscheduled").await;
     shares_position(&anna).await;
-    anna.sees("New shop is open since");
+    anna.sees("You clocked in at New shop");
 }

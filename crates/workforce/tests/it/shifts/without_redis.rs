@@ -43,7 +43,7 @@ async fn shift_continues_without_redis(kind: StorageKind) {
     emulator.receives(BORIS, "One moment").await;
     server.start_again();
     process.wait_for_log("Redis has everything").await;
-    emulator.receives(BORIS, "Your Telegram number: 1002").await;
+    emulator.receives(BORIS, "Your Telegram ID: 1002").await;
     anna.take_steps(back).await;
     assert!(!emulator.texts(ANNA).await.iter().any(|text| text.contains("One moment")), "Anna was not asked to wait");
     assert_worked_once(&storage, process).await;
@@ -77,8 +77,7 @@ async fn no_pins_are_promised_while_redis_is_away() {
     process.wait_for_log("the journal goes on").await;
     emulator.says(ANNA, "/help").await;
     emulator.receives(ANNA, "I am").await;
-    for (language, words) in [("en", "cannot send a PIN at the moment"), ("ru", "не может прислать PIN")]
-    {
+    for (language, words) in [("en", "can't send a PIN right now"), ("ru", "не может прислать PIN")] {
         let (status, page) = guest.post_in_language("/auth/send-pin", "who=1001", language).await;
         assert_eq!(status, 503, "{page}");
         assert!(page.contains(words) && !page.contains("pin-sent"), "{page}");
@@ -111,7 +110,7 @@ async fn earlier_conversations_block_the_journal_until_discarded() {
     let process = AppProcess::start(&storage, &emulator, SINGLE_INSTANCE);
     process.wait_for_log("people will have to wait while Redis is away").await;
     emulator.says(BORIS, "/me").await;
-    emulator.receives(BORIS, "Your Telegram number: 1002").await;
+    emulator.receives(BORIS, "Your Telegram ID: 1002").await;
     process.stop().await;
     operator::run(&[], &discard).await.fails_with(&["open conversations", "0 parked turns", "--yes"]);
     operator::run(&[("STATE_URL", &storage.state)], &["state", "discard", "--yes"])

@@ -89,7 +89,7 @@ async fn shift_364(workplace: &Workplace) {
             contract.allows_spontaneous = true;
         })
         .await;
-    opens(&boris, "Shop, without a plan").await;
+    opens(&boris, "Shop, unscheduled").await;
     boris.sees("⬜ Count the till · −33.00\u{a0}₽\n⬜ Wash the windows · +100.00\u{a0}₽");
     chooses_from_menu(&boris, "✅ My tasks").await;
     boris.presses("⬜ Wash the windows").await;
@@ -104,12 +104,12 @@ async fn shift_365(workplace: &Workplace) {
     workplace.task(site, None, "Lock the door", -4_400).await;
     workplace.task(site, None, "Wash the windows", 5_000).await;
     let vera = workplace.worker("Vera", &[site], |contract| contract.allows_spontaneous = true).await;
-    opens(&vera, "Kiosk, without a plan").await;
+    opens(&vera, "Kiosk, unscheduled").await;
     workplace.firm.stage.advance(Duration::from_secs(36)).await;
-    chooses_from_menu(&vera, "⏹ Close my shift").await;
+    chooses_from_menu(&vera, "⏹ Clock out").await;
     vera.presses("Mark tasks").await;
     vera.presses("⬜ Lock the door").await;
-    vera.presses("Go on to closing").await;
+    vera.presses("Continue to clock out").await;
     shares_position(&vera).await;
     is_notified(workplace, &vera, "Total: 0.44\u{a0}₽").await;
 }

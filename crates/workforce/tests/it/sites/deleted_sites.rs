@@ -12,7 +12,7 @@ use crate::overview::business_pages::{MAY, make_site};
 use crate::shifts::{Workplace, about_contract, chooses_from_menu, person};
 use crate::sites::permissions::hire_may;
 
-const FORBIDDEN: &str = "This page is for others";
+const FORBIDDEN: &str = "You don't have access to this page";
 
 async fn permit(cabinet: &Cabinet, may: &Person, site: i64, allowed: &[Permission]) {
     let anna = cabinet.person(ANNA).await;
@@ -71,7 +71,7 @@ async fn restoring_a_slot_needs_the_schedule_permission() {
     let page = format!("/calendar/slots/{slot}");
     permit(&cabinet, &may, site, &[Permission::View]).await;
     let shown = manager.get(&page).await;
-    assert!(!shown.is(200, "This slot is deleted.").body.contains("restore-slot"), "{}", shown.body);
+    assert!(!shown.is(200, "This shift has been deleted.").body.contains("restore-slot"), "{}", shown.body);
     manager.post(&format!("{page}/restore"), &[]).await.is(403, FORBIDDEN);
     permit(&cabinet, &may, site, &[Permission::View, Permission::Schedule]).await;
     manager.get(&page).await.is(200, "data-testid=\"restore-slot\"");
@@ -128,7 +128,7 @@ async fn shifts_at_a_deleted_site_are_still_listed_and_paid() {
         browser.get("/payroll").await.is(200, "Boris").is(200, "250.50");
     }
     manager.post(&judge, &[("accepted", "true")]).await.redirects_to("/cancellations");
-    owner.get("/cancellations").await.is(200, "No cancellations wait for you.");
+    owner.get("/cancellations").await.is(200, "No cancellations awaiting approval.");
     // Without permissions the manager sees nothing, as before the deletion.
     permit(&cabinet, &may, site, &[]).await;
     manager.get("/cancellations").await.is(403, FORBIDDEN);
@@ -154,7 +154,7 @@ async fn cancellations_at_a_deleted_site_can_be_judged() {
     let allowed = vec![Permission::View, Permission::Employees];
     workplace.sites.set_permissions(&workplace.owner, id, site, allowed).await.unwrap();
     chooses_from_menu(&ida, "📋 Today").await;
-    ida.sees("Anna does not come to Shop");
+    ida.sees("Anna can't make it to Shop");
     ida.presses("✅ Accept").await;
-    ida.sees("The reason is accepted.");
+    ida.sees("Reason accepted.");
 }

@@ -61,7 +61,7 @@ fn contracts_of(person: &Person) -> String {
     format!("/people/{}/contracts", person.id)
 }
 
-const FORBIDDEN: &str = "This page is for others";
+const FORBIDDEN: &str = "You don't have access to this page";
 
 #[tokio::test]
 async fn managers_see_only_the_people_of_their_sites() {
@@ -79,7 +79,7 @@ async fn managers_see_only_the_people_of_their_sites() {
     let page = manager.get("/people").await;
     page.is(200, "href=\"/people\"").is(200, &format!("href=\"{}\"", contracts_of(boris))).is(200, "1 person");
     assert!(!page.body.contains("Zoe") && !page.body.contains("Ada"), "{}", page.body);
-    manager.get("/people?q=Zoe").await.is(200, "Nobody was found.");
+    manager.get("/people?q=Zoe").await.is(200, "No one found.");
     manager.get(&contracts_of(boris)).await.is(200, &format!("contract-{own}"));
     // Other pages of the person, and other people, are refused.
     for path in [
@@ -103,7 +103,7 @@ async fn managers_see_only_the_people_of_their_sites() {
         manager.post(&path, &mine).await.is(403, FORBIDDEN);
     }
     let theirs = [("status", "active"), (elsewhere.as_str(), "on"), ("version", "1")];
-    manager.post(&contracts_of(boris), &theirs).await.is(422, "Please check this.");
+    manager.post(&contracts_of(boris), &theirs).await.is(422, "Please check this field.");
     assert_eq!(two_sites.sites().contracts_of(boris.id).await.unwrap().len(), 1);
     assert_eq!((two_sites.contract_now(own).await.version, two_sites.contract_now(other).await.version), (1, 1));
     // Employees see none of these pages.
@@ -122,7 +122,7 @@ async fn managers_change_contracts_within_their_permissions() {
     let (page, ticked) = (contracts_of(boris), format!("site{}", two_sites.here));
     two_sites.set_permissions(&[Permission::View, Permission::Employees]).await;
     let shown = manager.get(&page).await;
-    shown.is(200, "This contract counts at other sites too").is(200, &format!("contract-{both}"));
+    shown.is(200, "This contract also covers other sites").is(200, &format!("contract-{both}"));
     for hidden in ["300.00", "name=\"rate\"", "The other place", "delete-contract", &format!("\"/contracts/{both}\"")] {
         assert!(!shown.body.contains(hidden), "{hidden} in {}", shown.body);
     }
@@ -150,15 +150,15 @@ async fn managers_give_contracts_to_verified_people() {
     let (manager, ada) = (&two_sites.manager, &two_sites.ada);
     two_sites.set_permissions(&[Permission::View, Permission::Employees]).await;
     manager.get("/people").await.is(200, "/contracts/new");
-    manager.get("/contracts/new").await.is(200, "Telegram number, phone or @username");
+    manager.get("/contracts/new").await.is(200, "Telegram ID, phone or @username");
     let (ticked, elsewhere) = (format!("site{}", two_sites.here), format!("site{}", two_sites.there));
     let offer = async |who: &str, site: &str| {
         manager.post("/contracts/new", &[("who", who), ("status", "active"), (site, "on")]).await
     };
-    offer("5555", &ticked).await.is(422, "Please check this.").is(422, "value=\"5555\"");
-    offer(&ADA.to_string(), &elsewhere).await.is(422, "Please check this.");
+    offer("5555", &ticked).await.is(422, "Please check this field.").is(422, "value=\"5555\"");
+    offer(&ADA.to_string(), &elsewhere).await.is(422, "Please check this field.");
     // A manager cannot give an owner a contract.
-    offer(&ANNA.to_string(), &ticked).await.is(422, "Please check this.");
+    offer(&ANNA.to_string(), &ticked).await.is(422, "Please check this field.");
     assert!(two_sites.sites().contracts_of(ada.id).await.unwrap().is_empty());
     offer(&ADA.to_string(), &ticked).await.redirects_to(&contracts_of(ada));
     let made = two_sites.sites().contracts_of(ada.id).await.unwrap().remove(0);

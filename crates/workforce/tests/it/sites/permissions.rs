@@ -21,35 +21,35 @@ async fn an_owner_changes_permissions_with_a_history() {
     let (owner, manager) = (cabinet.signed_in(ANNA).await, cabinet.signed_in(MAY).await);
     let site = make_site(&cabinet, &owner).await;
     let path = format!("/managers/{}", may.id);
-    owner.get("/managers").await.is(200, "May do nothing at any site yet.");
+    owner.get("/managers").await.is(200, "No permissions at any site yet.");
     owner.get(&format!("/people/{}", may.id)).await.is(200, &path);
-    owner.get(&path).await.is(200, "Nobody has changed these permissions yet.");
+    owner.get(&path).await.is(200, "No one has changed these permissions yet.");
 
     let (finances, edit) = (format!("finances-{site}"), format!("edit-{site}"));
     owner.post(&path, &[("seen", ""), (&finances, "on")]).await.redirects_to(&path);
     let room = Sites::of_app(&cabinet.app);
     let both = SitePermissions::from([(site, [Permission::View, Permission::Finances].into())]);
     assert_eq!(room.site_permissions(may.id).await.unwrap(), both, "every permission includes View");
-    owner.get("/managers").await.is(200, "<span class=\"chip\">finances</span>");
-    owner.get(&path).await.is(200, "Cafe &lt;One&gt;: see, finances (before: –)");
+    owner.get("/managers").await.is(200, "<span class=\"chip\">see finances</span>");
+    owner.get(&path).await.is(200, "Cafe &lt;One&gt;: see the site, see finances (before: –)");
 
     // Another owner had the page open: nothing is overwritten, and nothing typed is lost.
     let stale = owner.post(&path, &[("seen", ""), (&edit, "on")]).await;
-    stale.is(409, "Somebody else has changed this").is(409, &format!("name=\"{edit}\" checked"));
+    stale.is(409, "Someone changed this first").is(409, &format!("name=\"{edit}\" checked"));
     stale.is(409, &format!("data-testid=\"now-{finances}\">Now: ticked"));
     assert_eq!(room.site_permissions(may.id).await.unwrap(), both);
     let seen = stale.body.split("name=\"seen\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
     owner.post(&path, &[("seen", &seen), (&edit, "on")]).await.redirects_to(&path);
     let now = SitePermissions::from([(site, [Permission::View, Permission::Edit].into())]);
     assert_eq!(room.site_permissions(may.id).await.unwrap(), now);
-    owner.get(&path).await.is(200, "edit the site and tasks (before: see, finances)");
+    owner.get(&path).await.is(200, "edit the site and tasks (before: see the site, see finances)");
 
     for browser in [&manager, &cabinet.signed_in(BORIS).await] {
-        browser.get("/managers").await.is(403, "This page is for others");
-        browser.get(&path).await.is(403, "This page is for others");
-        browser.post(&path, &[("seen", &seen)]).await.is(403, "This page is for others");
+        browser.get("/managers").await.is(403, "You don't have access to this page");
+        browser.get(&path).await.is(403, "You don't have access to this page");
+        browser.post(&path, &[("seen", &seen)]).await.is(403, "You don't have access to this page");
     }
-    owner.get(&format!("/managers/{}", boris.id)).await.is(404, "There is no such page");
+    owner.get(&format!("/managers/{}", boris.id)).await.is(404, "Page not found");
     cabinet.close().await;
 }
 
@@ -95,7 +95,7 @@ async fn managers_see_pay_only_with_the_finances_permission() {
     let (of_boris, of_zoe) = (month_of(&boris), month_of(&zoe));
     let nothing = async || {
         for path in ["/payroll", &of_boris, &of_zoe, "/payroll/export.csv", "/payroll/export.xlsx"] {
-            manager.get(path).await.is(403, "This page is for others");
+            manager.get(path).await.is(403, "You don't have access to this page");
         }
         assert!(!manager.get("/").await.body.contains("href=\"/payroll\""), "the navigation has no link");
     };
@@ -116,10 +116,10 @@ async fn managers_see_pay_only_with_the_finances_permission() {
     for hidden in ["A secret", "/shifts/353", "Mark as paid", "name=\"amount\"", "data-testid=\"due\""] {
         assert!(!page.body.contains(hidden), "{hidden} in {}", page.body);
     }
-    manager.get(&of_zoe).await.is(403, "This page is for others");
-    manager.post(&amounts, &paid).await.is(403, "This page is for others");
+    manager.get(&of_zoe).await.is(403, "You don't have access to this page");
+    manager.post(&amounts, &paid).await.is(403, "You don't have access to this page");
     for path in ["/payroll/export.csv", "/payroll/export.xlsx"] {
-        manager.get(path).await.is(403, "This page is for others");
+        manager.get(path).await.is(403, "You don't have access to this page");
     }
     cabinet.close().await;
 }

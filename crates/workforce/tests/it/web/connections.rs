@@ -180,7 +180,7 @@ async fn an_idle_connection_serves_again_and_is_closed_later() {
 async fn a_body_that_stops_coming_is_refused() {
     let test_server = TestServer::with(Timeouts { body_idle: SHORT, ..NO_TIMEOUTS }).await;
     let mut stream = test_server.send(UPLOAD).await;
-    stream.write_all(b"a beginning").await.unwrap();
+    stream.write_all(b"The state of the service.").await.unwrap();
     let response = read_to_close(&mut stream).await;
     assert!(response.starts_with("HTTP/1.1 400"), "{response}");
 }
@@ -383,7 +383,7 @@ async fn a_long_form_is_refused() {
         let header = [("x-csrf-token", token.as_str())];
         for headers in [&header[..], &[]] {
             let long = format!("{form}{}", "x".repeat(longest + 1 - form.len()));
-            browser.send(Method::POST, path, &long, headers).await.is(400, "did not understand");
+            browser.send(Method::POST, path, &long, headers).await.is(400, "didn't understand");
             let just_right = &long[..longest];
             assert_ne!(browser.send(Method::POST, path, just_right, headers).await.status.as_u16(), 400);
         }

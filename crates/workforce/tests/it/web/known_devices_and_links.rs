@@ -19,7 +19,7 @@ on_every_database! {
 async fn request_link(cabinet: &Cabinet, telegram_id: i64) -> String {
     let links = async || {
         let texts = cabinet.emulator.texts(telegram_id).await;
-        let start = "Your link to the web cabinet: http://office.example";
+        let start = "Your link to the dashboard: http://office.example";
         texts.iter().filter_map(|text| text.strip_prefix(start)?.lines().next().map(str::to_owned)).collect::<Vec<_>>()
     };
     let before = links().await.len();

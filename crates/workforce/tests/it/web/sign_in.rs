@@ -51,7 +51,7 @@ async fn a_person_signs_in_by_pin_and_out_again(kind: StorageKind) {
 
 async fn sent_and_refused_pins_are_not_stored(kind: StorageKind) {
     /// The text before the PIN in its message.
-    const BEFORE_A_PIN: &str = "PIN to sign in: ";
+    const BEFORE_A_PIN: &str = "sign-in PIN: ";
     let cabinet = Cabinet::open(kind).await;
     let (store, bot) = (cabinet.app.domain.store(), cabinet.app.bot_id);
     cabinet.request_pin(&cabinet.browser(), ANNA).await;
@@ -87,19 +87,19 @@ async fn wrong_used_and_expired_pins_are_refused(kind: StorageKind) {
     let cabinet = Cabinet::open(kind).await;
     let browser = cabinet.browser();
     let pin = cabinet.request_pin(&browser, ANNA).await;
-    browser.log_in(ANNA, &wrong_pin(&pin)).await.is(401, "This PIN is not right");
-    browser.log_in(BORIS, &pin).await.is(401, "This PIN is not right");
+    browser.log_in(ANNA, &wrong_pin(&pin)).await.is(401, "Wrong PIN");
+    browser.log_in(BORIS, &pin).await.is(401, "Wrong PIN");
     // A PIN that another browser requested is not valid here.
     let other = cabinet.browser();
     other.get("/sign-in").await;
-    other.log_in(ANNA, &pin).await.is(401, "This PIN is not right");
+    other.log_in(ANNA, &pin).await.is(401, "Wrong PIN");
     browser.log_in(ANNA, &pin).await.redirects_to("/");
     let again = cabinet.browser();
     again.get("/sign-in").await;
-    again.log_in(ANNA, &pin).await.is(401, "This PIN is not right");
+    again.log_in(ANNA, &pin).await.is(401, "Wrong PIN");
     let pin = cabinet.request_pin(&again, ANNA).await;
     cabinet.clock.advance(Duration::from_secs(300));
-    again.log_in(ANNA, &pin).await.is(401, "This PIN is too old");
+    again.log_in(ANNA, &pin).await.is(401, "This PIN has expired");
     again.get("/").await.redirects_to("/sign-in");
     cabinet.close().await;
 }
@@ -114,7 +114,7 @@ async fn the_sixth_wrong_pin_locks_known_and_unknown_names(kind: StorageKind) {
             browser.post("/auth/send-pin", &[("who", &who.to_string())]).await.is(200, "has just sent");
         }
         for _ in 0..5 {
-            browser.log_in(who, &wrong_pin(&pin)).await.is(401, "This PIN is not right");
+            browser.log_in(who, &wrong_pin(&pin)).await.is(401, "Wrong PIN");
         }
         let sixth = browser.log_in(who, &wrong_pin(&pin)).await;
         sixth.is(429, "You can ask for a new one in 15 minutes");
@@ -139,7 +139,7 @@ async fn two_processes_share_the_limits(kind: StorageKind) {
         for (browser, who) in [(&here, UNKNOWN_ID - name), (&there, UNKNOWN_ID - 100 - name)] {
             ask_for_pin(browser, who).await;
             for _ in 0..4 {
-                browser.log_in(who, "123456").await.is(401, "This PIN is not right");
+                browser.log_in(who, "123456").await.is(401, "Wrong PIN");
             }
         }
     }
@@ -150,7 +150,7 @@ async fn two_processes_share_the_limits(kind: StorageKind) {
     }
     let elsewhere = cabinet.browser_at("192.0.2.2:50000");
     ask_for_pin(&elsewhere, UNKNOWN_ID).await;
-    elsewhere.log_in(UNKNOWN_ID, "123456").await.is(401, "This PIN is not right");
+    elsewhere.log_in(UNKNOWN_ID, "123456").await.is(401, "Wrong PIN");
     other.domain.close().await.unwrap();
     cabinet.close().await;
 }
@@ -161,7 +161,7 @@ async fn a_login_without_a_requested_pin_writes_nothing() {
     let browser = cabinet.browser();
     browser.get("/sign-in").await;
     for who in [ANNA, UNKNOWN_ID] {
-        browser.log_in(who, "123456").await.is(401, "This PIN is not right");
+        browser.log_in(who, "123456").await.is(401, "Wrong PIN");
     }
     let counters = async || {
         let rows = sea_orm::Statement::from_string(sea_orm::DbBackend::Sqlite, "SELECT asker FROM sign_in_limits");
@@ -170,7 +170,7 @@ async fn a_login_without_a_requested_pin_writes_nothing() {
     assert_eq!(counters().await, 0, "a flood of guesses would compete with the bot for the disk");
     ask_for_pin(&browser, UNKNOWN_ID).await;
     let asked = counters().await;
-    browser.log_in(UNKNOWN_ID, "123456").await.is(401, "This PIN is not right");
+    browser.log_in(UNKNOWN_ID, "123456").await.is(401, "Wrong PIN");
     assert!(counters().await > asked, "tries with a requested PIN are counted");
     cabinet.close().await;
 }
@@ -219,11 +219,11 @@ async fn a_new_pin_gives_no_more_tries() {
     for _ in 0..2 {
         let pin = cabinet.request_pin(&browser, ANNA).await;
         for _ in 0..2 {
-            browser.log_in(ANNA, &wrong_pin(&pin)).await.is(401, "not right");
+            browser.log_in(ANNA, &wrong_pin(&pin)).await.is(401, "Wrong PIN");
         }
     }
     let pin = cabinet.request_pin(&browser, ANNA).await;
-    browser.log_in(ANNA, &wrong_pin(&pin)).await.is(401, "not right");
+    browser.log_in(ANNA, &wrong_pin(&pin)).await.is(401, "Wrong PIN");
     browser.log_in(ANNA, &wrong_pin(&pin)).await.is(429, "Too many wrong PINs");
     cabinet.close().await;
 }
@@ -246,7 +246,7 @@ async fn responses_do_not_reveal_accounts() {
     assert!(answers.windows(2).all(|two| two[0] == two[1]), "{answers:#?}");
     let browser = cabinet.browser();
     browser.get("/sign-in").await;
-    browser.post("/auth/send-pin", &[("who", "Anna Peters")]).await.is(400, "neither a number");
+    browser.post("/auth/send-pin", &[("who", "Anna Peters")]).await.is(400, "isn't an ID");
     cabinet.close().await;
 }
 
@@ -295,15 +295,15 @@ async fn test_users_need_both_flags() {
     let browser = cabinet.browser();
     browser.get("/sign-in").await;
     cabinet.app.domain.write(|db| Box::pin(people::mark_as_test(db, ANNA, NOON))).await.unwrap();
-    browser.log_in(ANNA, "000000").await.is(401, "not right");
+    browser.log_in(ANNA, "000000").await.is(401, "Wrong PIN");
     cabinet
         .app
         .domain
         .write(|db| Box::pin(settings::set(db, settings::ENABLE_TEST_USERS.name, "true", None, NOON)))
         .await
         .unwrap();
-    browser.log_in(ANNA, "00000").await.is(401, "not right");
-    browser.log_in(BORIS, "000000").await.is(401, "not right");
+    browser.log_in(ANNA, "00000").await.is(401, "Wrong PIN");
+    browser.log_in(BORIS, "000000").await.is(401, "Wrong PIN");
     browser.post("/auth/send-pin", &[("who", "1001")]).await.is(200, "has just sent");
     browser.log_in(ANNA, "000000").await.redirects_to("/");
     assert!(cabinet.pins(ANNA).await.is_empty(), "test users get none");
@@ -317,7 +317,7 @@ async fn without_a_running_bot_no_pin_is_promised() {
     let idle = workforce::application::router(&firm.app);
     let browser = cabinet.browser().with_router(idle);
     browser.get("/sign-in").await;
-    browser.post("/auth/send-pin", &[("who", "1001")]).await.is(503, "The bot is just being started");
+    browser.post("/auth/send-pin", &[("who", "1001")]).await.is(503, "The bot is starting");
     cabinet.close().await;
 }
 

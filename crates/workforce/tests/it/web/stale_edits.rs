@@ -10,7 +10,7 @@ use crate::kit::firm::StorageKind;
 use crate::overview::business_pages::{MAY, make_site, site_form_with};
 use crate::payroll::{january, post_352};
 
-const CHANGED_BY_ANOTHER: &str = "Somebody else has changed this while you were writing.";
+const CHANGED_BY_ANOTHER: &str = "Someone changed this first, while you were writing.";
 
 #[tokio::test]
 async fn a_stale_contract_shows_both_versions() {
@@ -26,17 +26,17 @@ async fn a_stale_contract_shows_both_versions() {
     let mine = [("status", "active"), ("rate", "400"), (&ticked, "on"), ("allows_spontaneous", "on")];
     let stale = owner.post(&path, &[&mine[..], &[("version", "1")]].concat()).await;
     stale.is(409, CHANGED_BY_ANOTHER).is(409, "value=\"400\"").is(409, "Now: 350.00").is(409, "Now: suspended");
-    stale.is(409, &format!("data-testid=\"now-{ticked}\">Now: not ticked")).is(409, "Save mine on top");
+    stale.is(409, &format!("data-testid=\"now-{ticked}\">Now: not ticked")).is(409, "Save my version");
     save_on_top(&owner, &path, &mine, &stale).await.redirects_to(&page);
     let current = Sites::of_app(&cabinet.app).contracts_of(boris).await.unwrap().remove(0);
     assert_eq!((current.about.rate_kopecks, current.about.sites, current.version), (Some(40_000), vec![site], 3));
     // A mistake in the form loses nothing either.
     let wrong = [("status", "active"), ("rate", "much"), (ticked.as_str(), "on"), ("version", "3")];
-    owner.post(&path, &wrong).await.is(422, "value=\"much\"").is(422, "Please check this.");
+    owner.post(&path, &wrong).await.is(422, "value=\"much\"").is(422, "Please check this field.");
     // A deleted contract has no form, but the typed values are shown.
     owner.post(&format!("{path}/delete"), &[("version", "3")]).await.redirects_to(&page);
     let late = [("status", "active"), ("rate", "450"), ("version", "3")];
-    owner.post(&path, &late).await.is(409, "You had written: 450");
+    owner.post(&path, &late).await.is(409, "You wrote: 450");
     cabinet.close().await;
 }
 
@@ -77,7 +77,7 @@ async fn a_stale_slot_and_task_show_both_versions() {
     owner.post(&task, &[("text", ""), ("amount", "many"), ("version", "3")]).await.is(422, "value=\"many\"");
     owner.post(&format!("{task}/delete"), &[("version", "3")]).await.redirects_to(&path);
     let page = owner.get(&path).await;
-    page.is(200, "Deleted tasks").is(200, "Undo the deletion");
+    page.is(200, "Deleted tasks").is(200, "Restore");
     assert!(!page.body.contains("data-testid=\"edit-task\""), "{}", page.body);
     owner.post(&format!("{task}/restore"), &[]).await.redirects_to(&path);
     owner.get(&path).await.is(200, "data-testid=\"edit-task\"").is(200, "Bring a torch");
@@ -97,7 +97,7 @@ async fn a_stale_site_can_be_saved_on_top() {
         .is(409, CHANGED_BY_ANOTHER)
         .is(409, "value=\"Cafe Three\"")
         .is(409, "Now: Cafe Two")
-        .is(409, "Leave it as it is now");
+        .is(409, "Keep the current version");
     save_on_top(&owner, &path, &mine, &stale).await.redirects_to(&path);
     owner.get(&path).await.is(200, "<h1>Cafe Three</h1>");
     cabinet.close().await;
@@ -129,7 +129,7 @@ async fn a_manager_without_rates_keeps_typed_values() {
     let current = room.site(site).await.unwrap().unwrap();
     assert_eq!((current.about.address.as_str(), current.about.rate_kopecks), ("Lenin street, 2", 12_000));
     let greedy = [&site_form_with(&[("rate", "999")])[..], &[("version", "3")]].concat();
-    manager.post(&path, &greedy).await.is(403, "This page is for others");
+    manager.post(&path, &greedy).await.is(403, "You don't have access to this page");
 
     let slot = [("day", "2026-01-07"), ("starts", "09:00"), ("ends", "18:00"), ("capacity", "2")];
     let with = |more: &[(&'static str, &'static str)]| [&slot[..], more].concat();
@@ -146,7 +146,10 @@ async fn a_manager_without_rates_keeps_typed_values() {
     save_on_top(&manager, &path, &mine, &stale).await.redirects_to(&path);
     let current = room.slot(id.parse().unwrap()).await.unwrap().unwrap();
     assert_eq!((current.about.title.as_str(), current.about.rate_kopecks), ("Cashier", Some(12_000)));
-    manager.post(&path, &with(&[("rate", "999"), ("version", "3")])).await.is(403, "This page is for others");
+    manager
+        .post(&path, &with(&[("rate", "999"), ("version", "3")]))
+        .await
+        .is(403, "You don't have access to this page");
     cabinet.close().await;
 }
 
@@ -181,9 +184,9 @@ async fn stale_pay_is_neither_paid_nor_closed() {
     let close = async |total: &str, version: &str| {
         owner.post("/payroll/close", &[("period", "2025-12"), ("total", total), ("version", version)]).await
     };
-    close("3077", "1").await.is(409, "Somebody was faster").is(409, "name=\"total\" value=\"4077\"");
+    close("3077", "1").await.is(409, "Someone changed this first").is(409, "name=\"total\" value=\"4077\"");
     let kept = owner.get("/payroll?period=2025-12").await;
-    assert!(!kept.body.contains("Closed since"), "{}", kept.body);
+    assert!(!kept.body.contains("Closed on"), "{}", kept.body);
     // Ten more for one person and ten less for another: the total is the same, but the month has changed.
     let (zoe, anna) = (cabinet.hire(1005, "Zoe", Role::Employee).await.id, cabinet.person(ANNA).await.id);
     let seen = owner.get("/payroll?period=2025-12").await;
@@ -192,14 +195,14 @@ async fn stale_pay_is_neither_paid_nor_closed() {
         let (day, amount) = ("2025-12-31".parse().unwrap(), Money::from_roubles(roubles));
         cabinet.app.payroll.add_manual(anna, user, day, amount, "Swapped").await.unwrap();
     }
-    close("4077", "2").await.is(409, "Somebody was faster").is(409, "name=\"version\" value=\"4\"");
+    close("4077", "2").await.is(409, "Someone changed this first").is(409, "name=\"version\" value=\"4\"");
     // A month cannot be closed without its total and version.
     for unseen in [&[("period", "2025-12")][..], &[("period", "2025-12"), ("total", "4077")]] {
         owner.post("/payroll/close", unseen).await.is(400, "data-testid=\"oops\"");
     }
-    assert!(!owner.get("/payroll?period=2025-12").await.body.contains("Closed since"));
+    assert!(!owner.get("/payroll?period=2025-12").await.body.contains("Closed on"));
     close("4077", "4").await.redirects_to("/payroll?period=2025-12");
-    owner.get("/payroll?period=2025-12").await.is(200, "Closed since");
+    owner.get("/payroll?period=2025-12").await.is(200, "Closed on");
     assert!(cabinet.app.payroll.of_person(boris, january()).await.unwrap().lines.is_empty());
     cabinet.close().await;
 }

@@ -36,7 +36,7 @@ async fn strangers_do_not_affect_the_owners_pin(kind: StorageKind) {
         }
         let [stranger, ..] = &strangers;
         for _ in 0..5 {
-            stranger.log_in(ANNA, WRONG).await.is(401, "This PIN is not right");
+            stranger.log_in(ANNA, WRONG).await.is(401, "Wrong PIN");
         }
         stranger.log_in(ANNA, WRONG).await.is(429, "You can ask for a new one in 15 minutes");
         request_pin(stranger, "1001").await.is(429, "in 15 minutes");
@@ -157,7 +157,7 @@ async fn people_sign_in_by_their_current_username() {
         emulator.says(ANNA, "/me").await;
         let told = async |emulator: &Demo| {
             let texts = emulator.texts(ANNA).await;
-            (texts.iter().filter(|text| text.contains("Your Telegram number")).count() == answers).then_some(())
+            (texts.iter().filter(|text| text.contains("Your Telegram ID")).count() == answers).then_some(())
         };
         emulator.until("she is answered", told).await;
     }

@@ -96,7 +96,7 @@ async fn only_the_person_in_charge_may_answer() {
     run_sql(&fixture.workplace.firm.app.domain, sql).await;
     let (rows, heard) = (fixture.rows().await, zinaida.transcript());
     mikhail.sends("Under the mat").await;
-    mikhail.sees("closed already");
+    mikhail.sees("already ended");
     assert_eq!((fixture.rows().await, zinaida.transcript()), (rows, heard));
     assert_eq!(mikhail.state().await, None);
     // The new person in charge answers.

@@ -20,21 +20,21 @@ embedded_and_on_servers! {
 
 const STEPS: &[Step] = &[
     (Action::Says("/start"), "what would you like"),
-    (Action::Presses("🗓 Plan a shift"), "At which site?"),
-    (Action::Presses("⚡ Next free places"), "Which place would you like?"),
-    (Action::Chooses(" · Shop"), "Shall I put you down?"),
-    (Action::Presses("Yes, I will come"), "Planned: Shop"),
-    (Action::Presses("▶️ Open a shift"), "Which shift do you open?"),
-    (Action::Chooses(" · Shop"), "Please share your position, so"),
-    (Action::Here, "Your shift at Shop is open"),
-    (Action::Presses("🔒 Close a site"), "Which site do you close?"),
-    (Action::Presses("Shop"), "Shall I close your shift?"),
+    (Action::Presses("🗓 Pick up a shift"), "Which site?"),
+    (Action::Presses("⚡ Next open shifts"), "Which shift would you like?"),
+    (Action::Chooses(" · Shop"), "Sign you up?"),
+    (Action::Presses("Yes, I'll be there"), "You're signed up: Shop"),
+    (Action::Presses("▶️ Clock in"), "Which shift are you starting?"),
+    (Action::Chooses(" · Shop"), "Please share your location to show"),
+    (Action::Here, "You clocked in at Shop"),
+    (Action::Presses("🔒 Close a site"), "Which site are you closing?"),
+    (Action::Presses("Shop"), "Clock out?"),
     (Action::Presses("Mark tasks"), "[⬜ Lock up]"),
     (Action::Presses("⬜ Lock up"), "[✅ Lock up]"),
     (Action::Presses("✅ Lock up"), "[⬜ Lock up]"),
     (Action::Presses("⬜ Lock up"), "[✅ Lock up]"),
-    (Action::Presses("Go on to closing"), "Please share your position to close"),
-    (Action::Here, "Your shift at Shop is closed"),
+    (Action::Presses("Continue to clock out"), "Please share your location to clock out"),
+    (Action::Here, "Your shift at Shop is over"),
 ];
 
 /// Anna may only work in a slot that has its own rate and task, and has already begun.
@@ -58,11 +58,11 @@ async fn a_kill_in_nested_dialogues_loses_nothing(kind: StorageKind) {
     }
     let process = AppProcess::start(&storage, &emulator, &[]);
     // When this is answered, everything before it is done.
-    anna.take_step(&(Action::Says("/me"), "Your Telegram number: 1001")).await;
+    anna.take_step(&(Action::Says("/me"), "Your Telegram ID: 1001")).await;
     process.stop().await;
     let sum = assert_earned(&tables, &[("task_completed", 0)]).await;
     let told = format!(
-        "Total: {}\n\nNobody else works at Shop, so it is closed too.",
+        "Total: {}\n\nNo one else is working at Shop, so it's closed too.",
         Money::from_kopecks(sum).shown(Language::En)
     );
     assert!(anna.count(&told).await > 0, "{:?}", emulator.texts(ANNA).await);

@@ -127,7 +127,7 @@ impl KillTest {
 
     /// Other people are answered, so Anna's turn is really paused.
     async fn assert_others_are_answered(&self) {
-        let (boris, answer) = (PersonChat::of(BORIS, &self.emulator), "Your Telegram number: 1002");
+        let (boris, answer) = (PersonChat::of(BORIS, &self.emulator), "Your Telegram ID: 1002");
         let answered = boris.count(answer).await;
         boris.act(Action::Says("/me")).await;
         until("Boris is answered", async || (boris.count(answer).await > answered).then_some(())).await;

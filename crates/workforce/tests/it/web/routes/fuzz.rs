@@ -162,13 +162,13 @@ async fn days_and_pages_out_of_range_are_handled() {
     }
     let copied =
         owner.post("/calendar/copy-week", &[("site", "1"), ("from", "2026-01-05"), ("to", "+262142-12-31")]).await;
-    copied.is(422, "name=\"to\" value=\"+262142-12-31\"").is(422, "Please check this.");
+    copied.is(422, "name=\"to\" value=\"+262142-12-31\"").is(422, "Please check this field.");
     for day in ["9999-12-31", "1999-12-31"] {
         let slot = [("site", "1"), ("day", day), ("starts", "09:00"), ("ends", "18:00"), ("capacity", "1")];
-        owner.post("/calendar/slots", &slot).await.is(422, "Please check this.");
+        owner.post("/calendar/slots", &slot).await.is(422, "Please check this field.");
     }
     for month in ["9999-12", "1999-12"] {
-        owner.get(&format!("/payroll?period={month}")).await.is(404, "There is no such page");
+        owner.get(&format!("/payroll?period={month}")).await.is(404, "Page not found");
     }
     let far = [("period", "2099-01"), ("kind", "bonus"), ("amount", "1"), ("reason", "Later")];
     owner.post("/payroll/people/2/amounts", &far).await.is(409, "up to a year ahead");
