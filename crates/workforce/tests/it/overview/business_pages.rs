@@ -163,7 +163,7 @@ async fn today_shows_working_late_and_missing_people() {
         let found = page.body.split(&format!("data-testid=\"today-{name}\">")).nth(1).unwrap();
         assert!(found.starts_with(&count.to_string()), "{name}: {found:.40}");
     }
-    page.is(200, "10 min late, after the grace period").is(200, "no-show").is(200, "1 open shift today");
+    page.is(200, "10 min late").is(200, "no-show").is(200, "1 open shift today");
     let other = cabinet.signed_in(BORIS).await.get("/").await;
     assert!(!other.body.contains("today-working"), "{}", other.body);
     cabinet.close().await;
