@@ -113,7 +113,7 @@ async fn a_delayed_position_pays_no_time_twice(kind: StorageKind) {
     chooses_to_open(&boris, "unscheduled").await;
     clock.advance(minutes(1));
     sends_position(&boris, 7 * 60).await;
-    boris.sees("clocked in at Shop at 15:08.");
+    boris.sees("clocked in at Bar at 15:08.");
     let eight = Some(8 * 60);
     assert_eq!(worked_seconds(&workplace).await[1..], [[Some(6 * 60), eight], [eight, None]]);
 }

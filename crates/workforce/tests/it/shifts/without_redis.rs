@@ -76,7 +76,7 @@ async fn no_pins_are_promised_while_redis_is_away() {
     server.kill();
     process.wait_for_log("the journal goes on").await;
     emulator.says(ANNA, "/help").await;
-    emulator.receives(ANNA, "I am").await;
+    emulator.receives(ANNA, "I'm your team").await;
     for (language, words) in [("en", "can't send a PIN right now"), ("ru", "не может прислать PIN")] {
         let (status, page) = guest.post_in_language("/auth/send-pin", "who=1001", language).await;
         assert_eq!(status, 503, "{page}");
@@ -120,7 +120,7 @@ async fn earlier_conversations_block_the_journal_until_discarded() {
     assert!(done.stdout.contains("Removed, of bot 123456789"), "{}", done.stdout);
     let process = AppProcess::start(&storage, &emulator, SINGLE_INSTANCE);
     emulator.says(BORIS, "/help").await;
-    emulator.receives(BORIS, "I am").await;
+    emulator.receives(BORIS, "I'm your team").await;
     assert_eq!(process.count_log_lines("people will have to wait").await, 0);
     process.stop().await;
     emulator.stop().await;

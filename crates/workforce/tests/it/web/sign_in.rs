@@ -117,7 +117,7 @@ async fn the_sixth_wrong_pin_locks_known_and_unknown_names(kind: StorageKind) {
             browser.log_in(who, &wrong_pin(&pin)).await.is(401, "Wrong PIN");
         }
         let sixth = browser.log_in(who, &wrong_pin(&pin)).await;
-        sixth.is(429, "You can ask for a new one in 15 minutes");
+        sixth.is(429, "You can get a new one in 15 minutes");
         assert_eq!(sixth.header("retry-after"), "900");
         browser.log_in(who, &pin).await.is(429, "Too many wrong PINs");
         cabinet.clock.advance(Duration::from_secs(600));

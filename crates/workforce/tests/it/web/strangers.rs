@@ -38,7 +38,7 @@ async fn strangers_do_not_affect_the_owners_pin(kind: StorageKind) {
         for _ in 0..5 {
             stranger.log_in(ANNA, WRONG).await.is(401, "Wrong PIN");
         }
-        stranger.log_in(ANNA, WRONG).await.is(429, "You can ask for a new one in 15 minutes");
+        stranger.log_in(ANNA, WRONG).await.is(429, "You can get a new one in 15 minutes");
         request_pin(stranger, "1001").await.is(429, "in 15 minutes");
     }
     let persistent = cabinet.browser_at("198.51.100.1:50000");
