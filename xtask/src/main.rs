@@ -74,3 +74,17 @@ fn perform(task: Task, environment: Environment) -> Result<ExitCode> {
         Task::Fixtures => fixtures::run(environment),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+    use opora_testkit::documents;
+
+    use super::*;
+
+    #[test]
+    fn documents_name_only_commands_that_exist() {
+        let root = documents::workspace_root();
+        assert_eq!(documents::unknown_commands(&root, "cargo xtask", &Arguments::command()), [""; 0]);
+    }
+}

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should stop where it is")]
 
 pub mod aiogram_storage;
+pub mod documents;
 pub mod environment;
 mod flushes;
 pub mod pictures;

@@ -185,11 +185,19 @@ fn failed(error: &anyhow::Error) -> ExitCode {
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
+    use opora_testkit::documents;
 
     use super::*;
 
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn documents_name_only_commands_that_exist() {
+        let root = documents::workspace_root();
+        assert_eq!(documents::unknown_commands(&root, "opora", &Cli::command()), [""; 0]);
+        assert_eq!(documents::unknown_commands(&root, "cargo run --release --", &Cli::command()), [""; 0]);
     }
 }
