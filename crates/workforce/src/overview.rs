@@ -11,6 +11,7 @@ use crate::application::App;
 use crate::key;
 use crate::person::{OWNERS, Permission, Person, SITE_STAFF, WORKERS};
 use crate::rooms::{MenuItem, Room};
+use crate::web::ui::Icon;
 use crate::web::{NavItem, PageError, Routes, Section};
 
 mod calendar;
@@ -62,14 +63,9 @@ impl Room for OverviewRoom {
 
     fn nav(&self) -> Vec<NavItem> {
         vec![
-            NavItem {
-                caption: key!("cabinet-nav-calendar"),
-                path: "/calendar",
-                roles: SITE_STAFF,
-                needs: Some(Permission::View),
-            },
-            NavItem { caption: key!("cabinet-nav-schedule"), path: "/schedule", roles: WORKERS, needs: None },
-            NavItem { caption: key!("cabinet-nav-charts"), path: "/charts", roles: OWNERS, needs: None },
+            NavItem::new(key!("cabinet-nav-calendar"), "/calendar", Icon::Calendar, SITE_STAFF).needs(Permission::View),
+            NavItem::new(key!("cabinet-nav-schedule"), "/schedule", Icon::Calendar, WORKERS),
+            NavItem::new(key!("cabinet-nav-charts"), "/charts", Icon::Chart, OWNERS).under("/payroll"),
         ]
     }
 

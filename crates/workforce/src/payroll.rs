@@ -40,6 +40,7 @@ use crate::people::{self, People};
 use crate::person::{EARNERS, OWNERS, Permission, Person, SITE_STAFF};
 use crate::rooms::{Job, MenuItem, Room};
 use crate::settings::{Settings, TIME_ZONE};
+use crate::web::ui::Icon;
 use crate::web::{NavItem, PageError, Routes, Section};
 
 mod by_site;
@@ -86,13 +87,8 @@ impl Room for PayrollRoom {
 
     fn nav(&self) -> Vec<NavItem> {
         vec![
-            NavItem {
-                caption: key!("payroll-nav"),
-                path: pages::PAYROLL,
-                roles: SITE_STAFF,
-                needs: Some(Permission::Finances),
-            },
-            NavItem { caption: key!("payroll-nav-own"), path: pages::OWN, roles: EARNERS, needs: None },
+            NavItem::new(key!("payroll-nav"), pages::PAYROLL, Icon::Money, SITE_STAFF).needs(Permission::Finances),
+            NavItem::new(key!("payroll-nav-own"), pages::OWN, Icon::Money, EARNERS),
         ]
     }
 

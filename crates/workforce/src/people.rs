@@ -24,7 +24,8 @@ use crate::domain::Domain;
 use crate::key;
 use crate::person::{Permission, Person, Role, Roles, SITE_STAFF, Status};
 use crate::rooms::Room;
-use crate::web::{Card, NavItem, PageError, Routes};
+use crate::web::ui::Icon;
+use crate::web::{Card, NavItem, PageError, Routes, SearchHit};
 
 mod actor;
 pub mod changes;
@@ -51,8 +52,17 @@ impl Room for PeopleRoom {
     }
 
     fn nav(&self) -> Vec<NavItem> {
-        let needs = Some(Permission::Employees);
-        vec![NavItem { caption: key!("web-nav-people"), path: "/people", roles: SITE_STAFF, needs }]
+        let item = NavItem::new(key!("web-nav-people"), "/people", Icon::People, SITE_STAFF);
+        vec![item.needs(Permission::Employees)]
+    }
+
+    fn search<'a>(
+        &'a self,
+        app: &'a App,
+        viewer: &'a Person,
+        words: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<(String, Vec<SearchHit>)>, PageError>> {
+        Box::pin(pages::search(app, viewer, words))
     }
 
     fn home_cards<'a>(&'a self, app: &'a App, viewer: &'a Person) -> BoxFuture<'a, Result<Vec<Card>, PageError>> {

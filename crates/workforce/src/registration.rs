@@ -26,6 +26,7 @@ use crate::domain::{Domain, Transaction};
 use crate::key;
 use crate::person::{OWNERS, Person, Status};
 use crate::rooms::{Job, MenuItem, Room, Welcome};
+use crate::web::ui::Icon;
 use crate::web::{Card, NavItem, PageError, Routes, Section};
 
 mod answers;
@@ -83,7 +84,24 @@ impl Room for RegistrationRoom {
     }
 
     fn nav(&self) -> Vec<NavItem> {
-        vec![NavItem { caption: pages::CAPTION, path: pages::QUEUE, roles: OWNERS, needs: None }]
+        vec![
+            NavItem::new(pages::CAPTION, pages::QUEUE, Icon::Inbox, OWNERS)
+                .under("/people")
+                .with_badge("registrations people"),
+        ]
+    }
+
+    fn nav_badges<'a>(
+        &'a self,
+        app: &'a App,
+        viewer: &'a Person,
+    ) -> BoxFuture<'a, Result<Vec<(&'static str, u64)>, DbErr>> {
+        Box::pin(async move {
+            if !viewer.may(OWNERS) {
+                return Ok(Vec::new());
+            }
+            Ok(vec![(pages::QUEUE, Registrations::of_app(app).count().await?)])
+        })
     }
 
     fn status_after_unblock<'a>(

@@ -30,7 +30,7 @@ use crate::registration::RegistrationRoom;
 use crate::settings::SettingsRoom;
 use crate::shifts::ShiftsRoom;
 use crate::sites::{Attendance, SitesRoom};
-use crate::web::{Card, NavItem, PageError, Permissions, Routes, Section, Web};
+use crate::web::{Card, NavItem, PageError, Permissions, Routes, SearchHit, Section, Web};
 
 /// All rooms of the product, in the order of menus.
 const ALL: &[&dyn Room] = &[
@@ -49,19 +49,20 @@ const ALL: &[&dyn Room] = &[
 
 /// Order of the navigation of the pages. Items that are missing here come last.
 const NAVIGATION: &[&str] = &[
+    "/",
     "/calendar",
     "/schedule",
     "/shifts",
-    "/sites",
-    "/cancellations",
-    "/managers",
-    "/charts",
-    "/settings",
-    "/payroll",
     "/earnings",
     "/people",
-    "/admin",
     "/registrations",
+    "/managers",
+    "/payroll",
+    "/charts",
+    "/cancellations",
+    "/sites",
+    "/settings",
+    "/admin",
 ];
 
 /// Databases limit the number of bound values in a statement.
@@ -101,6 +102,29 @@ pub trait Room: Debug + Send + Sync + 'static {
     /// Items in the navigation of the pages.
     fn nav(&self) -> Vec<NavItem> {
         Vec::new()
+    }
+
+    /// Counts beside items of the navigation, by path, for this viewer. Every page asks, so it is one query that an
+    /// index answers, and counts only what the viewer may see. See [`NavItem::with_badge`].
+    fn nav_badges<'a>(
+        &'a self,
+        app: &'a App,
+        viewer: &'a Person,
+    ) -> BoxFuture<'a, Result<Vec<(&'static str, u64)>, DbErr>> {
+        let _ = (app, viewer);
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    /// What a search finds in this room, in titled groups of at most [`MAX_HITS`](crate::web::MAX_HITS): only what the
+    /// viewer may see.
+    fn search<'a>(
+        &'a self,
+        app: &'a App,
+        viewer: &'a Person,
+        words: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<(String, Vec<SearchHit>)>, PageError>> {
+        let _ = (app, viewer, words);
+        Box::pin(async { Ok(Vec::new()) })
     }
 
     /// Counts on the front page, for this viewer.

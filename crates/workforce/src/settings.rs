@@ -26,7 +26,8 @@ use crate::rooms::Room;
 use crate::text;
 use crate::texts::Language;
 use crate::web::form::{PageRefusal, PageRefusalKind};
-use crate::web::{NavItem, Routes};
+use crate::web::ui::Icon;
+use crate::web::{NavGroup, NavItem, Routes};
 
 pub mod command;
 mod pages;
@@ -148,7 +149,8 @@ impl Room for SettingsRoom {
     }
 
     fn nav(&self) -> Vec<NavItem> {
-        vec![NavItem { caption: key!("cabinet-nav-settings"), path: "/settings", roles: OWNERS, needs: None }]
+        let item = NavItem::new(key!("cabinet-nav-settings"), "/settings", Icon::Gear, OWNERS);
+        vec![item.in_group(NavGroup::Setup)]
     }
 }
 

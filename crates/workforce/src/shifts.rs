@@ -38,6 +38,7 @@ use crate::person::{JUDGES, Permission, Person, SHIFT_READERS, WORKERS};
 use crate::rooms::{Job, MenuItem, Room};
 use crate::settings;
 use crate::sites::{ChangedBy, Period, Site, local};
+use crate::web::ui::Icon;
 use crate::web::{NavItem, Routes};
 
 mod api;
@@ -109,14 +110,24 @@ impl Room for ShiftsRoom {
 
     fn nav(&self) -> Vec<NavItem> {
         vec![
-            NavItem { caption: key!("cabinet-nav-shifts"), path: "/shifts", roles: SHIFT_READERS, needs: None },
-            NavItem {
-                caption: key!("cabinet-nav-cancellations"),
-                path: "/cancellations",
-                roles: JUDGES,
-                needs: Some(Permission::Employees),
-            },
+            NavItem::new(key!("cabinet-nav-shifts"), "/shifts", Icon::Clock, SHIFT_READERS),
+            NavItem::new(key!("cabinet-nav-cancellations"), "/cancellations", Icon::NoEntry, JUDGES)
+                .needs(Permission::Employees)
+                .with_badge(TOPIC),
         ]
+    }
+
+    fn nav_badges<'a>(
+        &'a self,
+        app: &'a App,
+        viewer: &'a Person,
+    ) -> BoxFuture<'a, Result<Vec<(&'static str, u64)>, DbErr>> {
+        Box::pin(async move {
+            if !viewer.may(JUDGES) {
+                return Ok(Vec::new());
+            }
+            Ok(vec![("/cancellations", Shifts::of_app(app).count_cancellations(viewer).await?)])
+        })
     }
 
     fn cancel_pending_work<'a>(

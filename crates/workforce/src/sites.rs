@@ -37,7 +37,8 @@ use crate::domain::{Domain, Transaction};
 use crate::key;
 use crate::person::{OWNERS, Permission, Person, SITE_STAFF, SitePermissions};
 use crate::rooms::{Job, Room};
-use crate::web::{NavItem, PageError, Permissions, Routes, Section};
+use crate::web::ui::Icon;
+use crate::web::{NavGroup, NavItem, PageError, Permissions, Routes, SearchHit, Section};
 
 mod api;
 mod attendance;
@@ -71,14 +72,20 @@ impl Room for SitesRoom {
 
     fn nav(&self) -> Vec<NavItem> {
         vec![
-            NavItem {
-                caption: key!("cabinet-nav-sites"),
-                path: "/sites",
-                roles: SITE_STAFF,
-                needs: Some(Permission::View),
-            },
-            NavItem { caption: key!("cabinet-nav-managers"), path: "/managers", roles: OWNERS, needs: None },
+            NavItem::new(key!("cabinet-nav-sites"), "/sites", Icon::Site, SITE_STAFF)
+                .needs(Permission::View)
+                .in_group(NavGroup::Setup),
+            NavItem::new(key!("cabinet-nav-managers"), "/managers", Icon::Key, OWNERS).under("/people"),
         ]
+    }
+
+    fn search<'a>(
+        &'a self,
+        app: &'a App,
+        viewer: &'a Person,
+        words: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<(String, Vec<SearchHit>)>, PageError>> {
+        Box::pin(pages::search(app, viewer, words))
     }
 
     fn person_sections<'a>(

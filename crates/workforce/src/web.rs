@@ -13,20 +13,23 @@ use opora::store::WriteError;
 pub use self::file::{Downloads, ShownFile, file};
 pub use self::frame::{Guests, with_frame};
 pub use self::guards::{Operator, Owner, SignedIn, Visitor};
-pub use self::labels::{moment, role_label, status_label};
-pub use self::layout::{Card, NavItem, Section};
+pub use self::labels::{day, day_and_time, day_range, long_day, moment, role_label, short_day, status_label};
+pub use self::layout::{Card, Section};
 pub use self::limits::{Limits, RequestSource};
 pub use self::live::{Event, Events, register_effect as register_live_effect, relay_events};
+pub use self::nav::{NavGroup, NavItem};
 pub use self::page_error::PageError;
 pub use self::params::{DayParam, PageNumber};
 pub use self::permissions::Permissions;
 pub use self::routes::{Route, Routes};
+pub use self::search::{MAX_HITS, SearchHit};
 pub use self::sign_in::{devices, offer_link, send_waiting_pins};
+use self::ui::Icon;
 pub use self::visit::Visit;
 use crate::application::App;
 use crate::domain::{self, Transaction};
 use crate::key;
-use crate::person::{OPERATORS, Person};
+use crate::person::{OPERATORS, Person, Role};
 use crate::rooms::{Job, Room};
 
 mod admin;
@@ -42,13 +45,16 @@ mod labels;
 mod layout;
 mod limits;
 mod live;
+mod nav;
 mod page_error;
 mod params;
 mod permissions;
 mod routes;
+mod search;
 mod secrets;
 pub mod sessions;
 mod sign_in;
+pub mod ui;
 mod visit;
 
 const CLEANUP_INTERVAL: Duration = Duration::from_secs(60 * 60);
@@ -71,8 +77,10 @@ impl Room for Web {
             .post("/auth/send-pin", sign_in::send_pin)
             .post("/auth/login", sign_in::log_in)
             .post("/auth/logout", sign_in::log_out)
+            .get("/search", search::show)
+            .get("/nav", nav::show)
             .get("/admin", admin::show)
-            .get("/live", live::connect)
+            .get(live::PATH, live::connect)
             .get("/assets/{name}", assets::serve)
     }
 
@@ -98,7 +106,10 @@ impl Room for Web {
     }
 
     fn nav(&self) -> Vec<NavItem> {
-        vec![NavItem { caption: key!("web-nav-admin"), path: "/admin", roles: OPERATORS, needs: None }]
+        vec![
+            NavItem::new(key!("web-home"), "/", Icon::Home, &Role::ALL),
+            NavItem::new(key!("web-nav-admin"), "/admin", Icon::Server, OPERATORS).in_group(NavGroup::Account),
+        ]
     }
 }
 

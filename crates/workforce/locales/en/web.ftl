@@ -3,6 +3,13 @@ web-brand = Opora
 web-skip = Skip to content
 web-nav = Sections
 web-nav-people = People
+web-nav-collapse = Collapse the menu
+web-account = Your menu: { $name }
+web-more = More
+web-close = Close
+web-search-pages = Pages
+web-search-nothing = Nothing found. Try another word.
+web-palette-hint = A person, a site or a page
 web-nav-admin = Administration
 web-sign-out = Sign out
 web-to-home = Go to home
@@ -64,7 +71,7 @@ web-failed = Something went wrong on our side
 web-failed-advice = We've logged the error. Please try again in a moment.
 web-request-number = Request { $number }
 
-web-home = Home
+web-home = Today
 web-greeting = Hello, { $name }!
 web-home-empty = There's nothing for your role here yet. New things will appear here and in the bot.
 web-count-verified = On the team
@@ -166,3 +173,28 @@ web-form-on-top = Save my version
 web-form-on-top-about = Your version will replace what the other person saved.
 web-form-drop = Keep the current version
 web-form-typed = You wrote:
+
+# Dates.
+web-day = { $day }, { $year }
+web-long-day = { $weekday ->
+    [1] Monday
+    [2] Tuesday
+    [3] Wednesday
+    [4] Thursday
+    [5] Friday
+    [6] Saturday
+   *[7] Sunday
+}, { $month ->
+    [1] January
+    [2] February
+    [3] March
+    [4] April
+    [5] May
+    [6] June
+    [7] July
+    [8] August
+    [9] September
+    [10] October
+    [11] November
+   *[12] December
+} { $day }

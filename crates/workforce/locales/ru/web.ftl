@@ -3,6 +3,13 @@ web-brand = Опора
 web-skip = К содержанию
 web-nav = Разделы
 web-nav-people = Люди
+web-nav-collapse = Свернуть меню
+web-account = Ваше меню: { $name }
+web-more = Ещё
+web-close = Закрыть
+web-search-pages = Разделы
+web-search-nothing = Ничего не нашли. Попробуйте другое слово.
+web-palette-hint = Человек, объект или раздел
 web-nav-admin = Администрирование
 web-sign-out = Выйти
 web-to-home = На главную
@@ -67,7 +74,7 @@ web-failed = У нас что-то пошло не так
 web-failed-advice = Мы записали ошибку. Попробуйте, пожалуйста, чуть позже.
 web-request-number = Запрос { $number }
 
-web-home = Главная
+web-home = Сегодня
 web-greeting = Здравствуйте, { $name }!
 web-home-empty = Для вашей роли здесь пока ничего нет. Новое появится здесь и в боте.
 web-count-verified = В команде
@@ -171,3 +178,28 @@ web-form-on-top = Сохранить мой вариант
 web-form-on-top-about = Ваш вариант заменит то, что записал другой человек.
 web-form-drop = Оставить текущий вариант
 web-form-typed = Вы написали:
+
+# Даты.
+web-day = { $day }.{ $year }
+web-long-day = { $weekday ->
+    [1] понедельник
+    [2] вторник
+    [3] среда
+    [4] четверг
+    [5] пятница
+    [6] суббота
+   *[7] воскресенье
+}, { $day } { $month ->
+    [1] января
+    [2] февраля
+    [3] марта
+    [4] апреля
+    [5] мая
+    [6] июня
+    [7] июля
+    [8] августа
+    [9] сентября
+    [10] октября
+    [11] ноября
+   *[12] декабря
+}

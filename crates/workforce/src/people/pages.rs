@@ -5,7 +5,8 @@ use sea_orm::DbErr;
 use crate::application::App;
 use crate::person::{OWNERS, Person, Status};
 use crate::text;
-use crate::web::{Card, Routes};
+use crate::web::ui::Icon;
+use crate::web::{Card, MAX_HITS, PageError, Routes, SearchHit};
 
 mod list;
 mod me;
@@ -26,6 +27,23 @@ pub fn routes() -> Routes {
         .post("/me/language", me::set_language)
         .post("/me/sessions/end", me::end_session)
         .post("/me/sessions/end-others", me::end_others)
+}
+
+/// People whom a search finds, for the command palette.
+pub async fn search(app: &App, viewer: &Person, words: &str) -> Result<Vec<(String, Vec<SearchHit>)>, PageError> {
+    let visible = match list::visible_ids(app, viewer).await {
+        Ok(visible) => visible,
+        Err(PageError::Forbidden) => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let found = app.people.page_of(visible.as_deref(), words, 0).await?;
+    let hits = found.people.iter().take(MAX_HITS).map(|person| SearchHit {
+        icon: Icon::Person,
+        caption: person.full_name.clone(),
+        detail: person.username.as_ref().map(|name| format!("@{name}")).or(person.phone.clone()).unwrap_or_default(),
+        path: list::path_of(viewer, person.id),
+    });
+    Ok(vec![(text!(viewer.language, "web-people"), hits.collect())])
 }
 
 /// Numbers of verified and pending people, on the front page of owners.

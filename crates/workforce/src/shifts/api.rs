@@ -9,8 +9,8 @@ use opora::clock::Millis;
 use opora::store::WriteError;
 use sea_orm::sea_query::{Expr, ExprTrait, IntoCondition, Query};
 use sea_orm::{
-    ColumnTrait, Condition, DatabaseConnection, DbErr, EntityTrait, JoinType, QueryFilter, QueryOrder, QuerySelect,
-    Select,
+    ColumnTrait, Condition, DatabaseConnection, DbErr, EntityTrait, JoinType, PaginatorTrait, QueryFilter, QueryOrder,
+    QuerySelect, Select,
 };
 use serde_json::json;
 
@@ -27,7 +27,7 @@ use crate::application::App;
 use crate::domain::{Transaction, in_ids};
 use crate::money::Money;
 use crate::notices;
-use crate::person::{Permission, Person};
+use crate::person::{OWNERS, Permission, Person};
 use crate::settings;
 use crate::sites::{ActionError, ChangedBy, LONGEST_DAY_MS, Period, Rights, SiteRefusal, Sites, Slot};
 
@@ -204,6 +204,27 @@ impl Shifts {
         let active = shift::Column::SiteId.eq(site_id).and(shift::Column::Status.eq(ShiftStatus::Active.name()));
         let others = shift::Entity::find().filter(active).filter(shift::Column::Id.ne(shift_id)).limit(1);
         Ok(others.one(self.app.domain.read()).await?.is_some())
+    }
+
+    /// Number of undecided cancellations that a person may judge.
+    pub async fn count_cancellations(&self, viewer: &Person) -> Result<u64, DbErr> {
+        let pending = cancellation::Column::Status.eq(CancellationStatus::Pending.name());
+        let mut found = cancellation::Entity::find().filter(pending);
+        if !viewer.may(OWNERS) {
+            let permitted = Sites::of_app(&self.app).site_permissions(viewer.id).await?;
+            let judged = permitted.iter().filter(|(_, may)| may.contains(&Permission::Employees));
+            let sites: Vec<i64> = judged.map(|(site, _)| *site).collect();
+            if sites.is_empty() {
+                return Ok(0);
+            }
+            let at_sites = Query::select()
+                .column(plan::Column::Id)
+                .from(plan::Entity)
+                .and_where(in_ids(plan::Column::SiteId, &sites))
+                .take();
+            found = found.filter(cancellation::Column::PlanId.in_subquery(at_sites));
+        }
+        found.count(self.app.domain.read()).await
     }
 
     /// Undecided cancellations at these sites with their plans, oldest first, up to a limit.

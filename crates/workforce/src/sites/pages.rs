@@ -2,9 +2,11 @@
 
 use super::Hours;
 use crate::application::App;
-use crate::person::Person;
+use crate::person::{Permission, Person};
+use crate::text;
 use crate::web::form::Reader;
-use crate::web::{PageError, Routes, Section};
+use crate::web::ui::Icon;
+use crate::web::{MAX_HITS, PageError, Routes, SearchHit, Section};
 
 mod access;
 mod contracts;
@@ -44,6 +46,25 @@ pub fn routes() -> Routes {
 /// Reads opening hours from two form fields.
 pub fn read_hours(reader: &mut Reader<'_>, from: &'static str, to: &'static str) -> Hours {
     Hours::new(reader.minute(from), reader.minute(to))
+}
+
+/// Sites that a search finds, for the command palette.
+pub async fn search(app: &App, viewer: &Person, words: &str) -> Result<Vec<(String, Vec<SearchHit>)>, PageError> {
+    let access = Access::for_person(app, viewer).await?;
+    if !access.may_somewhere(Permission::View) {
+        return Ok(Vec::new());
+    }
+    let wanted = words.to_lowercase();
+    let fits = |text: &str| text.to_lowercase().contains(&wanted);
+    let mut sites = access.sites(app).await?;
+    sites.retain(|site| fits(&site.about.name) || fits(&site.about.address));
+    let hits = sites.into_iter().take(MAX_HITS).map(|site| SearchHit {
+        icon: Icon::Site,
+        caption: site.about.name,
+        detail: site.about.address,
+        path: format!("/sites/{}", site.id),
+    });
+    Ok(vec![(text!(viewer.language, "cabinet-nav-sites"), hits.collect())])
 }
 
 /// Contracts and permissions on a person's page.

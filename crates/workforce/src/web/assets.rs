@@ -20,14 +20,25 @@ use super::secrets;
 pub const FOLDER: &str = "/assets/";
 pub const STYLE: &str = "style.css";
 pub const SCRIPT: &str = "live.js";
+pub const UI_SCRIPT: &str = "ui.js";
 pub const ICON: &str = "icon.svg";
 
 /// Name, content type and content.
-const FILES: [(&str, &str, &str); 3] = [
-    (STYLE, "text/css; charset=utf-8", include_str!("assets/style.css")),
+const FILES: [(&str, &str, &str); 4] = [
+    (STYLE, "text/css; charset=utf-8", STYLES),
     (SCRIPT, "text/javascript; charset=utf-8", include_str!("assets/live.js")),
+    (UI_SCRIPT, "text/javascript; charset=utf-8", include_str!("assets/ui.js")),
     (ICON, "image/svg+xml", include_str!("assets/icon.svg")),
 ];
+
+/// The stylesheet: tokens, frame, components, and what single pages need. Later files win.
+const STYLES: &str = concat!(
+    include_str!("assets/tokens.css"),
+    include_str!("assets/layout.css"),
+    include_str!("assets/components.css"),
+    include_str!("assets/pages.css"),
+    include_str!("assets/print.css"),
+);
 
 /// A file with its compressed form.
 struct Asset {

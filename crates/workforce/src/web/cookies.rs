@@ -14,6 +14,8 @@ pub enum Cookie {
     Guest,
     /// Marks a browser in which a person has signed in before. It grants nothing.
     Device,
+    /// A toast for the next page, signed.
+    Toast,
 }
 
 impl Cookie {
@@ -26,16 +28,15 @@ impl Cookie {
             (Self::Guest, false) => "opora_guest",
             (Self::Device, true) => "__Host-opora_device",
             (Self::Device, false) => "opora_device",
+            (Self::Toast, true) => "__Host-opora_toast",
+            (Self::Toast, false) => "opora_toast",
         }
     }
 
     /// The cookie's value, if it has the right form.
     pub fn read(self, headers: &HeaderMap, is_https: bool) -> Option<String> {
-        let name = self.name(is_https);
-        let pairs = headers.get_all(header::COOKIE).into_iter().filter_map(|line| line.to_str().ok());
-        let mut pairs = pairs.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
-        let (_, value) = pairs.find(|(known, value)| *known == name && is_token(value))?;
-        Some(value.to_owned())
+        let has_form = |value: &str| if self == Self::Toast { !value.is_empty() } else { is_token(value) };
+        value_of(headers, self.name(is_https), has_form)
     }
 
     /// The `Set-Cookie` header; a duration of zero deletes the cookie.
@@ -45,6 +46,19 @@ impl Cookie {
         let line = format!("{name}={value}; Path=/; HttpOnly; SameSite=Lax; Max-Age={seconds}{secure}");
         HeaderValue::from_str(&line).ok()
     }
+}
+
+/// Whether the script has remembered that the sidebar is collapsed. This cookie is the script's own: it only changes
+/// how a page looks.
+pub fn is_sidebar_collapsed(headers: &HeaderMap) -> bool {
+    value_of(headers, "opora_sidebar", |value| value == "collapsed").is_some()
+}
+
+fn value_of(headers: &HeaderMap, name: &str, has_form: impl Fn(&str) -> bool) -> Option<String> {
+    let pairs = headers.get_all(header::COOKIE).into_iter().filter_map(|line| line.to_str().ok());
+    let mut pairs = pairs.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    let (_, value) = pairs.find(|(known, value)| *known == name && has_form(value))?;
+    Some(value.to_owned())
 }
 
 fn is_token(value: &str) -> bool {

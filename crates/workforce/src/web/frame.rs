@@ -36,7 +36,7 @@ const HEADERS: [(HeaderName, &str); 7] = [
 ];
 
 /// Sent by the pages' script when it reloads parts.
-const LIVE: HeaderName = HeaderName::from_static("x-opora-live");
+pub const LIVE: HeaderName = HeaderName::from_static("x-opora-live");
 
 const ONE_YEAR: &str = "max-age=31536000";
 
@@ -77,6 +77,7 @@ async fn handle(State(app): State<App>, request: Request, next: Next) -> Respons
     let response = answered.unwrap_or_else(IntoResponse::into_response);
     let mut response = render_error(&visit, response);
     visit.give_cookies(response.headers_mut());
+    visit.pass_toast(&mut response);
     secure(&visit, response.headers_mut());
     response
 }

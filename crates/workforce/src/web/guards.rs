@@ -7,6 +7,7 @@ use axum::http::request::Parts;
 use maud::Markup;
 
 use super::page_error::PageError;
+use super::ui::PageRedirect;
 use super::visit::Visit;
 use crate::application::App;
 use crate::person::{OPERATORS, OWNERS, Person, Role};
@@ -28,6 +29,11 @@ impl Visitor {
     /// A complete page.
     pub fn page(&self, title: &str, body: &Markup) -> Markup {
         self.visit.page(title, body)
+    }
+
+    /// Redirects after a form; `with_toast` says on the next page what was done.
+    pub fn redirect(&self, path: impl Into<String>) -> PageRedirect {
+        PageRedirect::to(path)
     }
 
     async fn from_parts(parts: &mut Parts, app: &App, roles: Option<&[Role]>) -> Result<Self, PageError> {

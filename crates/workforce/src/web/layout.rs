@@ -1,24 +1,18 @@
-//! The layout of every page: the head with the navigation, and the parts that rooms contribute.
+//! The layout of every page: sidebar, tabs for phones, the menu of the person, and what rooms contribute.
 
 use maud::{DOCTYPE, Markup, html};
 
 use super::assets;
 use super::csrf;
+use super::nav::{NavEntry, NavGroup};
+use super::ui::{Icon, Tab, count_badge, tabs};
 use super::visit::Visit;
-use crate::person::{Permission, Person, Role};
+use crate::person::Person;
 use crate::text;
+use crate::texts::Language;
 
-/// An item of the navigation.
-#[derive(Clone, Copy, Debug)]
-pub struct NavItem {
-    /// Text key of the caption: `key!("…")`.
-    pub caption: &'static str,
-    pub path: &'static str,
-    /// Roles that see it. The page has its own guard.
-    pub roles: &'static [Role],
-    /// The permission that a manager needs at some site to see it.
-    pub needs: Option<Permission>,
-}
+/// Items in the bar at the bottom of a phone; the rest is behind "More".
+const BOTTOM_TABS: usize = 4;
 
 /// A titled part of a page.
 #[derive(Clone, Debug)]
@@ -39,22 +33,25 @@ impl Visit {
     /// A complete page.
     pub fn page(&self, title: &str, body: &Markup) -> Markup {
         let language = self.language();
+        let member = self.person().map(|person| (person, self.nav_entries(person)));
         html! {
             (DOCTYPE)
-            html lang=(language.code()) {
-                head {
-                    meta charset="utf-8";
-                    meta name="viewport" content="width=device-width, initial-scale=1";
-                    meta name="color-scheme" content="light dark";
-                    title { (title) " · " (text!(language, "web-brand")) }
-                    link rel="icon" href=(assets::path(assets::ICON)) type="image/svg+xml";
-                    link rel="stylesheet" href=(assets::path(assets::STYLE));
-                    script type="module" src=(assets::path(assets::SCRIPT)) {}
-                }
-                body {
+            html lang=(language.code()) data-sidebar=[self.is_sidebar_collapsed().then_some("collapsed")] {
+                (head(title, language))
+                body.app[member.is_some()] {
                     a.skip href="#main" { (text!(language, "web-skip")) }
-                    (self.head())
-                    main #main { (body) }
+                    (self.sidebar(member.as_ref()))
+                    main #main tabindex="-1" {
+                        @if let Some((_, entries)) = &member { (self.page_tabs(entries)) }
+                        (body)
+                    }
+                    div.toasts role="status" aria-live="polite" {
+                        @if let Some(toast) = self.toast() { (toast.render(self)) }
+                    }
+                    @if let Some((person, entries)) = &member {
+                        (self.bottom_tabs(person, entries))
+                        (palette(language))
+                    }
                 }
             }
         }
@@ -70,42 +67,186 @@ impl Visit {
         }
     }
 
-    fn head(&self) -> Markup {
+    fn sidebar(&self, member: Option<&(&Person, Vec<NavEntry>)>) -> Markup {
         let language = self.language();
-        let items = self.person().map(|person| self.nav(person));
         html! {
-            header.top {
-                a.brand href="/" { span.mark aria-hidden="true" {} (text!(language, "web-brand")) }
-                @if let Some(items) = &items {
-                    nav aria-label=(text!(language, "web-nav")) {
-                        @for item in items {
-                            a href=(item.path) aria-current=[self.is_at(item.path).then_some("page")] {
-                                (language.text(item.caption))
-                            }
-                        }
+            header.side {
+                div.side-head {
+                    a.brand href="/" { span.mark aria-hidden="true" {} span.brand-name { (text!(language, "web-brand")) } }
+                    @if member.is_some() {
+                        button.icon-button.collapse type="button" hidden aria-expanded=(!self.is_sidebar_collapsed())
+                            aria-controls="sections" aria-label=(text!(language, "web-nav-collapse"))
+                            title=(text!(language, "web-nav-collapse")) data-testid="collapse" { (Icon::Sidebar.svg()) }
                     }
                 }
-                @if let Some(person) = self.person() {
-                    div.who {
-                        a data-testid="me" href="/me" { (person.full_name) }
-                        (self.form("/auth/logout", &html! {
-                            button.plain type="submit" data-testid="sign-out" { (text!(language, "web-sign-out")) }
-                        }))
+                @if let Some((person, entries)) = member {
+                    a.search-button href="/search" data-opens-palette data-testid="search-button" {
+                        (Icon::Search.svg()) span { (text!(language, "web-search")) } kbd aria-hidden="true" { "Ctrl K" }
                     }
+                    nav #sections aria-label=(text!(language, "web-nav")) {
+                        (self.group(entries, NavGroup::Work))
+                        (self.group(entries, NavGroup::Setup))
+                    }
+                    (self.account_menu(person, entries))
                 }
             }
         }
     }
 
-    /// The navigation items of a person.
-    pub fn nav(&self, person: &Person) -> Vec<NavItem> {
-        let items = self.app().rooms.nav().into_iter();
-        let is_useful = |item: &NavItem| item.needs.is_none_or(|permission| self.may_somewhere(permission));
-        items.filter(|item| person.may(item.roles) && is_useful(item)).collect()
+    fn group(&self, entries: &[NavEntry], group: NavGroup) -> Markup {
+        html! {
+            ul { @for entry in of_group(entries, group) { li { (self.item(entry, "badge")) } } }
+        }
     }
 
-    fn is_at(&self, path: &str) -> bool {
-        let current_path = self.path().split('?').next().unwrap_or_default();
-        current_path.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    /// A link of the navigation. `place` keeps the ids of badges apart.
+    fn item(&self, entry: &NavEntry, place: &str) -> Markup {
+        let caption = self.language().text(entry.item.caption);
+        let is_current = entry.items().any(|item| self.is_at(item.path));
+        html! {
+            a.nav-item href=(entry.item.path) aria-current=[is_current.then_some("page")] title=(caption) {
+                (entry.item.icon.svg()) span.caption { (caption) } (self.nav_badge(entry, place))
+            }
+        }
+    }
+
+    /// The count of an item. It is a live part even while it is empty.
+    fn nav_badge(&self, entry: &NavEntry, place: &str) -> Markup {
+        let topics = entry.badge_topics();
+        let name = entry.item.path.trim_matches('/').replace('/', "-");
+        html! {
+            @if !topics.is_empty() {
+                span.nav-badge id={ (place) "-" (name) } data-live=(topics) { (count_badge(self.badge_of(entry))) }
+            }
+        }
+    }
+
+    /// Tabs of pages that belong together, such as people and their permissions.
+    fn page_tabs(&self, entries: &[NavEntry]) -> Markup {
+        let language = self.language();
+        let here = self.path_only();
+        let entry = entries.iter().find(|entry| entry.items().any(|item| item.path == here));
+        let Some(entry) = entry.filter(|entry| !entry.children.is_empty()) else { return html! {} };
+        let tab = |item: &super::NavItem| {
+            let count = self.badge(item.path);
+            Tab::new(language.text(item.caption), item.path.to_owned(), item.path == here).count(count)
+        };
+        let all: Vec<Tab> = entry.items().map(tab).collect();
+        html! {
+            div.page-tabs #page-tabs data-live=[Some(entry.badge_topics()).filter(|topics| !topics.is_empty())] {
+                (tabs(&language.text(entry.item.caption), &all))
+            }
+        }
+    }
+
+    /// The person's own page, language, administration and sign-out.
+    fn account_menu(&self, person: &Person, entries: &[NavEntry]) -> Markup {
+        let language = self.language();
+        html! {
+            details.menu.account data-menu {
+                summary data-testid="account" aria-label=(text!(language, "web-account", name = person.full_name.as_str())) {
+                    span.avatar aria-hidden="true" { (initials(&person.full_name)) }
+                    span.caption { (person.full_name) }
+                    (Icon::ChevronDown.svg())
+                }
+                div.menu-sheet { (self.account_items(entries, true)) }
+            }
+        }
+    }
+
+    fn account_items(&self, entries: &[NavEntry], has_testids: bool) -> Markup {
+        let language = self.language();
+        let testid = |name: &'static str| has_testids.then_some(name);
+        html! {
+            a.menu-item href="/me" data-testid=[testid("me")] { (Icon::Person.svg()) (text!(language, "web-me")) }
+            @for entry in of_group(entries, NavGroup::Account) {
+                a.menu-item href=(entry.item.path) { (entry.item.icon.svg()) (language.text(entry.item.caption)) }
+            }
+            @for other in Language::ALL.into_iter().filter(|other| *other != language) {
+                (self.form("/me/language", &html! {
+                    input type="hidden" name="language" value=(other.code());
+                    button.menu-item type="submit" lang=(other.code()) { (Icon::Globe.svg()) (other.name()) }
+                }))
+            }
+            (self.form("/auth/logout", &html! {
+                button.menu-item type="submit" data-testid=[testid("sign-out")] { (Icon::SignOut.svg()) (text!(language, "web-sign-out")) }
+            }))
+        }
+    }
+
+    /// The bar at the bottom of a phone.
+    fn bottom_tabs(&self, person: &Person, entries: &[NavEntry]) -> Markup {
+        let language = self.language();
+        let all: Vec<&NavEntry> = entries.iter().filter(|entry| entry.item.group != NavGroup::Account).collect();
+        let (first, rest) = all.split_at(BOTTOM_TABS.min(all.len()));
+        let waiting: u64 = rest.iter().map(|entry| self.badge_of(entry)).sum();
+        html! {
+            nav.bottom aria-label=(text!(language, "web-nav")) data-testid="bottom-tabs" {
+                @for entry in first { (self.item(entry, "tab")) }
+                details.menu.more data-menu {
+                    summary.nav-item data-testid="more" {
+                        (Icon::More.svg()) span.caption { (text!(language, "web-more")) }
+                        span.nav-badge { (count_badge(waiting)) }
+                    }
+                    div.menu-sheet {
+                        p.menu-name { (person.full_name) }
+                        @for entry in rest { (self.item(entry, "more")) }
+                        (self.account_items(entries, false))
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn head(title: &str, language: Language) -> Markup {
+    html! {
+        head {
+            meta charset="utf-8";
+            meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover";
+            meta name="color-scheme" content="light dark";
+            title { (title) " · " (text!(language, "web-brand")) }
+            link rel="icon" href=(assets::path(assets::ICON)) type="image/svg+xml";
+            link rel="stylesheet" href=(assets::path(assets::STYLE));
+            script type="module" src=(assets::path(assets::SCRIPT)) {}
+            script type="module" src=(assets::path(assets::UI_SCRIPT)) {}
+        }
+    }
+}
+
+/// The command palette. The script opens it; without a script the button leads to the page of the search.
+fn palette(language: Language) -> Markup {
+    html! {
+        dialog.palette #palette aria-label=(text!(language, "web-search")) data-testid="palette" {
+            form method="get" action="/search" role="search" {
+                (Icon::Search.svg())
+                input type="search" name="q" maxlength="64" autocomplete="off" role="combobox" aria-expanded="true"
+                    aria-controls="palette-results" aria-label=(text!(language, "web-palette-hint"))
+                    placeholder=(text!(language, "web-palette-hint")) data-testid="palette-input";
+            }
+            div #palette-results {}
+        }
+    }
+}
+
+fn of_group(entries: &[NavEntry], group: NavGroup) -> impl Iterator<Item = &NavEntry> {
+    entries.iter().filter(move |entry| entry.item.group == group)
+}
+
+/// One or two letters for the round picture of a person.
+fn initials(name: &str) -> String {
+    let letters = name.split_whitespace().filter_map(|word| word.chars().find(|c| c.is_alphanumeric()));
+    letters.take(2).flat_map(char::to_uppercase).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::initials;
+
+    #[test]
+    fn initials_are_the_first_letters_of_two_names() {
+        assert_eq!(initials("Анна Сергеевна Петрова"), "АС");
+        assert_eq!(initials("  \"bob\" "), "B");
+        assert_eq!(initials("…"), "");
     }
 }

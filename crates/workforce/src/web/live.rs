@@ -35,6 +35,9 @@ mod listener;
 mod relay;
 mod sockets;
 
+/// Path of the sockets.
+pub const PATH: &str = "/live";
+
 const EFFECT: &str = "live";
 /// Events that a page may lag behind.
 const BACKLOG: usize = 256;

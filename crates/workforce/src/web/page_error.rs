@@ -131,7 +131,8 @@ pub fn render_error(visit: &Visit, response: Response) -> Response {
     page
 }
 
-fn is_html(response: &Response) -> bool {
+/// Whether a response is a page.
+pub fn is_html(response: &Response) -> bool {
     let kind = response.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     kind.is_some_and(|kind| kind.starts_with("text/html"))
 }

@@ -2,19 +2,27 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::{ConnectInfo, FromRequestParts};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, header};
+use axum::response::Response;
+use futures_util::future::try_join_all;
 
-use super::cookies::Cookie;
-use super::page_error::PageError;
+use super::cookies::{self, Cookie};
+use super::frame::LIVE;
+use super::page_error::{PageError, is_html};
+use super::ui::Toast;
 use super::{assets, csrf, file, secrets, sessions};
 use crate::application::App;
 use crate::config::{Networks, network_of};
 use crate::person::{MANAGERS, OWNERS, Permission, Person};
 use crate::rooms;
 use crate::texts::Language;
+
+/// A toast that no page has shown by then is forgotten.
+const TOAST_TTL: Duration = Duration::from_secs(60);
 
 /// A page request. Clones share it.
 #[derive(Clone, Debug)]
@@ -34,6 +42,19 @@ struct VisitData {
     sign_in: SignInState,
     /// Permissions that a manager has at any site.
     permitted: Vec<Permission>,
+    /// Counts beside items of the navigation, by path.
+    badges: Vec<(&'static str, u64)>,
+    /// The toast that this page shows.
+    toast: Option<Toast>,
+    is_sidebar_collapsed: bool,
+}
+
+/// What a request's cookie stands for, and what the navigation needs.
+struct Found {
+    cookie: String,
+    sign_in: SignInState,
+    permitted: Vec<Permission>,
+    badges: Vec<(&'static str, u64)>,
 }
 
 /// What the browser's cookie stands for.
@@ -55,15 +76,18 @@ impl Visit {
         let (headers, path) = (&request.headers, request.uri.path());
         let found = if path.starts_with(assets::FOLDER) {
             // The same for everybody, so no session is looked up.
-            Ok((String::new(), SignInState::Guest, Vec::new()))
+            Ok(Found::guest())
         } else {
             load(app, headers, path).await
         };
         let (found, outcome) = match found {
             Ok(found) => (found, Ok(())),
-            Err(error) => ((String::new(), SignInState::Guest, Vec::new()), Err(error)),
+            Err(error) => (Found::guest(), Err(error)),
         };
-        let (cookie, sign_in, permitted) = found;
+        let Found { cookie, sign_in, permitted, badges } = found;
+        // A part that is reloaded shows no toast, so it must not use it up.
+        let takes_toast = request.method == Method::GET && !headers.contains_key(LIVE);
+        let sealed = takes_toast.then(|| Cookie::Toast.read(headers, is_https(app))).flatten();
         let language = match &sign_in {
             SignInState::Member { person, .. } => person.language,
             SignInState::New | SignInState::Guest => guests_language(headers).unwrap_or(app.language),
@@ -78,9 +102,12 @@ impl Visit {
             language,
             network: network_of(address(request, &app.trusted_proxies)),
             csrf: csrf::token(&cookie),
+            toast: sealed.and_then(|sealed| Toast::open(&sealed, &cookie)),
+            is_sidebar_collapsed: cookies::is_sidebar_collapsed(headers),
             cookie,
             sign_in,
             permitted,
+            badges,
         }));
         (visit, outcome)
     }
@@ -135,6 +162,20 @@ impl Visit {
         self.person().is_some_and(|person| person.may(OWNERS)) || self.0.permitted.contains(&what)
     }
 
+    /// The count beside an item of the navigation.
+    pub fn badge(&self, path: &str) -> u64 {
+        self.0.badges.iter().filter(|(item, _)| *item == path).map(|(_, count)| count).sum()
+    }
+
+    /// The toast that this page shows.
+    pub fn toast(&self) -> Option<&Toast> {
+        self.0.toast.as_ref()
+    }
+
+    pub fn is_sidebar_collapsed(&self) -> bool {
+        self.0.is_sidebar_collapsed
+    }
+
     pub fn is_https(&self) -> bool {
         is_https(&self.0.app)
     }
@@ -163,6 +204,26 @@ impl Visit {
         };
         headers.extend(cookie.map(|cookie| (header::SET_COOKIE, cookie)));
     }
+
+    /// Keeps a new toast for the next page, and deletes the one that this page has shown.
+    pub fn pass_toast(&self, response: &mut Response) {
+        let cookie = match response.extensions_mut().remove::<Toast>() {
+            Some(toast) => Cookie::Toast.set(&toast.sealed(self.cookie()), TOAST_TTL, self.is_https()),
+            None if self.0.toast.is_some() && is_html(response) => {
+                Cookie::Toast.set("", Duration::ZERO, self.is_https())
+            }
+            None => None,
+        };
+        if let Some(cookie) = cookie {
+            response.headers_mut().append(header::SET_COOKIE, cookie);
+        }
+    }
+}
+
+impl Found {
+    fn guest() -> Self {
+        Self { cookie: String::new(), sign_in: SignInState::Guest, permitted: Vec::new(), badges: Vec::new() }
+    }
 }
 
 impl FromRequestParts<App> for Visit {
@@ -175,10 +236,21 @@ impl FromRequestParts<App> for Visit {
 }
 
 /// The browser's cookie, what it stands for, and the permissions for the navigation. Media files show no navigation.
-async fn load(app: &App, headers: &HeaderMap, path: &str) -> Result<(String, SignInState, Vec<Permission>), PageError> {
+async fn load(app: &App, headers: &HeaderMap, path: &str) -> Result<Found, PageError> {
     let (cookie, sign_in) = identify(app, headers).await?;
-    let permitted = if file::is_media_path(path) { Vec::new() } else { permitted(app, &sign_in).await? };
-    Ok((cookie, sign_in, permitted))
+    if file::is_media_path(path) || path == super::live::PATH {
+        return Ok(Found { cookie, sign_in, ..Found::guest() });
+    }
+    let (permitted, badges) = tokio::try_join!(permitted(app, &sign_in), badges(app, &sign_in))?;
+    Ok(Found { cookie, sign_in, permitted, badges })
+}
+
+/// The counts beside items of the navigation.
+async fn badges(app: &App, sign_in: &SignInState) -> Result<Vec<(&'static str, u64)>, PageError> {
+    let SignInState::Member { person, .. } = sign_in else { return Ok(Vec::new()) };
+    let rooms: Vec<_> = app.rooms.iter().collect();
+    let of_rooms = try_join_all(rooms.iter().map(|room| room.nav_badges(app, person))).await?;
+    Ok(of_rooms.into_iter().flatten().collect())
 }
 
 /// The browser's cookie and what it stands for.

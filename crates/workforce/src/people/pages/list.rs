@@ -26,23 +26,28 @@ pub async fn show(
     SignedIn(visitor): SignedIn,
     Query(wanted): Query<ListQuery>,
 ) -> Result<Markup, PageError> {
-    let visible = visible_ids(&app, &visitor).await?;
+    let visible = visible_ids(&app, &visitor.person).await?;
     let page = app.people.page_of(visible.as_deref(), &wanted.q, wanted.page.index()).await?;
     Ok(draw(&visitor, &wanted.q, wanted.page.number(), &page))
 }
 
 /// Ids of the people that the visitor may see; none means everybody.
-async fn visible_ids(app: &App, visitor: &Visitor) -> Result<Option<Vec<i64>>, PageError> {
-    if is_owner(visitor) {
+pub async fn visible_ids(app: &App, viewer: &Person) -> Result<Option<Vec<i64>>, PageError> {
+    if viewer.may(OWNERS) {
         return Ok(None);
     }
     let rooms: Vec<_> = app.rooms.iter().collect();
-    let of_rooms = try_join_all(rooms.iter().map(|room| room.managed_people(app, &visitor.person))).await?;
+    let of_rooms = try_join_all(rooms.iter().map(|room| room.managed_people(app, viewer))).await?;
     let known: Vec<Vec<i64>> = of_rooms.into_iter().flatten().collect();
     if known.is_empty() {
         return Err(PageError::Forbidden);
     }
     Ok(Some(known.concat()))
+}
+
+/// The page of a person: for managers the contracts, because the rest is for owners.
+pub fn path_of(viewer: &Person, id: i64) -> String {
+    format!("/people/{id}{}", if viewer.may(OWNERS) { "" } else { "/contracts" })
 }
 
 fn is_owner(visitor: &Visitor) -> bool {
@@ -95,8 +100,7 @@ fn table(visitor: &Visitor, page: &Page) -> Markup {
 
 fn row(visitor: &Visitor, person: &Person) -> Markup {
     let language = visitor.language();
-    // The rest of a person's page is for owners.
-    let path = format!("/people/{}{}", person.id, if is_owner(visitor) { "" } else { "/contracts" });
+    let path = path_of(&visitor.person, person.id);
     html! {
         tr {
             td {

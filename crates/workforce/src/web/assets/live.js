@@ -16,7 +16,12 @@ let isLoading = false;
 let nextLoadAt = 0;
 
 function showTimes(root) {
-    const format = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "medium", timeStyle: "short" });
+    // As `labels::day_and_time` writes it.
+    const numeric = { day: "2-digit", month: "2-digit", year: "numeric" };
+    const words = { day: "numeric", month: "short", year: "numeric" };
+    const language = document.documentElement.lang;
+    const day = language === "ru" ? numeric : words;
+    const format = new Intl.DateTimeFormat(language, { ...day, hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
     for (const time of root.querySelectorAll("time[datetime]")) {
         time.title = time.dateTime;
         time.textContent = format.format(new Date(time.dateTime));
@@ -43,8 +48,10 @@ document.addEventListener("input", (event) => {
 
 // Reloads these parts; returns how long to wait if the server cannot do that now.
 async function load(parts) {
+    // Badges of the navigation are the same on every page, and this one is the smallest.
+    const isNavOnly = parts.every((part) => part.classList.contains("nav-badge"));
     // The server counts automatic loads apart from the person's requests.
-    const answer = await fetch(location.href, { headers: { accept: "text/html", "x-opora-live": "1" } });
+    const answer = await fetch(isNavOnly ? "/nav" : location.href, { headers: { accept: "text/html", "x-opora-live": "1" } });
     if (answer.redirected || answer.status === 403) {
         location.reload();
         return 0;
@@ -265,10 +272,6 @@ document.addEventListener("click", (event) => {
     const button = event.target.closest("[data-confirm]");
     if (button && !confirm(button.dataset.confirm)) event.preventDefault();
 });
-
-// Scrolls the navigation to the current item.
-const here = document.querySelector(".top nav [aria-current]");
-if (here) here.parentElement.scrollLeft = here.offsetLeft - here.parentElement.offsetLeft - 16;
 
 showTimes(document);
 if (liveParts().length > 0) {

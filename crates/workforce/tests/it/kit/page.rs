@@ -15,6 +15,7 @@ use crate::kit::browser::Screen;
 use crate::kit::demo::{Demo, program, until};
 
 mod forms;
+mod navigation;
 
 #[derive(Clone)]
 pub struct Page {

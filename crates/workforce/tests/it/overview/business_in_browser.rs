@@ -160,8 +160,7 @@ async fn change_settings(page: &Page) {
     page.set_color_scheme("dark").await;
     page.screenshot_full("8-charts-dark").await;
     page.set_color_scheme("light").await;
-    page.press("sign-out").await;
-    page.find("who").await;
+    page.sign_out().await;
 }
 
 async fn look_as_a_manager(page: &Page) {
@@ -174,8 +173,7 @@ async fn look_as_a_manager(page: &Page) {
     page.find("amounts").await;
     page.assert_no_overflow().await;
     page.screenshot_full("10-earnings-of-a-manager").await;
-    page.press("sign-out").await;
-    page.find("who").await;
+    page.sign_out().await;
 }
 
 async fn take_a_place(page: &Page) {

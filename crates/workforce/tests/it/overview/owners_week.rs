@@ -119,7 +119,7 @@ async fn make_site(page: &Page) {
 }
 
 async fn give_contract(page: &Page) {
-    go_to(page, "People").await;
+    page.go_to("People").await;
     page.press(&format!("person-{WORKER}")).await;
     page.press_text("main a", "Add or edit contracts").await;
     let form = "[data-testid='new-contract']";
@@ -132,7 +132,7 @@ async fn give_contract(page: &Page) {
 }
 
 async fn fill_week(page: &Page) {
-    go_to(page, "Sites").await;
+    page.go_to("Sites").await;
     page.press_text("[data-testid='sites'] a", SITE).await;
     page.press_text("main .headline a", "Calendar").await;
     page.find("calendar").await;
@@ -217,7 +217,7 @@ async fn close_shift(page: &Page, tabs: &Tabs, boris: &Chat, clock: &Clock) {
 }
 
 async fn look_at_pay(page: &Page) {
-    go_to(page, "Payroll").await;
+    page.go_to("Payroll").await;
     page.find("payroll").await;
     screenshot(page, "12-payroll").await;
     page.set_color_scheme("dark").await;
@@ -243,7 +243,7 @@ async fn look_at_pay(page: &Page) {
 
 /// Reads the exported files from the download folder.
 async fn export(page: &Page) {
-    go_to(page, "Payroll").await;
+    page.go_to("Payroll").await;
     let csv = String::from_utf8(page.download("csv", "payroll-2026-01.csv").await).unwrap();
     assert!(csv.contains("\"Boris\",8.50,2550.00,150.00,-50.00,2650.00,0.00,2650.00"), "{csv}");
     let xlsx = page.download("xlsx", "payroll-2026-01.xlsx").await;
@@ -251,21 +251,16 @@ async fn export(page: &Page) {
 }
 
 async fn look_at_shifts(page: &Page) {
-    go_to(page, "Shifts").await;
+    page.go_to("Shifts").await;
     page.find("shifts").await;
     screenshot(page, "15-shifts").await;
     page.press_text("[data-testid='shifts'] a", "Boris").await;
     page.find("shift-tasks").await;
     screenshot(page, "16-shift").await;
-    go_to(page, "Charts").await;
+    page.go_to("Payroll").await;
+    page.go_to_tab("Charts").await;
     page.find("chart-cost").await;
     screenshot(page, "17-charts").await;
-}
-
-/// Follows a link of the navigation.
-async fn go_to(page: &Page, place: &str) {
-    page.press_text("header nav a", place).await;
-    page.find_where("header nav a[aria-current]", place, |shown| shown == place).await;
 }
 
 /// The numbers in the row of a workbook that begins with a name.

@@ -80,7 +80,7 @@ async fn signs_in(page: &Page, who: &str) {
     page.press("send-pin").await;
     page.fill("pin", "123456").await;
     page.press("log-in").await;
-    page.find("sign-out").await;
+    page.find("account").await;
 }
 
 /// Waits until this many pictures are drawn.
@@ -101,8 +101,7 @@ async fn screenshot_both_themes(page: &Page, step: &str) {
 
 /// Direct links are refused to an employee and without a session.
 async fn assert_refused_to_others(page: &Page, document: &str) {
-    page.press("sign-out").await;
-    page.find("who").await;
+    page.sign_out().await;
     for path in [document.to_owned(), format!("{document}/file")] {
         page.goto(&path).await;
         page.find("who").await;

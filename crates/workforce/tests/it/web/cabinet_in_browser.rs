@@ -76,8 +76,7 @@ async fn manage_people(page: Page) {
     page.goto("/admin").await;
     page.assert_no_overflow().await;
     page.screenshot("9-admin").await;
-    page.press("sign-out").await;
-    page.find("who").await;
+    page.sign_out().await;
     page.goto("/people").await;
     page.find("who").await;
 }

@@ -85,6 +85,8 @@ pub const ROWS: &[Row] = &[
     get("/", ALL, &[]),
     get("/assets/{name}", "*", &[]),
     get("/live", ALL, &[]),
+    get("/search", ALL, &[("q", "anna")]),
+    get("/nav", ALL, &[]),
     get("/admin", "s", &[]),
     // Signing in and one's own page.
     get("/sign-in", "*", &[("next", "/people?page=2")]),
