@@ -12,18 +12,21 @@ use rust_decimal::prelude::ToPrimitive;
 use rust_decimal::{Decimal, RoundingStrategy};
 use serde::{Deserialize, Serialize};
 
+pub use self::currency::Currency;
 pub use self::kind::{Kind, earned_kinds_sql};
 pub use self::kopecks::Kopecks;
 pub use self::period::{PayrollMonth, day_of};
-use crate::text;
 use crate::texts::Language;
 
+mod currency;
 mod kind;
 mod kopecks;
 mod period;
 
 /// One billion roubles; a larger amount is a typing error.
 const MAX_KOPECKS: i64 = 100_000_000_000;
+/// The length of `.00` and `,00`.
+const DECIMALS_LENGTH: usize = 3;
 /// A year; a longer shift comes from a wrong clock.
 const MAX_WORKED_SECONDS: i64 = 366 * 24 * 3600;
 
@@ -87,10 +90,28 @@ impl Money {
         if self.0 > 0 { Self(-self.0) } else { self }
     }
 
-    /// As people read it: `−1 234,50 ₽`.
+    /// As people read it: `−1 234,50 ₽`. A whole amount has no decimals: `500 ₽`.
     pub fn shown(self, language: Language) -> String {
+        self.shown_in(Currency::current(), language)
+    }
+
+    /// Like [`Money::shown`], in a certain currency.
+    pub fn shown_in(self, currency: Currency, language: Language) -> String {
+        self.written(currency, language, self.0 % 100 != 0)
+    }
+
+    /// Like [`Money::shown`], always with two decimals: for columns in which other amounts have some.
+    pub fn shown_with_decimals(self, language: Language) -> String {
+        self.written(Currency::current(), language, true)
+    }
+
+    fn written(self, currency: Currency, language: Language, has_decimals: bool) -> String {
         let sign = if self.0 < 0 { "−" } else { "" };
-        text!(language, "payroll-money", amount = format!("{sign}{}", grouped(self.0.unsigned_abs(), language)))
+        let mut digits = grouped(self.0.unsigned_abs(), language);
+        if !has_decimals {
+            digits.truncate(digits.len() - DECIMALS_LENGTH);
+        }
+        format!("{sign}{}", currency.with_digits(&digits, language))
     }
 
     /// The amount as text, with a plus sign if it is positive.
@@ -252,7 +273,19 @@ mod tests {
         assert_eq!(amount.shown(Language::Ru), "−1\u{a0}234\u{a0}567,05\u{a0}₽");
         assert_eq!(amount.shown(Language::En), "−1,234,567.05\u{a0}₽");
         assert_eq!(Money(777).signed(Language::En), "+7.77\u{a0}₽");
-        assert_eq!(Money(0).signed(Language::En), "0.00\u{a0}₽");
+        assert_eq!(Money(0).signed(Language::En), "0\u{a0}₽");
+        assert_eq!(Money(100_000).shown(Language::Ru), "1\u{a0}000\u{a0}₽");
+        assert_eq!(Money(100_000).shown_with_decimals(Language::Ru), "1\u{a0}000,00\u{a0}₽");
         assert_eq!(PaidHours(750).shown(Language::Ru), "7,50");
+    }
+
+    #[test]
+    fn a_currency_has_its_symbol_and_its_place() {
+        let shown = |code: &str, language| Money(-123_450).shown_in(code.parse().unwrap(), language);
+        assert_eq!(shown("KZT", Language::Ru), "−1\u{a0}234,50\u{a0}₸");
+        assert_eq!(shown("BYN", Language::En), "−1,234.50\u{a0}Br");
+        assert_eq!(shown("USD", Language::En), "−$1,234.50");
+        assert_eq!(shown("USD", Language::Ru), "−1\u{a0}234,50\u{a0}$");
+        assert_eq!(shown("EUR", Language::En), "−€1,234.50");
     }
 }

@@ -20,7 +20,7 @@ use crate::domain::Domain;
 use crate::files::installation;
 use crate::rooms::Rooms;
 use crate::server::{self, Limits, Server, Timeouts};
-use crate::{failpoints, front, jobs, people, private, serve, web};
+use crate::{failpoints, front, jobs, people, private, serve, settings, web};
 
 /// Time for responses in progress when the pages close.
 const PAGES_CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
@@ -121,7 +121,8 @@ impl Product {
                 learn_bot_name(&config, &background),
                 web::relay_events(&background),
                 web::send_waiting_pins(&background),
-                people::forgetting::run(&background)
+                people::forgetting::run(&background),
+                settings::keep_currency(&background.settings)
             )
         });
         let ran = bot.run_until(stop).await;

@@ -5,6 +5,7 @@
 
 use std::fmt::Display;
 use std::str::FromStr;
+use std::time::Duration;
 
 use chrono_tz::Tz;
 use opora::clock::Millis;
@@ -20,7 +21,7 @@ use self::tables::{change, value};
 use crate::audit;
 use crate::domain::{self, Domain, RefusalReason, Transaction};
 use crate::key;
-use crate::money::Kopecks;
+use crate::money::{Currency, Kopecks};
 use crate::person::OWNERS;
 use crate::rooms::Room;
 use crate::text;
@@ -34,6 +35,8 @@ mod pages;
 mod question_recipient;
 mod tables;
 
+/// How often a process looks whether another one has changed the currency.
+const CURRENCY_INTERVAL: Duration = Duration::from_secs(10);
 /// The refusal if a setting was changed meanwhile.
 const STALE: &str = "a setting was changed meanwhile";
 /// The refusal if the named person may not answer questions.
@@ -56,18 +59,22 @@ pub const CANCEL_INVALID_REASON_FINE: Setting<Kopecks> =
 /// The time zone of the business's days and months; sites have their own.
 pub const TIME_ZONE: Setting<Tz> = Setting { name: "time_zone", default: Tz::Europe__Moscow };
 
+/// The currency of all amounts. Amounts are not converted: only texts change.
+pub const CURRENCY: Setting<Currency> = Setting { name: "currency", default: Currency::Rub };
+
 /// Who answers people's questions.
 pub const QUESTIONS_GO_TO: Setting<QuestionRecipient> =
     Setting { name: "questions_go_to", default: QuestionRecipient::Managers };
 
 /// All settings, for lists and for changes by name.
-pub const ALL: [&dyn AnySetting; 7] = [
+pub const ALL: [&dyn AnySetting; 8] = [
     &ENABLE_TEST_USERS,
     &MANDATORY_TASK_PENALTY,
     &CANCEL_NOTICE_HOURS,
     &CANCEL_SHORT_NOTICE_FINE,
     &CANCEL_INVALID_REASON_FINE,
     &TIME_ZONE,
+    &CURRENCY,
     &QUESTIONS_GO_TO,
 ];
 
@@ -85,6 +92,7 @@ pub enum ValueKind {
     Number,
     Roubles,
     TimeZone,
+    Currency,
     /// Managers, owners, or one person who may answer.
     QuestionRecipient,
 }
@@ -194,6 +202,10 @@ impl SettingValue for Tz {
     const KIND: ValueKind = ValueKind::TimeZone;
 }
 
+impl SettingValue for Currency {
+    const KIND: ValueKind = ValueKind::Currency;
+}
+
 impl SettingValue for QuestionRecipient {
     const KIND: ValueKind = ValueKind::QuestionRecipient;
 }
@@ -235,6 +247,12 @@ impl Settings {
         Ok(row.and_then(|row| row.value.parse().ok()).unwrap_or(setting.default))
     }
 
+    /// Makes texts of this process use the currency of the setting.
+    pub async fn apply_currency(&self) -> Result<(), DbErr> {
+        self.get(&CURRENCY).await?.make_current();
+        Ok(())
+    }
+
     /// All settings with their values as text.
     pub async fn all(&self) -> Result<Vec<(&'static str, String)>, DbErr> {
         let rows = value::Entity::find().all(self.domain.read()).await?;
@@ -251,6 +269,16 @@ impl Settings {
     pub async fn latest(&self, max_changes: u64) -> Result<Vec<Change>, DbErr> {
         let newest = change::Entity::find().order_by_desc(change::Column::Id).limit(max_changes);
         Ok(newest.all(self.domain.read()).await?.into_iter().map(Change::from).collect())
+    }
+}
+
+/// Follows the currency of the setting until dropped: another process may change it.
+pub async fn keep_currency(settings: &Settings) {
+    loop {
+        if let Err(error) = settings.apply_currency().await {
+            tracing::debug!(%error, "the currency could not be read");
+        }
+        tokio::time::sleep(CURRENCY_INTERVAL).await;
     }
 }
 

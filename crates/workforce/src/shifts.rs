@@ -16,10 +16,11 @@ use sea_orm::DbErr;
 use serde_json::Value;
 
 pub use self::api::{Dashboard, EndTime, Shifts};
+pub use self::cancellation_cost::{CancellationCost, Fines};
 pub use self::chat::caption;
 pub use self::events::{ShiftEvent, ShiftEventKind};
 pub use self::listing::{PageStart, ShiftCursor, ShiftFilter, ShiftPage};
-pub use self::plans::{CancellationDetails, Fines, cancel, cancel_by_staff, judge, plan};
+pub use self::plans::{CancellationDetails, cancel, cancel_by_staff, judge, plan};
 pub use self::records::{
     Cancellation, CancellationStatus, ClosedBy, Medium, MediumKind, Opening, Plan, PlanStatus, Reason, Shift,
     ShiftStatus, ShiftTask, tasks_of,
@@ -43,6 +44,7 @@ use crate::web::{NavItem, Routes};
 
 mod api;
 mod attendance;
+mod cancellation_cost;
 mod cancelling;
 mod chat;
 mod closing;

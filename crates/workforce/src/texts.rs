@@ -12,12 +12,18 @@ use fluent_templates::fluent_bundle::FluentValue;
 use fluent_templates::{LanguageIdentifier, Loader, static_loader};
 use serde::{Deserialize, Serialize};
 
+use crate::money::Currency;
+
 static_loader! {
     static SENTENCES = {
         locales: "./locales",
         fallback_language: "en",
-        // Isolation marks around inserted values would show up in buttons and count in limits.
-        customise: |bundle| bundle.set_use_isolating(false),
+        customise: |bundle| {
+            // Isolation marks around inserted values would show up in buttons and count in limits.
+            bundle.set_use_isolating(false);
+            // `{ CURRENCY() }` is the symbol of the currency. A second function of that name is impossible here.
+            let _ = bundle.add_function("CURRENCY", |_, _| FluentValue::from(Currency::current().symbol()));
+        },
     };
 }
 

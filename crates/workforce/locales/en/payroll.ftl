@@ -1,5 +1,4 @@
 # Pay: amounts, their reasons, periods and payments.
-payroll-money = { $amount } ₽
 
 payroll-month-1 = January
 payroll-month-2 = February
@@ -124,7 +123,7 @@ payroll-pending-cancellations = { $count ->
 payroll-open-about = You can close the month when it's over.
 payroll-newest = Go to the newest
 payroll-amounts = Breakdown
-payroll-amount = Amount, ₽
+payroll-amount = Amount, { CURRENCY() }
 payroll-reason = Reason
 payroll-add = Bonus or deduction
 payroll-add-button = Add

@@ -1,5 +1,4 @@
 # Расчёты: суммы, их причины, периоды и выплаты.
-payroll-money = { $amount } ₽
 
 payroll-month-1 = Январь
 payroll-month-2 = Февраль
@@ -129,7 +128,7 @@ payroll-pending-cancellations = { $count ->
 payroll-open-about = Месяц можно закрыть, когда он закончится.
 payroll-newest = К самым новым
 payroll-amounts = Расчёт
-payroll-amount = Сумма, ₽
+payroll-amount = Сумма, { CURRENCY() }
 payroll-reason = Причина
 payroll-add = Премия или удержание
 payroll-add-button = Добавить

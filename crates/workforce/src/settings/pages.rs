@@ -9,6 +9,7 @@ use maud::{Markup, html};
 
 use crate::application::App;
 use crate::key;
+use crate::money::{Currency, Kopecks, Money};
 use crate::people;
 use crate::person::{ANSWERERS, OPERATORS, Person};
 use crate::settings::{self, ActionError, AnySetting, Change, QuestionRecipient, ValueKind};
@@ -26,8 +27,9 @@ const SEEN: &str = "seen-";
 const TIME_ZONES: &str = "time-zones";
 
 /// The settings of an owner, with the text keys of title and description.
-const OFFERED: [(&dyn AnySetting, &str, &str); 6] = [
+const OFFERED: [(&dyn AnySetting, &str, &str); 7] = [
     (&settings::TIME_ZONE, key!("cabinet-setting-time-zone"), key!("cabinet-setting-time-zone-about")),
+    (&settings::CURRENCY, key!("cabinet-setting-currency"), key!("cabinet-setting-currency-about")),
     (
         &settings::MANDATORY_TASK_PENALTY,
         key!("cabinet-setting-task-penalty"),
@@ -74,7 +76,10 @@ pub async fn edit(
         Ok(write.await?)
     };
     match submit(&visitor, typed, |typed| read(typed, &offered(&visitor)), act).await? {
-        Ok(()) => Ok(Redirect::to(PATH).into_response()),
+        Ok(()) => {
+            app.settings.apply_currency().await?;
+            Ok(Redirect::to(PATH).into_response())
+        }
         Err(attempt) => page(&app, &visitor, attempt).await,
     }
 }
@@ -130,6 +135,7 @@ fn field(form: &FilledForm<'_>, (declared, title, about): &Offered, now: &str, a
                     ])),
                     ValueKind::Number => (form.short(name, &title, "number")),
                     ValueKind::Roubles => (form.short(name, &title, "text")),
+                    ValueKind::Currency => (currency_field(form, name, &title)),
                     ValueKind::TimeZone => (form.suggested(name, &title, 60, TIME_ZONES)),
                     ValueKind::QuestionRecipient => (recipient_field(form, name, &title, now, able)),
                 }
@@ -141,6 +147,17 @@ fn field(form: &FilledForm<'_>, (declared, title, about): &Offered, now: &str, a
             }
         }
     }
+}
+
+fn currency_field(form: &FilledForm<'_>, name: &str, title: &str) -> Markup {
+    let options = Currency::ALL.map(|one| (one.code(), currency_name(one)));
+    form.choice(name, title, &options)
+}
+
+/// A currency by its code and, if it has one, its symbol: `RUB, ₽`.
+fn currency_name(currency: Currency) -> String {
+    let (code, symbol) = (currency.code(), currency.symbol());
+    if code == symbol { code.to_owned() } else { format!("{code}, {symbol}") }
 }
 
 /// Managers, owners, and everybody who may answer. A person who may not answer any more stays listed while selected, so
@@ -179,7 +196,10 @@ fn shown(declared: &dyn AnySetting, value: &str, able: &[Person], language: Lang
     match (declared.kind(), value) {
         (ValueKind::Flag, "true") => text!(language, "cabinet-yes"),
         (ValueKind::Flag, _) => text!(language, "cabinet-no"),
-        (ValueKind::Roubles, value) => format!("{value} ₽"),
+        (ValueKind::Roubles, value) => {
+            value.parse().map_or_else(|()| value.to_owned(), |amount: Kopecks| Money::from(amount).shown(language))
+        }
+        (ValueKind::Currency, value) => value.parse().map_or_else(|_| value.to_owned(), |one| currency_name(one)),
         (ValueKind::QuestionRecipient, value) => recipient_name(value, able, language),
         (ValueKind::Number | ValueKind::TimeZone, value) => value.to_owned(),
     }

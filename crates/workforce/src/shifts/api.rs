@@ -15,8 +15,7 @@ use sea_orm::{
 use serde_json::json;
 
 use super::events::{ShiftEvent, ShiftEventKind};
-use super::fines_from_settings;
-use super::plans::{self, Fines};
+use super::plans;
 use super::records::{
     self, Cancellation, CancellationStatus, ClosedBy, Medium, Opening, Plan, PlanStatus, Shift, ShiftStatus, ShiftTask,
 };
@@ -259,11 +258,6 @@ impl Shifts {
     /// The penalty for an undone mandatory task without its own price.
     pub async fn mandatory_task_penalty(&self) -> Result<Money, DbErr> {
         Ok(self.app.settings.get(&settings::MANDATORY_TASK_PENALTY).await?.into())
-    }
-
-    /// The fines for cancelling a plan.
-    pub async fn fines(&self) -> Result<Fines, DbErr> {
-        fines_from_settings(&self.app).await
     }
 
     pub(super) fn app(&self) -> &App {

@@ -12,6 +12,7 @@ use sea_orm::{
 };
 use serde_json::json;
 
+use super::cancellation_cost::{Fines, is_short_notice};
 use super::records::{CancellationStatus, MediumKind, Plan, PlanStatus, Reason, ShiftStatus};
 use super::rules::EARLY_START_MS;
 use super::tables::{cancellation, plan, shift};
@@ -24,7 +25,6 @@ use crate::people;
 use crate::sites::{self, ChangedBy, Site, SiteRefusal, Slot, constraint_refusal, local};
 
 const MINUTE_MS: i64 = 60_000;
-const HOUR_MS: i64 = 60 * MINUTE_MS;
 
 /// The details that a person gives when cancelling.
 #[derive(Clone, Debug)]
@@ -34,14 +34,6 @@ pub struct CancellationDetails {
     pub document: Option<String>,
     /// The evidence, with the kind of the sent file.
     pub photo: Option<(MediumKind, String)>,
-}
-
-/// The fines for a rejected cancellation, as positive prices.
-#[derive(Clone, Copy, Debug)]
-pub struct Fines {
-    pub notice_hours: i64,
-    pub short_notice: Money,
-    pub invalid_reason: Money,
 }
 
 /// Takes a place in a slot.
@@ -105,7 +97,7 @@ pub async fn cancel(
         document: Set(details.document),
         photo_file: Set(photo_file),
         photo_kind: Set(photo_kind.map(|kind| kind.name().to_owned())),
-        is_short_notice: Set(plan.period.from.0 - at.0 < notice_hours * HOUR_MS),
+        is_short_notice: Set(is_short_notice(plan.period.from, at, notice_hours)),
         notice_hours: Set(Some(notice_hours)),
         ..cancelled(&plan, details.reason, at)
     };
@@ -423,8 +415,9 @@ fn cancelled_by_staff(plan: &Plan, by: ChangedBy) -> cancellation::ActiveModel {
 
 fn fines_of(plan: &Plan, cancelled: &cancellation::Model, fines: Fines, site: &Site) -> Vec<NewAdjustment> {
     let day = local(plan.period.from, site.about.time_zone).date().to_string();
-    let invalid = Some((Kind::CancelledInvalid, fines.invalid_reason));
-    let short = cancelled.is_short_notice.then_some((Kind::CancelledLate, fines.short_notice));
+    let cost = fines.cost(cancelled.is_short_notice);
+    let invalid = Some((Kind::CancelledInvalid, cost.invalid_reason));
+    let short = cost.short_notice.map(|price| (Kind::CancelledLate, price));
     let basis = Basis::Cancellation {
         notice_hours: cancelled.notice_hours.unwrap_or(fines.notice_hours),
         notice_minutes: (plan.period.from.0 - cancelled.cancelled_at).div_euclid(MINUTE_MS),

@@ -147,8 +147,8 @@ async fn a_shift_is_posted_once_and_its_sums_agree_with_its_rows(kind: StorageKi
     assert_eq!(
         words,
         [
-            "0:04:12 worked, that's 0.07 h at 111.00 ₽ an hour",
-            "10 minutes late at 10.00 ₽ a minute; the first 5 min don't count",
+            "0:04:12 worked, that's 0.07 h at 111 ₽ an hour",
+            "10 minutes late at 10 ₽ a minute; the first 5 min don't count",
             "“Drive 123 km”: done"
         ]
     );
@@ -336,10 +336,10 @@ async fn changes_of_pay_are_told_with_reason_and_month(kind: StorageKind) {
     payroll.remove(owner, cup, 2, "x").await.unwrap();
     payroll.restore(owner, cup).await.unwrap();
     let expected = [
-        "January 2026: 500.00 ₽ was deducted from your pay. Reason: A broken cup",
-        "January 2026: in your pay, −500.00 ₽ is now −300.00 ₽. Reason: A small cup",
-        "January 2026: −300.00 ₽ was removed from your pay. It was for: A small cup",
-        "January 2026: −300.00 ₽ is back in your pay. Reason: A small cup",
+        "January 2026: 500 ₽ was deducted from your pay. Reason: A broken cup",
+        "January 2026: in your pay, −500 ₽ is now −300 ₽. Reason: A small cup",
+        "January 2026: −300 ₽ was removed from your pay. It was for: A small cup",
+        "January 2026: −300 ₽ is back in your pay. Reason: A small cup",
     ];
     assert_eq!(unsent_notices(&fixture).await, expected);
 
@@ -354,12 +354,12 @@ async fn changes_of_pay_are_told_with_reason_and_month(kind: StorageKind) {
     let bonus = line(december).await;
     payroll.remove(owner, bonus.id, bonus.version, "x").await.unwrap();
     let expected = [
-        "December 2025: you got a bonus, +1,000.00 ₽. Reason: New year",
-        "December 2025: you were paid 1,000.00 ₽.",
-        "December 2025: the note that you were paid 1,000.00 ₽ was a mistake and has been undone.",
-        "December 2025: in your pay, +1,000.00 ₽ is now +700.00 ₽. Reason: Too much\n\
+        "December 2025: you got a bonus, +1,000 ₽. Reason: New year",
+        "December 2025: you were paid 1,000 ₽.",
+        "December 2025: the note that you were paid 1,000 ₽ was a mistake and has been undone.",
+        "December 2025: in your pay, +1,000 ₽ is now +700 ₽. Reason: Too much\n\
         That month is closed, so the difference goes into another one: January 2026.",
-        "December 2025: +700.00 ₽ was removed from your pay. It was for: New year\n\
+        "December 2025: +700 ₽ was removed from your pay. It was for: New year\n\
         That month is closed, so the difference goes into another one: January 2026.",
     ];
     assert_eq!(unsent_notices(&fixture).await[4..], expected);
@@ -388,7 +388,7 @@ async fn earnings_in_the_chat_explain_each_amount(kind: StorageKind) {
     vera.sends("/start").await;
     vera.presses("💰 My earnings").await;
     let answer = vera.answers().join("\n").replace('\u{a0}', " ");
-    for words in ["January 2026: 30.77 ₽", "+7.77 ₽ Hours worked", "−100.00 ₽ Late start", "“Drive 123 km”: done"]
+    for words in ["January 2026: 30.77 ₽", "+7.77 ₽ Hours worked", "−100 ₽ Late start", "“Drive 123 km”: done"]
     {
         assert!(answer.contains(words), "{words}: {answer}");
     }
@@ -425,9 +425,9 @@ async fn earnings_after_an_advance_add_up(kind: StorageKind) {
     };
     payroll.add_manual(owner, id, day(1), roubles(1000), "A happy client").await.unwrap();
     let before = told(&zoe).await;
-    assert!(before.contains("Paid: 0.00 ₽, due: 1,000.00 ₽") && !before.contains("advance"), "{before}");
+    assert!(before.contains("Paid: 0 ₽, due: 1,000 ₽") && !before.contains("advance"), "{before}");
     payroll.mark_paid(owner, "2025-12".parse().unwrap(), id, roubles(800), NO_ENTRY, true).await.unwrap();
     let after = told(&zoe).await;
-    let words = "Paid: 0.00 ₽, due: 200.00 ₽\nCounted from earlier overpayment: 800.00 ₽";
+    let words = "Paid: 0 ₽, due: 200 ₽\nCounted from earlier overpayment: 800 ₽";
     assert!(after.contains(words), "{after}");
 }

@@ -225,7 +225,7 @@ async fn look_at_pay(page: &Page) {
     page.set_color_scheme("light").await;
     let sums = page.evaluate("document.querySelector('.list.pay tbody tr').innerText.replaceAll('\\u00a0', ' ')").await;
     let sums = sums.as_str().unwrap();
-    for amount in ["Boris", "8.50", "2,550.00 ₽", "150.00 ₽", "−50.00 ₽", "2,650.00 ₽"] {
+    for amount in ["Boris", "8.50", "2,550 ₽", "150 ₽", "−50 ₽", "2,650 ₽"] {
         assert!(sums.contains(amount), "no {amount} in {sums}");
     }
     page.press_text(".list.pay a", "Boris").await;
@@ -234,7 +234,7 @@ async fn look_at_pay(page: &Page) {
         .evaluate("document.querySelector(\"[data-testid='amounts']\").textContent.replaceAll('\\u00a0', ' ')")
         .await;
     let told = told.as_str().unwrap();
-    let why = ["8:30", "8.50 h", "300.00 ₽ an hour", "+2,550.00 ₽", TASK, "+150.00 ₽", "5 minutes late at", "−50.00 ₽"];
+    let why = ["8:30", "8.50 h", "300 ₽ an hour", "+2,550 ₽", TASK, "+150 ₽", "5 minutes late at", "−50 ₽"];
     for words in why {
         assert!(told.contains(words), "no {words} in {told}");
     }

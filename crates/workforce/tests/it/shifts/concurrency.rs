@@ -124,7 +124,7 @@ async fn a_second_closing_changes_nothing() {
     let shifts = Shifts::of_app(&workplace.firm.app);
     let shift = shifts.active_of(person(&workplace.firm, &anna).await.id).await.unwrap().unwrap();
     closes(&anna).await;
-    is_notified(&workplace, &anna, "Total: 100.00").await;
+    is_notified(&workplace, &anna, "Total: 100").await;
     let posted = workplace.adjustments().await;
     assert_eq!(posted, [("shift_base".to_owned(), 10_000)]);
     // A second position, an old button, and staff on a page, all too late.
@@ -174,7 +174,7 @@ async fn a_shift_without_its_amounts_is_not_closed() {
     assert_eq!(workplace.adjustments().await, []);
     write("DROP TRIGGER broken").await;
     closes(&anna).await;
-    is_notified(&workplace, &anna, "Total: 100.00").await;
+    is_notified(&workplace, &anna, "Total: 100").await;
     let at = (NOON.0 + 3_600_000).to_string();
     assert_eq!(stands().await, ["completed", at.as_str(), "completed", at.as_str()]);
     assert_eq!(workplace.adjustments().await, [("shift_base".to_owned(), 10_000)]);

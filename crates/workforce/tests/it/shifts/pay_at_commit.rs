@@ -41,7 +41,7 @@ async fn a_rate_changed_before_the_commit_is_told_as_paid(kind: StorageKind) {
     shares_position(&anna).await;
     assert!(store.has_committed());
     assert_eq!(workplace.adjustments().await, [("shift_base".to_owned(), 20_000)]);
-    is_notified(&workplace, &anna, "Hours worked: +200.00\u{a0}₽\nTotal: 200.00\u{a0}₽").await;
+    is_notified(&workplace, &anna, "Hours worked: +200\u{a0}₽\nTotal: 200\u{a0}₽").await;
 }
 
 async fn a_mark_before_the_closing_is_told_as_paid(kind: StorageKind) {

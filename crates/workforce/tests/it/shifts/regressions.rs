@@ -65,13 +65,13 @@ async fn marks_show_only_completed_tasks() {
     }
     let anna = workplace.worker("Anna", &[site], |contract| contract.allows_spontaneous = true).await;
     opens(&anna, "Shop").await;
-    anna.sees("⬜ Sweep · +50.00\u{a0}₽\n⬜ Mop");
+    anna.sees("⬜ Sweep · +50\u{a0}₽\n⬜ Mop");
     chooses_from_menu(&anna, "✅ My tasks").await;
-    anna.sees("⬜ Sweep · +50.00\u{a0}₽\n⬜ Mop");
+    anna.sees("⬜ Sweep · +50\u{a0}₽\n⬜ Mop");
     anna.presses("⬜ Mop").await;
-    anna.sees("⬜ Sweep · +50.00\u{a0}₽\n✅ Mop");
+    anna.sees("⬜ Sweep · +50\u{a0}₽\n✅ Mop");
     chooses_from_menu(&anna, "⏹ Clock out").await;
-    anna.sees("⬜ Sweep · +50.00\u{a0}₽\n✅ Mop");
+    anna.sees("⬜ Sweep · +50\u{a0}₽\n✅ Mop");
 }
 
 #[tokio::test]
@@ -88,10 +88,10 @@ async fn a_slots_tasks_are_listed_when_closing_its_site() {
     anna.presses("⬜ Of the slot").await;
     chooses_from_menu(&anna, "🔒 Close a site").await;
     anna.presses("Shop").await;
-    anna.sees("✅ Of the slot · +10.00\u{a0}₽\n⬜ Of the site · −5.00\u{a0}₽");
+    anna.sees("✅ Of the slot · +10\u{a0}₽\n⬜ Of the site · −5\u{a0}₽");
     anna.presses("Continue to clock out").await;
     shares_position(&anna).await;
-    let expected = "Bonus for a task «Of the slot»: +10.00\u{a0}₽\nTask not done «Of the site»: −5.00";
+    let expected = "Bonus for a task «Of the slot»: +10\u{a0}₽\nTask not done «Of the site»: −5";
     is_notified(&workplace, &anna, expected).await;
 }
 
@@ -115,7 +115,7 @@ async fn marks_stay_with_their_tasks(kind: StorageKind) {
     let fresh = workplace.firm.stage.restart().await;
     let anna = anna.on(&fresh);
     anna.presses("⬜ Third").await;
-    anna.sees("⬜ First · −10.00\u{a0}₽\n✅ Second · +20.00\u{a0}₽\n✅ Third · −30.00\u{a0}₽");
+    anna.sees("⬜ First · −10\u{a0}₽\n✅ Second · +20\u{a0}₽\n✅ Third · −30\u{a0}₽");
     fresh.advance(Duration::from_secs(3600)).await;
     closes(&anna).await;
     let posted = [("shift_base", 10_000), ("task_penalty", -1_000), ("task_bonus", 2_000), ("task_completed", 0)];
@@ -132,7 +132,7 @@ async fn a_penalty_stays_negative_everywhere(kind: StorageKind) {
     let template = sites.tasks(site, false).await.unwrap().remove(0);
     assert_eq!(template.about.amount_kopecks, -3_300);
     // The form shows the sign, and can be sent back as shown.
-    owner.get(&path).await.is(200, "value=\"-33").is(200, "−33.00");
+    owner.get(&path).await.is(200, "value=\"-33").is(200, "−33");
     let again = [("version", "1"), ("text", "Sweep well"), ("amount", "-33.00")];
     owner.post(&format!("{path}/tasks/{}", template.id), &again).await.redirects_to(&path);
     assert_eq!(sites.tasks(site, false).await.unwrap()[0].about.amount_kopecks, -3_300);
@@ -158,6 +158,6 @@ async fn a_penalty_stays_negative_everywhere(kind: StorageKind) {
     app.domain.write(move |db| Box::pin(workforce::shifts::close(db, end))).await.unwrap();
     let lines = app.payroll.of_shift(shift).await.unwrap();
     assert_eq!(lines.last().unwrap().amount.kopecks(), -3_300);
-    owner.get(&format!("/shifts/{shift}")).await.is(200, "−33.00");
+    owner.get(&format!("/shifts/{shift}")).await.is(200, "−33");
     cabinet.close().await;
 }
