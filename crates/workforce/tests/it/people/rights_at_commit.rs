@@ -70,7 +70,7 @@ async fn a_lost_role_refuses_a_settings_change(kind: StorageKind) {
     cabinet.hire(1003, "Vera", Role::Owner).await;
     let (pages, store) = pages(&cabinet.app, &cabinet.storage, &cabinet.emulator.token).await;
     let owner = cabinet.signed_in(ANNA).await.with_router(application::router(&pages));
-    owner.get("/settings").await.is(200, "Default: 50 ₽.");
+    owner.get("/settings").await.is(200, "Default: 50\u{a0}₽.");
     let name = MANDATORY_TASK_PENALTY.name;
     let (anna, seen) = (cabinet.person(ANNA).await.id, format!("seen-{name}"));
     store

@@ -17,13 +17,18 @@ async fn an_owner_changes_settings_and_sees_who_changed_what() {
     let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let owner = cabinet.signed_in(ANNA).await;
     let page = owner.get(PATH).await;
-    page.is(200, "Default: 50 ₽.").is(200, "Default: Europe/Moscow.").is(200, "All defaults.");
+    page.is(200, "Default: 50\u{a0}₽.").is(200, "Default: Europe/Moscow.").is(200, "All defaults.");
     assert!(!page.body.contains("enable_test_users"), "owners do not see it: {}", page.body);
     set(&owner, &[(PENALTY, "50.00", "75,5"), ("cancel_notice_hours", "24", "24")]).await.redirects_to(PATH);
     let settings = &cabinet.app.settings;
     assert_eq!(settings.get(&MANDATORY_TASK_PENALTY).await.unwrap().to_string(), "75.50");
     assert_eq!(settings.history().await.unwrap().len(), 1, "unchanged settings have no history");
-    owner.get(PATH).await.is(200, "value=\"75.50\"").is(200, "50 ₽ → <strong>75.50 ₽</strong>").is(200, "Anna");
+    owner
+        .get(PATH)
+        .await
+        .is(200, "value=\"75.50\"")
+        .is(200, "50\u{a0}₽ → <strong>75.50\u{a0}₽</strong>")
+        .is(200, "Anna");
 
     let wrong = set(&owner, &[(PENALTY, "75.50", "a lot"), ("time_zone", "Europe/Moscow", "Asia/Tomsk")]).await;
     wrong.is(422, "value=\"a lot\"").is(422, "Please check this field.").is(422, "value=\"Asia/Tomsk\"");
@@ -87,4 +92,15 @@ async fn set(browser: &Browser, wishes: &[(&str, &str, &str)]) -> crate::kit::ca
     let fields =
         wishes.iter().zip(&seen).flat_map(|((name, was, wanted), seen)| [(*name, *wanted), (seen.as_str(), *was)]);
     browser.post(PATH, &fields.collect::<Vec<_>>()).await
+}
+
+#[tokio::test]
+async fn another_currency_is_in_labels_and_amounts_at_once() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
+    let owner = cabinet.signed_in(ANNA).await;
+    set(&owner, &[("currency", "RUB", "XXX")]).await.is(422, "Please check this field.");
+    set(&owner, &[("currency", "RUB", "KZT")]).await.redirects_to(PATH);
+    let page = owner.get(PATH).await;
+    page.is(200, "Default: 50\u{a0}₸.").is(200, "not done, ₸").is(200, "RUB, ₽ → <strong>KZT, ₸</strong>");
+    cabinet.close().await;
 }
