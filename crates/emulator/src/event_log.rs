@@ -164,6 +164,7 @@ fn write_world(world: &World, mut write: impl FnMut(Vec<u8>) -> io::Result<()>) 
     write(line("token", &world.token.as_str()))?;
     write(line("me", &serde_json::json!({"user": world.me, "abilities": world.abilities})))?;
     write(line("profile", &world.profile))?;
+    write(line("hints", world.hints()))?;
     write(line("clock", &world.clock.offset_seconds()))?;
     write(line("next_update_id", &world.queue.next_id()))?;
     write(line("allowed_updates", &world.queue.allowed))?;

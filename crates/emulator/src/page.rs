@@ -31,13 +31,13 @@ macro_rules! assets {
 const ASSETS: &[Asset] = assets! {
     HTML: "index.html";
     PICTURE: "icon.svg";
-    STYLE: "chat.css" "composer.css" "dialogs.css" "inspector.css" "layout.css" "media.css" "message.css" "theme.css"
+    STYLE: "chat.css" "composer.css" "dialogs.css" "hints.css" "inspector.css" "layout.css" "media.css" "message.css" "theme.css"
         "welcome.css";
     SCRIPT: "api.js" "attach.js" "cards.js" "chat-head.js" "chat-menus.js" "chat.js" "clock.js" "commands.js"
         "composer-parts.js" "composer.js" "deeds.js" "dialogs.js" "dom.js" "entities.js" "faces.js" "faults.js"
-        "forms.js" "inspector-row.js" "inspector.js" "json.js" "keyboard.js" "live.js" "main.js" "media.js" "menu.js"
+        "forms.js" "hints.js" "inspector-row.js" "inspector.js" "json.js" "keyboard.js" "live.js" "main.js" "media.js" "menu.js"
         "message.js" "people.js" "record.js" "screen.js" "session.js" "soon.js" "state.js" "summary.js" "texts.js"
-        "timeline.js" "welcome.js";
+        "timeline.js" "tour.js" "welcome.js";
 };
 
 /// The page itself, at the path that the server chose.

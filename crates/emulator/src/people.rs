@@ -50,6 +50,7 @@ routes! {
     get "/client/{token}" bots::overview,
     delete "/client/{token}" bots::forget,
     post "/client/{token}/bot" bots::describe,
+    post "/client/{token}/hints" bots::set_hints,
     post "/client/{token}/users" bots::add_user,
     post "/client/{token}/chats" chats::create,
     post "/client/{token}/chats/{chat}/topics" chats::add_topic,

@@ -10,6 +10,7 @@ pub mod content;
 pub mod event;
 pub mod fault;
 pub mod file;
+pub mod hints;
 pub mod keyboard;
 pub mod limit;
 mod membership;
@@ -36,6 +37,7 @@ use self::content::{Content, Service};
 use self::event::{Events, InspectorEntry, InspectorLog};
 use self::fault::{Faults, UpdateFault};
 use self::file::{FileNo, Files, StoredFile};
+use self::hints::Hints;
 use self::keyboard::Markup;
 use self::limit::{Limits, RateUsage};
 use self::message::{Extra, Message};
@@ -55,6 +57,7 @@ pub struct World {
     pub me: User,
     pub abilities: Abilities,
     pub profile: Profile,
+    hints: Hints,
     pub files: Files,
     pub queue: Queue,
     pub presses: Presses,
@@ -96,6 +99,7 @@ impl World {
             me: User::unnamed_bot(token.bot_id()),
             abilities: Abilities::default(),
             profile: Profile::default(),
+            hints: Hints::default(),
             files: Files::new(token.as_str()),
             queue: Queue::default(),
             presses: Presses::default(),
@@ -287,6 +291,22 @@ impl World {
     pub fn profile_changed(&mut self) {
         self.save("profile", &self.profile);
         self.events.publish("profile", || self.profile_overview());
+    }
+
+    /// What the chat page shows beside the messages.
+    pub fn hints(&self) -> &Hints {
+        &self.hints
+    }
+
+    /// Replaces all hints.
+    pub fn set_hints(&mut self, hints: Hints) {
+        self.hints = hints;
+        self.save("hints", &self.hints);
+        self.events.publish("hints", || json!({ "hints": self.hints }));
+    }
+
+    pub(crate) fn restore_hints(&mut self, hints: Hints) {
+        self.hints = hints;
     }
 
     pub fn me_changed(&mut self) {

@@ -65,6 +65,8 @@ pub struct Parts {
     pub trusted_proxies: Networks,
     /// Public address of the pages, without a trailing slash.
     pub public_url: String,
+    /// The page on which people talk to the bot instead of Telegram. Only the demo has one.
+    pub chat_page: Option<String>,
     /// Where documents are kept.
     pub files: Files,
     /// Directory for downloads and other files.
@@ -115,15 +117,17 @@ impl App {
             downloads: Downloads::default(),
             trusted_proxies: config.trusted_proxies.clone(),
             public_url: config.public_url.clone(),
+            chat_page: config.chat_page.clone(),
             files: Files::at(&config.files),
             data_dir: config.data_dir.clone(),
             language: config.language,
         }))
     }
 
-    /// The `t.me` link of the bot; none before its username is known.
+    /// The link to the bot: the demo's chat page, or a `t.me` link once the bot's username is known.
     pub fn bot_link(&self) -> Option<String> {
-        self.bot_name.get().map(|name| format!("https://t.me/{name}"))
+        let link = || self.bot_name.get().map(|name| format!("https://t.me/{name}"));
+        self.chat_page.clone().or_else(link)
     }
 
     /// Asks Telegram for the bot's username.

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use opora_emulator::Limits;
@@ -120,20 +121,16 @@ impl From<SendLimits> for Limits {
     }
 }
 
-impl Command {
-    /// A demo logs less: its terminal shows the welcome.
-    const fn default_log_level(&self) -> &'static str {
-        match self {
-            Self::Demo(_) => "warn",
-            _ => "info",
-        }
-    }
-}
-
 impl Cli {
     pub fn run(self) -> ExitCode {
         private::restrict_new_files();
-        config::start_log(self.command.default_log_level());
+        let demo_log = match self.command {
+            Command::Demo(_) => config::start_demo_log(),
+            _ => {
+                config::start_log("info");
+                Arc::default()
+            }
+        };
         // Every command may build an HTTP client, and clients come without a cryptography provider.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let mut runtime = tokio::runtime::Builder::new_multi_thread();
@@ -146,7 +143,7 @@ impl Cli {
             Err(error) => return failed(&anyhow::Error::new(error).context("cannot start the runtime")),
         };
         let result = match self.command {
-            Command::Demo(arguments) => runtime.block_on(demo::run(arguments)),
+            Command::Demo(arguments) => runtime.block_on(demo::run(arguments, &demo_log)),
             Command::Run(flags) => runtime.block_on(run::run(flags)),
             Command::Migrate(database) => runtime.block_on(run::migrate(database)),
             Command::Doctor(arguments) => runtime.block_on(doctor::run(arguments)),

@@ -7,16 +7,21 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 #[cfg(debug_assertions)]
 use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
 use opora::store::with_data_folder;
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer as _};
 
 pub use self::files_address::{BucketAddress, FilesAddress};
 pub use self::layers::{Layer, Layers};
+pub use self::log_file::LogFile;
 pub use self::networks::{Networks, network_of};
 pub use self::read::{Config, Mistakes, Secret, Updates};
 use crate::domain::Address;
@@ -24,6 +29,7 @@ use crate::domain::Address;
 mod addresses;
 mod files_address;
 mod layers;
+mod log_file;
 mod networks;
 mod read;
 
@@ -93,6 +99,21 @@ pub fn start_log(default_level: &str) {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default_level));
     let colours = std::io::stderr().is_terminal();
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colours).init();
+}
+
+/// Starts the demo's log: warnings on standard error, so that the welcome stays in sight, and everything else in a file
+/// that is named later. Lines before that are dropped.
+pub fn start_demo_log() -> Arc<LogFile> {
+    let file = Arc::new(LogFile::default());
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+    let warnings =
+        tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal());
+    let everything = tracing_subscriber::fmt::layer().with_writer(Arc::clone(&file)).with_ansi(false);
+    tracing_subscriber::registry()
+        .with(warnings.with_filter(LevelFilter::WARN))
+        .with(everything.with_filter(filter))
+        .init();
+    file
 }
 
 /// Whether this process can show windows, by X11 or Wayland.

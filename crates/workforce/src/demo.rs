@@ -14,7 +14,7 @@ use opora_emulator::{AllowedHosts, Emulator, Settings};
 use tower::ServiceExt;
 
 use crate::cli;
-use crate::config::{Config, Networks, Secret, Updates};
+use crate::config::{Config, LogFile, Networks, Secret, Updates};
 use crate::domain::Address;
 use crate::files::FilesAddress;
 use crate::rooms::Rooms;
@@ -23,6 +23,7 @@ use crate::serve;
 use crate::texts::Language;
 
 mod browser;
+mod hints;
 mod pictures;
 mod staff;
 mod welcome;
@@ -33,10 +34,11 @@ pub const TOKEN: &str = "7000000001:AAOporaDemoOporaDemoOporaDemoOpora1";
 /// The emulator's folder in the data directory.
 const EMULATOR: &str = "emulator";
 const DATABASE: &str = "opora.db";
+const LOG: &str = "opora.log";
 /// Other folders of the application in the data directory.
 const FOLDERS: [&str; 2] = ["downloads", "files"];
 
-pub async fn run(arguments: cli::Demo) -> anyhow::Result<()> {
+pub async fn run(arguments: cli::Demo, log: &LogFile) -> anyhow::Result<()> {
     let data = arguments.data;
     if arguments.fresh {
         start_over(&data)?;
@@ -51,17 +53,23 @@ pub async fn run(arguments: cli::Demo) -> anyhow::Result<()> {
         ..Settings::default()
     };
     let emulator = Emulator::new(settings).with_context(|| serve::data_dir_error(Some(&data)))?;
+    // The emulator has locked the directory, so no other demo writes there.
+    log.begin(&data.join(LOG)).with_context(|| serve::data_dir_error(Some(&data)))?;
     let base = format!("http://{address}");
     let product = Product::open(configuration(&base, &data, arguments.language), Rooms::all()).await?;
     staff::set_up(&emulator, &product.app, arguments.language).await?;
     work::begin(&product.app, &emulator, arguments.language).await?;
-    let links = product.app.rooms.demo_links();
-    print!("{}", welcome::text(arguments.language, &base, links, &data));
+    let roster = staff::roster(&product.app, arguments.language).await?;
+    hints::set(&emulator, &product.app, &roster).await?;
+    print!("{}", welcome::text(&product.app, arguments.language, &roster, &data.join(LOG)));
     if !arguments.no_open {
         browser::open(&welcome::chat_page(&base));
     }
     let router = one_port(&emulator, pages(&product));
-    product.on_this_machine_only().run(listener, router, stop).await
+    let hints = tokio::spawn(hints::keep(emulator, product.app.clone(), arguments.language));
+    let ran = product.on_this_machine_only().run(listener, router, stop).await;
+    hints.abort();
+    ran
 }
 
 fn configuration(base: &str, data: &Path, language: Language) -> Config {
@@ -81,6 +89,7 @@ fn configuration(base: &str, data: &Path, language: Language) -> Config {
         web_listen: ([127, 0, 0, 1], 0).into(),
         web_connections: Config::DEFAULT_CONNECTIONS,
         public_url: base.to_owned(),
+        chat_page: Some(welcome::chat_page(base)),
         trusted_proxies: Networks::default(),
         language,
     }

@@ -90,7 +90,9 @@ fn ask_to_private_chat(turn: &mut Turn, language: Language, bot: Option<&str>) {
         let _: Step<Front> = turn.refuse(text);
         return;
     };
-    let way = Button::url(text!(language, "front-privately-button"), format!("https://t.me/{bot}"));
+    let chat_page = turn.context::<App>().chat_page.clone();
+    let url = chat_page.unwrap_or_else(|| format!("https://t.me/{bot}"));
+    let way = Button::url(text!(language, "front-privately-button"), url);
     turn.say(Say::text(text).buttons([[way]]));
 }
 

@@ -83,6 +83,7 @@ fn apply(world: &mut World, waiting: &mut Waiting, folder: &Path, kind: &str, va
             (world.me, world.abilities) = (me.user, me.abilities);
         }
         "profile" => world.profile = read(value)?,
+        "hints" => world.restore_hints(read(value)?),
         "clock" => world.clock.advance(read::<i64>(value)? - world.clock.offset_seconds()),
         "next_update_id" => world.queue.set_next_id(read(value)?),
         "allowed_updates" => world.queue.allowed = read(value)?,

@@ -7,6 +7,7 @@ import { api } from "./api.js";
 import { chatOf, nameOf, state } from "./state.js";
 import { openChat } from "./screen.js";
 import { field, formDialog } from "./dialogs.js";
+import { hintText } from "./hints.js";
 import { language, languageName, LANGUAGE_CODES, PEOPLE, PLACES, t } from "./texts.js";
 
 /** The next preset person who does not exist yet. */
@@ -226,12 +227,14 @@ export function contactForm(here, { own = false, send }) {
 export function locationForm(here, { send }) {
   const number = (name, testid, value, most) =>
     el("input", { name, testid, value, type: "number", step: "any", min: -most, max: most, required: true });
-  const latitude = number("latitude", "location-lat", PLACES[0].latitude, 90);
-  const longitude = number("longitude", "location-lon", PLACES[0].longitude, 180);
-  const presets = PLACES.map((place) =>
+  const hinted = (state.hints.places ?? []).map((place) => ({ ...place, name: hintText(place.name) }));
+  const places = [...hinted, ...PLACES.map((place) => ({ ...place, name: t(place.name) }))];
+  const latitude = number("latitude", "location-lat", places[0].latitude, 90);
+  const longitude = number("longitude", "location-lon", places[0].longitude, 180);
+  const presets = places.map((place) =>
     button({
       class: "chip",
-      text: t(place.name),
+      text: place.name,
       on: {
         click: () => {
           latitude.value = place.latitude;

@@ -9,28 +9,35 @@ import { openChat, switchLayout, switchTheme, theme, toggleInspector } from "./s
 import { chooseBot, refreshBots } from "./session.js";
 import { confirmDeed } from "./dialogs.js";
 import { addPerson, groupForm, personForm } from "./forms.js";
+import { linkParts, noteOn } from "./hints.js";
 import { openMenu } from "./menu.js";
 import { language, listTime, setLanguage, t } from "./texts.js";
 import { botForm, connectGuide } from "./welcome.js";
 import { soon } from "./soon.js";
 import { serviceText, summary } from "./summary.js";
+import { createTour, hasTour, restartTour } from "./tour.js";
 
 export function createPeople(complain) {
   const life = scope();
   const head = el("header", { class: "list-head" });
   const list = el("ul", { class: "chat-list", "aria-label": t("chats") });
   const deeds = el("div", { class: "list-deeds" });
+  const links = el("div", { class: "list-links" });
+  const tour = createTour();
   const node = el(
     "nav",
     { class: "people", "aria-label": t("chats") },
     el("h1", { class: "sr-only", text: "Opora" }),
     head,
     deeds,
+    links,
     list,
+    tour.node,
   );
   const drawHead = () => {
     refill(head, headParts());
     refill(deeds, deedParts(complain));
+    refill(links, linkParts());
   };
   const drawList = () => {
     const focused = document.activeElement?.dataset?.testid;
@@ -39,12 +46,16 @@ export function createPeople(complain) {
     const unread = [...state.unread.values()].reduce((sum, count) => sum + count, 0);
     document.title = `${unread ? `(${unread}) ` : ""}${nameOf(state.bot) || "Opora"} · Opora`;
   };
-  life.on("bots profile world theme inspector open", drawHead);
+  life.on("bots profile world theme inspector open hints", drawHead);
   life.on("people open active world", soon(drawList));
   list.addEventListener("keydown", walk);
   drawHead();
   drawList();
-  return { node, end: life.end };
+  const end = () => {
+    life.end();
+    tour.end();
+  };
+  return { node, end };
 }
 
 function headParts() {
@@ -141,6 +152,7 @@ async function botMenu(event) {
       testid: "connect-bot",
       action: () => connectGuide(state.token),
     },
+    hasTour() && { label: t("tourAgain"), icon: "replay", testid: "tour-again", action: restartTour },
     state.token && { label: t("forgetBot"), icon: "trash", danger: true, testid: "forget-bot", action: forgetBot },
   ]);
 }
@@ -157,6 +169,7 @@ function entry(chat) {
   const unread = state.unread.get(chat.id) ?? 0;
   const name = nameOf(chat);
   const isOpen = state.open.includes(chat.id);
+  const remark = isGroup ? "" : noteOn(chat.id);
   const row = button(
     {
       class: "chat-entry",
@@ -172,6 +185,7 @@ function entry(chat) {
         "span",
         { class: "entry-top" },
         el("bdi", { class: "entry-name", text: name }),
+        remark && el("span", { class: "entry-note", testid: `note-${chat.id}`, text: remark }),
         el("span", { class: "entry-time", text: last ? listTime(last.date) : "" }),
       ),
       el(

@@ -83,6 +83,7 @@ function takeWorld(world) {
   state.bot = world.bot;
   state.users = new Map((world.users ?? []).map((user) => [user.id, user]));
   state.chats = new Map((world.chats ?? []).map((chat) => [chat.id, chat]));
+  state.hints = world.hints ?? {};
   state.clockOffset = world.clock_offset_seconds ?? 0;
   state.webhook = world.webhook ?? null;
   takeProfile(world);
@@ -151,6 +152,11 @@ const handlers = {
   callback_answer: (event) => tell("callback", event),
   user({ user }) {
     state.users.set(user.id, user);
+    tell("people");
+  },
+  hints({ hints }) {
+    state.hints = hints ?? {};
+    tell("hints");
     tell("people");
   },
   chat({ chat }) {

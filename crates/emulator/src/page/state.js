@@ -12,6 +12,7 @@ function fresh() {
     token: null,
     bot: null,
     users: new Map(),
+    hints: {},
     chats: new Map(),
     commands: [],
     menuButton: null,

@@ -33,6 +33,16 @@ const TEXTS = {
   darkTheme: ["Тёмная тема", "Dark theme"],
   inspector: ["Инспектор", "Inspector"],
 
+  // The tour
+  tour: ["Знакомство", "Tour"],
+  tourStep: ["Шаг {n} из {of}", "Step {n} of {of}"],
+  tourNext: ["Дальше", "Next"],
+  tourBack: ["Предыдущий шаг", "Previous step"],
+  tourDone: ["Готово", "Done"],
+  tourClose: ["Закрыть знакомство", "Close the tour"],
+  tourChat: ["Открыть чат", "Open the chat"],
+  tourAgain: ["Показать знакомство", "Show the tour"],
+
   // The chat
   messages: ["Сообщения", "Messages"],
   backToList: ["К списку чатов", "Back to chats"],

@@ -12,6 +12,7 @@ use crate::emulator::Emulator;
 use crate::token::MAX_ID;
 use crate::world::content::MediaKind;
 use crate::world::file::FileAttributes;
+use crate::world::hints::Hints;
 use crate::world::user::User;
 
 pub(super) async fn list(State(emulator): State<Emulator>) -> Json<Value> {
@@ -37,6 +38,7 @@ pub(super) async fn overview(at: BotPath) -> Json<Value> {
     chats.sort_by_key(|chat| chat.id);
     let mut overview = world.profile_overview();
     overview["users"] = json!(users);
+    overview["hints"] = json!(world.hints());
     overview["chats"] = chats.into_iter().map(|chat| world.chat_overview(chat)).collect();
     overview["webhook"] = world.webhook_info();
     overview["clock_offset_seconds"] = world.clock.offset_seconds().into();
@@ -76,6 +78,15 @@ pub(super) async fn describe(at: BotPath, Body(given): Body<Description>) -> Res
     abilities.supports_inline_queries = given.supports_inline_queries.unwrap_or(abilities.supports_inline_queries);
     world.me_changed();
     Ok(Json(world.me_overview()))
+}
+
+/// Replaces what the chat page shows beside the messages.
+pub(super) async fn set_hints(at: BotPath, Body(hints): Body<Hints>) -> Result<Json<Hints>, Refusal> {
+    if let Some(problem) = hints.problem() {
+        return Err(Refusal::bad(problem));
+    }
+    at.bot.world().set_hints(hints.clone());
+    Ok(Json(hints))
 }
 
 #[derive(Deserialize)]

@@ -152,6 +152,8 @@ async fn impossible_requests_are_refused_as_described() {
         ("/client/{token}/users", json, r#"{"first_name""#, 400),
         ("/client/{token}/users", json, "{}", 422),
         ("/client/{token}/users", "text/plain", "{}", 415),
+        ("/client/{token}/hints", json, r#"{"links":[{"text":"x","url":"javascript:alert(1)"}]}"#, 400),
+        ("/client/{token}/hints", json, r#"{"colours":[]}"#, 422),
         ("/client/{token}/chats", json, r#"{"type":"group","title":"Few","members":[5]}"#, 404),
         ("/client/{token}/chats/{chat}/topics", json, r#"{"from":1003,"name":"Keys"}"#, 400),
         ("/client/{token}/chats/{chat}/send", json, r#"{"from":1001}"#, 400),

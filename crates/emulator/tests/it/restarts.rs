@@ -48,6 +48,17 @@ fn texts(updates: &[Value]) -> Vec<&str> {
 }
 
 #[tokio::test]
+async fn hints_survive_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let stage = stage_in(&folder).await;
+    let hints = json!({"places": [{"name": "Depot", "latitude": 55.75, "longitude": 37.61}], "people": [],
+        "links": [], "tour": [{"title": {"ru": "Раз", "en": "One"}, "text": "Press it"}]});
+    stage.post("/hints", hints.clone()).await;
+    let stage = restarted(stage, &folder).await;
+    assert_eq!(stage.get("").await["hints"], hints);
+}
+
+#[tokio::test]
 async fn a_world_is_the_same_after_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let stage = stage_in(&folder).await;

@@ -16,6 +16,7 @@ web-to-home = Go to home
 
 web-sign-in = Sign in
 web-sign-in-about = Our Telegram bot will send you a PIN. Enter it here.
+web-demo-sign-in = This is a demo: sign in as the owner (1001), a manager (1002) or an employee (1005). Any six digits are the PIN.
 web-sign-in-by-link = Or send /cabinet to the bot, and it will reply with a sign-in link.
 web-sign-in-too-many = Too many requests. { $minutes ->
     [one] You can ask for a PIN again in { $minutes } minute.

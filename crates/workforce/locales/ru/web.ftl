@@ -16,6 +16,7 @@ web-to-home = На главную
 
 web-sign-in = Вход
 web-sign-in-about = Наш бот в Telegram пришлёт вам PIN — введите его здесь.
+web-demo-sign-in = Это демо: войдите как владелец (1001), менеджер (1002) или сотрудник (1005). PIN — любые шесть цифр.
 web-sign-in-by-link = Или отправьте боту /cabinet: он пришлёт ссылку для входа.
 web-sign-in-too-many = Слишком много запросов. Новый PIN можно запросить через { $minutes ->
     [one] { $minutes } минуту

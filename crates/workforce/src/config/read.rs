@@ -38,6 +38,8 @@ pub struct Config {
     pub web_connections: usize,
     /// Public address of the pages, without a trailing slash.
     pub public_url: String,
+    /// The page on which people talk to the bot instead of Telegram. Only the demo has one.
+    pub chat_page: Option<String>,
     /// Proxies whose `X-Forwarded-For` is trusted.
     pub trusted_proxies: Networks,
     /// Language of people whose own language is unknown.
@@ -140,6 +142,7 @@ impl SettingsReader<'_> {
             web_listen,
             web_connections: web_connections.map_or(Config::DEFAULT_CONNECTIONS, NonZero::get),
             public_url: public_url.trim_end_matches('/').to_owned(),
+            chat_page: None,
             trusted_proxies,
             language,
         })

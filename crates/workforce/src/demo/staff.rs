@@ -10,7 +10,7 @@ use super::TOKEN;
 use crate::application::App;
 use crate::domain::Transaction;
 use crate::people::{self, Grant};
-use crate::person::{Role, role_name};
+use crate::person::{Person, Role, Status, role_name};
 use crate::settings;
 use crate::texts::Language;
 
@@ -65,20 +65,39 @@ pub async fn set_up(emulator: &Emulator, app: &App, language: Language) -> anyho
     Ok(())
 }
 
-/// People who can sign in to the pages: id, name and roles.
-pub fn sign_in_list(language: Language) -> Vec<String> {
-    let describe = |(number, member): (i64, &Member)| {
-        let (first_name, last_name) = member.name(language);
-        let roles: Vec<_> = member.roles.iter().map(|role| role_name(*role, language)).collect();
-        format!("{number}  {first_name} {last_name} ({})", roles.join(", "))
-    };
-    (FIRST_TELEGRAM_ID..).zip(&STAFF).filter(|(_, member)| !member.roles.is_empty()).map(describe).collect()
+/// An account of the demo, and the person that it is now.
+#[derive(Debug)]
+pub struct RosterEntry {
+    pub telegram_id: i64,
+    pub name: String,
+    /// None until the person has registered.
+    pub person: Option<Person>,
 }
 
-/// The names of people without a role, who can register.
-pub fn newcomers(language: Language) -> String {
-    let newcomers = STAFF.iter().filter(|member| member.roles.is_empty()).map(|member| member.name(language));
-    newcomers.map(|(first_name, last_name)| format!("{first_name} {last_name}")).collect::<Vec<_>>().join(", ")
+impl RosterEntry {
+    /// Whether any six digits open the dashboard.
+    pub fn has_any_pin(&self) -> bool {
+        self.person.as_ref().is_some_and(|person| person.is_test && person.status == Status::Verified)
+    }
+
+    /// Id, name and roles.
+    pub fn describe(&self, language: Language) -> String {
+        let Self { telegram_id, name, person } = self;
+        let roles = person.as_ref().map(|person| person.roles).unwrap_or_default();
+        let roles: Vec<_> = roles.iter().map(|role| role_name(role, language)).collect();
+        format!("{telegram_id}  {name} ({})", roles.join(", "))
+    }
+}
+
+/// The accounts of the demo as they are now: a newcomer of the first start may have registered since.
+pub async fn roster(app: &App, language: Language) -> anyhow::Result<Vec<RosterEntry>> {
+    let mut roster = Vec::new();
+    for (telegram_id, member) in (FIRST_TELEGRAM_ID..).zip(&STAFF) {
+        let (first_name, last_name) = member.name(language);
+        let person = app.people.by_telegram(telegram_id).await?;
+        roster.push(RosterEntry { telegram_id, name: format!("{first_name} {last_name}"), person });
+    }
+    Ok(roster)
 }
 
 async fn hire(db: &Transaction<'_, '_>, language: Language, at: Millis) -> Result<(), WriteError> {

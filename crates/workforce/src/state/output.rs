@@ -121,7 +121,7 @@ pub fn size(bytes: u64) -> String {
 /// The state in the foreground, and how many lie behind it.
 pub fn places(places: &[StateName]) -> String {
     match places {
-        [] => "-".to_owned(),
+        [] => "(no dialogue)".to_owned(),
         [only] => only.to_string(),
         [front, others @ ..] => format!("{front} +{}", others.len()),
     }
@@ -158,6 +158,13 @@ mod tests {
     fn columns_are_as_wide_as_their_widest_cell() {
         let rows = [["1".to_owned(), "ф".to_owned()], ["1234".to_owned(), String::new()]];
         assert_eq!(columns(["ID", "NAME"], &rows), "ID    NAME\n1     ф\n1234\n");
+    }
+
+    #[test]
+    fn a_conversation_without_a_dialogue_has_no_empty_place() {
+        let state = |name: &str| StateName { dialogue: "shifts".into(), state: name.into() };
+        assert_eq!(places(&[]), "(no dialogue)");
+        assert_eq!(places(&[state("day"), state("slot")]), "shifts:day +1");
     }
 
     #[test]

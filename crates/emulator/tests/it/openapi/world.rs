@@ -49,6 +49,7 @@ pub async fn everything_happens(stage: &Stage) {
     stage.updates(0).await;
     stage.call("setWebhook", json!({"url": "http://127.0.0.1:9/hook"})).await;
     stage.post("/faults", json!({"updates": "duplicate"})).await;
+    stage.post("/hints", json!({"links": [{"text": "Dashboard", "url": "/"}]})).await;
     stage.post("/clock", json!({"advance_seconds": 1})).await;
     stage.people(reqwest::Method::DELETE, "", None).await;
 }

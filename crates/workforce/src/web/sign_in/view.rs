@@ -23,6 +23,7 @@ pub fn ask(visit: &Visit, next: &str, notice: Option<&str>) -> Markup {
         &html! {
             p { (text!(language, "web-sign-in-about")) }
             (visit.form("/auth/send-pin", &fields))
+            (demo_hint(visit))
             p.quiet { (text!(language, "web-sign-in-by-link")) }
         },
     )
@@ -62,6 +63,7 @@ pub fn enter(visit: &Visit, who: &str, next: &str, notice: Option<&str>) -> Mark
         &html! {
             p data-testid="pin-sent" { (text!(language, "web-pin-sent", who = who)) }
             (visit.form("/auth/login", &fields))
+            (demo_hint(visit))
             p { a href="/sign-in" { (text!(language, "web-ask-again")) } }
         },
     )
@@ -81,6 +83,19 @@ fn card(visit: &Visit, notice: Option<&str>, body: &Markup) -> Markup {
             }
         },
     )
+}
+
+/// In the demo: who can sign in, and that any PIN will do.
+fn demo_hint(visit: &Visit) -> Markup {
+    let (language, chat_page) = (visit.language(), visit.app().chat_page.as_deref());
+    html! {
+        @if let Some(chat_page) = chat_page {
+            p.quiet data-testid="demo-hint" {
+                (text!(language, "web-demo-sign-in")) " "
+                a href=(chat_page) { (text!(language, "demo-chat")) }
+            }
+        }
+    }
 }
 
 fn hidden(name: &str, value: &str) -> Markup {

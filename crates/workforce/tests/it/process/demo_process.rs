@@ -6,7 +6,8 @@ use tokio::net::TcpStream;
 use tokio::process::Command;
 use tokio::time::timeout;
 
-use crate::kit::demo::{ANNA, Demo, STOPS_WITHIN, TIMEOUT, program, until};
+use crate::kit::demo::{ANNA, Demo, STOPS_WITHIN, TIMEOUT, program};
+use crate::operator;
 
 #[tokio::test]
 async fn it_prints_links_people_and_the_data_folder() {
@@ -44,11 +45,72 @@ async fn it_prints_its_welcome_and_no_log() {
     command.env_remove("RUST_LOG").stderr(std::fs::File::create(&log).unwrap());
     let demo = Demo::launch(command).await;
     assert!(demo.printed.starts_with("Opora "), "{}", demo.printed);
-    assert!(demo.printed.lines().count() <= 20, "{}", demo.printed);
+    assert!(demo.printed.lines().count() <= 21, "{}", demo.printed);
     demo.says(ANNA, "/help").await;
     demo.receives(ANNA, "I'm your team's assistant").await;
     assert_eq!(demo.stop_and_read().await, "");
     assert_eq!(std::fs::read_to_string(&log).unwrap(), "");
+}
+
+#[tokio::test]
+async fn its_log_is_a_file_that_it_names() {
+    let folder = tempfile::tempdir().unwrap();
+    // Even a log level of the environment does not push the welcome away.
+    let stderr = folder.path().join("stderr.txt");
+    let mut command = Demo::product_command(&folder.path().join("data"), &[]);
+    command.env("RUST_LOG", "info").stderr(std::fs::File::create(&stderr).unwrap());
+    let demo = Demo::launch(command).await;
+    let log = folder.path().join("data/opora.log");
+    assert!(demo.printed.contains(log.to_str().unwrap()), "{}", demo.printed);
+    demo.stop().await;
+    assert!(std::fs::read_to_string(&log).unwrap().contains("connection limit of the pages"));
+    assert_eq!(std::fs::read_to_string(&stderr).unwrap(), "");
+}
+
+#[tokio::test]
+async fn a_registered_person_is_no_newcomer_any_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let demo = Demo::product(&folder, &[]).await;
+    assert!(demo.printed.contains("Jane Wolfe, Zachary Newman"), "{}", demo.printed);
+    let note = |world: &serde_json::Value| {
+        let people = world["hints"]["people"].as_array().unwrap();
+        people.iter().find(|person| person["id"] == 1007).unwrap()["note"]["en"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(note(&demo.world().await), "newcomer");
+    let address = format!("sqlite:{}/opora.db", folder.path().display());
+    let grant = ["people", "grant", "1007", "employee", "--name", "Jane Wolfe", "--database", &address];
+    operator::run(&[], &grant).await.success();
+    demo.stop().await;
+
+    let demo = Demo::product(&folder, &[]).await;
+    assert!(!demo.printed.contains("Jane Wolfe"), "{}", demo.printed);
+    assert_eq!(note(&demo.world().await), "employee");
+    demo.stop().await;
+}
+
+#[tokio::test]
+async fn its_chat_page_offers_sites_roles_and_a_tour() {
+    let folder = tempfile::tempdir().unwrap();
+    let demo = Demo::product(&folder, &[]).await;
+    let hints = demo.world().await["hints"].take();
+    let places: Vec<_> = hints["places"].as_array().unwrap().iter().map(|place| &place["name"]).collect();
+    assert_eq!(places, ["Coffee house on Tverskaya", "Warehouse on Leninskaya"]);
+    let notes = hints["people"].as_array().unwrap();
+    let notes: Vec<_> = notes.iter().map(|person| person["note"]["en"].as_str().unwrap()).collect();
+    let roles = ["owner", "manager", "dispatcher", "technician", "employee", "employee", "newcomer", "newcomer"];
+    assert_eq!(notes, roles);
+    assert_eq!(hints["links"][0]["url"], "/");
+    assert_eq!(hints["tour"].as_array().unwrap().len(), 5);
+    demo.stop().await;
+}
+
+#[tokio::test]
+async fn its_sign_in_page_says_that_any_pin_will_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let demo = Demo::product(&folder, &[]).await;
+    let page = demo.http.get(format!("{}/sign-in", demo.base)).send().await.unwrap().text().await.unwrap();
+    assert!(page.contains("Any six digits are the PIN"), "{page}");
+    demo.stop().await;
 }
 
 #[tokio::test]
@@ -73,13 +135,15 @@ async fn printed_links_and_accounts_work() {
         assert_eq!(page.status() == 200, ["1001", "1002"].contains(&number), "{number}: {}", page.status());
     }
     assert_eq!(signed_in(&demo, "1007").await, None);
-    // The schedule links to the bot, by the name that Telegram reported.
+    // The schedule links to the chat page, where the demo's bot is.
     let session = signed_in(&demo, "1005").await.unwrap();
-    let is_led = async || {
+    let page = async || {
         let page = demo.http.get(format!("{}/schedule", demo.base)).header("cookie", &session).send().await.unwrap();
-        page.text().await.unwrap().contains("href=\"https://t.me/opora_demo_bot\"").then_some(())
+        page.text().await.unwrap()
     };
-    until("the page leads to the bot", is_led).await;
+    let schedule = page().await;
+    assert!(schedule.contains(&format!("href=\"{}/chat\"", demo.base)), "{schedule}");
+    assert!(!schedule.contains("t.me"), "the bot's name may belong to a stranger's bot in Telegram");
     demo.stop().await;
 }
 
