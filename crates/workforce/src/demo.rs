@@ -24,6 +24,8 @@ use crate::texts::Language;
 
 mod browser;
 mod hints;
+mod history;
+mod past_pay;
 mod pictures;
 mod staff;
 mod welcome;

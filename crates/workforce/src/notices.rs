@@ -274,6 +274,16 @@ async fn waiting(domain: &Domain, after: i64) -> Result<Vec<notice::Model>, DbEr
     later.order_by_asc(notice::Column::Id).limit(BATCH_SIZE as u64).all(domain.read()).await
 }
 
+/// Counts all notices so far as sent: sample data of the past is not announced.
+pub async fn discard_unsent(db: &Transaction<'_, '_>) -> Result<(), WriteError> {
+    notice::Entity::update_many()
+        .set(notice::ActiveModel { is_told: Set(true), ..Default::default() })
+        .filter(notice::Column::IsTold.eq(false))
+        .exec(db)
+        .await?;
+    Ok(())
+}
+
 async fn mark_sent(db: &Transaction<'_, '_>, ids: Vec<i64>) -> Result<(), WriteError> {
     notice::Entity::update_many()
         .set(notice::ActiveModel { is_told: Set(true), ..Default::default() })

@@ -1,18 +1,20 @@
-//! The demo's sample work: two sites with tasks, contracts, slots around today, past shifts, and an open one. All of it
-//! uses the public functions of the rooms.
+//! The demo's sample work: two sites with tasks, contracts, six weeks of history, plans to come, and a person at work. All
+//! of it uses the public functions of the rooms.
 
-use chrono::{NaiveDate, TimeDelta, Timelike};
+use chrono::Timelike;
 use chrono_tz::Europe::Moscow;
 use opora::clock::Millis;
 use opora::store::WriteError;
 use opora_emulator::Emulator;
 
-use super::pictures;
+use super::history::{self, Team};
 use super::staff::FIRST_TELEGRAM_ID;
+use super::{past_pay, pictures};
 use crate::application::App;
 use crate::attachments;
 use crate::domain::Transaction;
 use crate::money::Money;
+use crate::notices;
 use crate::people;
 use crate::person::Permission;
 use crate::shifts::{self, ClosedBy, Proof, ShiftEnd, ShiftStart, tasks_of};
@@ -23,10 +25,6 @@ use crate::sites::{
 use crate::texts::Language;
 
 const MINUTE_MS: i64 = 60_000;
-const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
-/// Past and future days.
-const PAST_DAYS: i64 = 10;
-const FUTURE_DAYS: i64 = 14;
 
 /// Creates everything, unless there are sites, even deleted ones.
 pub async fn begin(app: &App, emulator: &Emulator, language: Language) -> anyhow::Result<()> {
@@ -35,7 +33,12 @@ pub async fn begin(app: &App, emulator: &Emulator, language: Language) -> anyhow
         return Ok(());
     }
     let (now, pictures) = (app.clock.now(), pictures::add(emulator));
-    app.domain.write(move |db| Box::pin(set_up(db, language, pictures, now))).await?;
+    let team = app.domain.write_and_get(move |db| Box::pin(set_up(db, language, pictures, now))).await?;
+    let Some(team) = team else { return Ok(()) };
+    history::judge(app, team).await?;
+    past_pay::settle(app, team, language).await?;
+    // What happened before the first start is not announced.
+    app.domain.write(|db| Box::pin(notices::discard_unsent(db))).await?;
     Ok(())
 }
 
@@ -44,7 +47,7 @@ async fn set_up(
     language: Language,
     pictures: Vec<Proof>,
     now: Millis,
-) -> Result<(), WriteError> {
+) -> Result<Option<Team>, WriteError> {
     for picture in &pictures {
         // The job downloads them soon after the start.
         attachments::insert(db, picture.telegram_file.clone(), None, false).await?;
@@ -52,7 +55,7 @@ async fn set_up(
     let mut ids = [0; 6];
     for (number, id) in (FIRST_TELEGRAM_ID..).zip(&mut ids) {
         // The sample people were removed, so there is nothing to show.
-        let Some(person) = people::by_telegram(db, number).await? else { return Ok(()) };
+        let Some(person) = people::by_telegram(db, number).await? else { return Ok(None) };
         *id = person.id;
     }
     let [owner, manager, _, master, first, second] = ids;
@@ -74,8 +77,10 @@ async fn set_up(
         let about = AboutContract { status, rate_kopecks, allows_spontaneous: true, sites: places };
         sites::create_contract(db, user, about, by).await?;
     }
-    days(db, (cafe, store), (first, second, master), &pictures, by).await?;
-    working_now(db, store, first, language, by).await
+    let team = Team { owner, first, second, master, cafe, store };
+    history::write(db, team, &pictures, language, now).await?;
+    working_now(db, store, first, language, by).await?;
+    Ok(Some(team))
 }
 
 async fn cafe(db: &Transaction<'_, '_>, language: Language, by: ChangedBy) -> Result<i64, WriteError> {
@@ -134,68 +139,7 @@ async fn add_tasks(
     Ok(())
 }
 
-/// Slots of all days, plans for future days, and shifts on past days.
-async fn days(
-    db: &Transaction<'_, '_>,
-    (cafe, store): (i64, i64),
-    (first, second, master): (i64, i64, i64),
-    pictures: &[Proof],
-    by: ChangedBy,
-) -> Result<(), WriteError> {
-    let today = local(by.at, Moscow).date();
-    for ahead in -PAST_DAYS..=FUTURE_DAYS {
-        let day = today + TimeDelta::days(ahead);
-        let early = AboutSlot { capacity: 2, ..AboutSlot::usual(day, Hours::new(8 * 60, 15 * 60)) };
-        let late = AboutSlot { rate_kopecks: Some(31_000), ..AboutSlot::usual(day, Hours::new(15 * 60, 22 * 60)) };
-        let night = AboutSlot::usual(day, Hours::new(22 * 60, 6 * 60));
-        let shared = [(cafe, early, second), (cafe, late, first), (store, night, master)];
-        for (at, (site, about, user)) in shared.into_iter().enumerate() {
-            let slot = sites::create_slot(db, site, about, by).await?;
-            // Some places stay free.
-            let is_wanted = (ahead + at as i64).rem_euclid(3) != 0;
-            if ahead < 0 && is_wanted {
-                // The café's machine, or the shelves of the warehouse.
-                let picture = pictures.get(usize::from(site == store));
-                work(db, (user, site, slot), day, picture, by).await?;
-            } else if (2..6).contains(&ahead) && is_wanted {
-                shifts::plan(db, user, slot, by.at).await?;
-            }
-        }
-    }
-    Ok(())
-}
-
-/// A past shift: a little late on some days, and with some tasks left undone.
-async fn work(
-    db: &Transaction<'_, '_>,
-    (user_id, site_id, slot): (i64, i64, i64),
-    day: NaiveDate,
-    picture: Option<&Proof>,
-    by: ChangedBy,
-) -> Result<(), WriteError> {
-    let Some(slot) = sites::slot(db, slot).await? else { return Ok(()) };
-    // A night that began yesterday may not be over.
-    if slot.period.to.0 + DAY_MS / 24 > by.at.0 {
-        return Ok(());
-    }
-    let odd = 2 * i64::from(chrono::Datelike::day(&day)) + slot.id;
-    let start = Millis(slot.period.from.0 + (odd % 4) * 4 * MINUTE_MS);
-    let plan_id = Some(shifts::plan(db, user_id, slot.id, Millis(slot.period.from.0 - DAY_MS)).await?);
-    let id = open_shift(db, user_id, site_id, plan_id, start).await?;
-    for (number, task) in (odd..).zip(tasks_of(db, id).await?) {
-        let at = Millis(start.0 + 60 * MINUTE_MS);
-        match picture.filter(|_| task.needs_media) {
-            _ if number % 3 == 0 => {}
-            Some(picture) => shifts::attach(db, user_id, task.id, (picture.clone(), false), at).await?,
-            None if task.needs_media => {}
-            None => shifts::mark(db, user_id, task.id, at).await?,
-        }
-    }
-    let ended_at = Millis(slot.period.to.0 + (odd % 5) * MINUTE_MS);
-    close(db, id, ended_at).await
-}
-
-async fn open_shift(
+pub(super) async fn open_shift(
     db: &Transaction<'_, '_>,
     user_id: i64,
     site_id: i64,
@@ -205,8 +149,12 @@ async fn open_shift(
     shifts::open(db, ShiftStart { user_id, site_id, plan_id, position: None, started_at: at, at }).await
 }
 
-async fn close(db: &Transaction<'_, '_>, shift_id: i64, ended_at: Millis) -> Result<(), WriteError> {
-    let (mandatory_task_penalty, closed_by, at) = (Money::from_roubles(50), ClosedBy::Person, ended_at);
+pub(super) async fn close(
+    db: &Transaction<'_, '_>,
+    (shift_id, closed_by): (i64, ClosedBy),
+    ended_at: Millis,
+) -> Result<(), WriteError> {
+    let (mandatory_task_penalty, at) = (Money::from_roubles(50), ended_at);
     let end = ShiftEnd { shift_id, version: None, position: None, closed_by, ended_at, mandatory_task_penalty, at };
     shifts::close(db, end).await
 }
@@ -235,7 +183,7 @@ async fn working_now(
     Ok(())
 }
 
-fn localized(language: Language, russian: &str, english: &str) -> String {
+pub(super) fn localized(language: Language, russian: &str, english: &str) -> String {
     match language {
         Language::Ru => russian,
         Language::En => english,
