@@ -73,6 +73,14 @@ pub async fn latest(domain: &Domain, (kind, id): (&str, i64), max_lines: u64) ->
     Ok(newest.all(domain.read()).await?.into_iter().map(Line::from).collect())
 }
 
+/// The latest lines about several subjects of a kind, newest first, each with the id of its subject.
+pub async fn latest_of(domain: &Domain, kind: &str, ids: &[i64], max_lines: u64) -> Result<Vec<(i64, Line)>, DbErr> {
+    let of_kind = table::Entity::find().filter(table::Column::SubjectKind.eq(kind));
+    let newest = of_kind.filter(table::Column::SubjectId.is_in(ids.iter().copied()));
+    let rows = newest.order_by_desc(table::Column::Id).limit(max_lines).all(domain.read()).await?;
+    Ok(rows.into_iter().map(|row| (row.subject_id, Line::from(row))).collect())
+}
+
 fn lines_of(kind: &str, id: i64) -> Select<table::Entity> {
     table::Entity::find().filter(table::Column::SubjectKind.eq(kind).and(table::Column::SubjectId.eq(id)))
 }

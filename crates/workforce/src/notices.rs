@@ -27,7 +27,7 @@ use crate::front::menu_button;
 use crate::jobs;
 use crate::money::{Money, PayrollMonth};
 use crate::person::{Person, Status};
-use crate::rooms::{Job, Room};
+use crate::rooms::{BlockChange, Job, Room};
 use crate::text;
 use crate::texts::Language;
 
@@ -55,6 +55,24 @@ impl Room for NoticesRoom {
 
     fn effects(&self, app: &App, bot: Bot) -> Bot {
         register_effect(app, bot)
+    }
+
+    fn tell_of_block<'a>(
+        &'a self,
+        db: &'a Transaction<'_, '_>,
+        person_id: i64,
+        change: BlockChange,
+        at: Millis,
+    ) -> BoxFuture<'a, Result<(), WriteError>> {
+        let notice = match change {
+            BlockChange::Blocked { given_back } => Notice::Blocked { given_back },
+            BlockChange::Unblocked { restored } => Notice::Unblocked { restored },
+        };
+        Box::pin(write(db, vec![(person_id, notice)], at))
+    }
+
+    fn after_block(&self, app: &App, _: i64) {
+        send_soon(app);
     }
 
     fn forget<'a>(
@@ -146,6 +164,14 @@ pub enum Notice {
         when: String,
         fine: Money,
     },
+    /// An owner blocked the person. The last notice until an unblock.
+    Blocked {
+        given_back: u64,
+    },
+    /// An owner unblocked the person.
+    Unblocked {
+        restored: u64,
+    },
     /// An owner changed the person's pay, or marked a payment.
     Pay {
         month: PayrollMonth,
@@ -228,10 +254,13 @@ async fn send_batch(app: &App) -> anyhow::Result<bool> {
     }
     let people = app.people.with_ids(&rows.iter().map(|row| row.1).collect::<Vec<_>>()).await?;
     for (id, user_id, notice) in &rows {
-        // Blocked and forgotten people get no notices; theirs count as sent.
-        let member = people.iter().find(|person| person.id == *user_id && person.status == Status::Verified);
-        if let Some(person) = member {
-            let message = Say::text(notice.text(person.language)).buttons([[menu_button(person.language)]]);
+        // Notices to other people count as sent.
+        let recipient = people.iter().find(|person| person.id == *user_id && notice.is_for(person));
+        if let Some(person) = recipient {
+            let mut message = Say::text(notice.text(person.language));
+            if person.status == Status::Verified {
+                message = message.buttons([[menu_button(person.language)]]);
+            }
             failpoints::hit(failpoints::NOTICE_BEFORE_POST).await;
             app.bot.post(&format!("notice-{id}"), person.telegram_id, message).await?;
             failpoints::hit(failpoints::NOTICE_AFTER_POST).await;
@@ -294,6 +323,15 @@ async fn mark_sent(db: &Transaction<'_, '_>, ids: Vec<i64>) -> Result<(), WriteE
 }
 
 impl Notice {
+    /// Whether the person gets this notice. Blocked and forgotten people get none, except that they are blocked.
+    fn is_for(&self, person: &Person) -> bool {
+        match self {
+            Self::Blocked { .. } => !person.is_forgotten(),
+            Self::Unblocked { .. } => !person.is_forgotten() && person.status != Status::Blocked,
+            _ => person.status == Status::Verified,
+        }
+    }
+
     /// The text that the person reads.
     pub fn text(&self, language: Language) -> String {
         match self.clone() {
@@ -326,6 +364,8 @@ impl Notice {
                 let fine = (-fine.as_deduction()).shown(language);
                 text!(language, "notice-reason-rejected", site = site, when = when, fine = fine)
             }
+            Self::Blocked { given_back } => text!(language, "notice-blocked", count = given_back),
+            Self::Unblocked { restored } => text!(language, "notice-unblocked", count = restored),
             Self::Pay { month, what } => what.text(month, language),
         }
     }

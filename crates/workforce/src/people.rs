@@ -28,8 +28,10 @@ use crate::web::ui::Icon;
 use crate::web::{Card, NavItem, PageError, Routes, SearchHit};
 
 mod actor;
+pub mod blocking;
 pub mod changes;
 pub mod command;
+pub mod editing;
 pub mod forget_queue;
 pub mod forgetting;
 mod owners;

@@ -16,6 +16,7 @@ pub use self::role::{
 use crate::text;
 use crate::texts::Language;
 
+pub mod contact;
 mod identifier;
 mod permission;
 mod role;

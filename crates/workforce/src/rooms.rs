@@ -30,6 +30,7 @@ use crate::registration::RegistrationRoom;
 use crate::settings::SettingsRoom;
 use crate::shifts::ShiftsRoom;
 use crate::sites::{Attendance, SitesRoom};
+use crate::texts::Language;
 use crate::web::{Card, NavItem, PageError, Permissions, Routes, SearchHit, Section, Web};
 
 /// All rooms of the product, in the order of menus.
@@ -171,19 +172,61 @@ pub trait Room: Debug + Send + Sync + 'static {
     }
 
     /// Cancels the pending work of a person who may no longer act, within that commit. `by` is the person who decided
-    /// it.
+    /// it. Returns how many pieces of work were given back.
     fn cancel_pending_work<'a>(
         &'a self,
         db: &'a Transaction<'_, '_>,
         person_id: i64,
         by: Option<i64>,
         at: Millis,
-    ) -> BoxFuture<'a, Result<(), WriteError>> {
+    ) -> BoxFuture<'a, Result<u64, WriteError>> {
         let _ = (db, person_id, by, at);
+        Box::pin(async { Ok(0) })
+    }
+
+    /// What a block of the person would give back now.
+    fn pending_work<'a>(&'a self, app: &'a App, person_id: i64) -> BoxFuture<'a, Result<PendingWork, DbErr>> {
+        let _ = (app, person_id);
+        Box::pin(async { Ok(PendingWork::default()) })
+    }
+
+    /// What the block of the person has given back and is not over.
+    fn given_back<'a>(
+        &'a self,
+        app: &'a App,
+        person_id: i64,
+        language: Language,
+    ) -> BoxFuture<'a, Result<Vec<GivenBack>, DbErr>> {
+        let _ = (app, person_id, language);
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    /// Restores what a block has given back, as far as it is still free, within the commit of the unblock. Returns how
+    /// many pieces of work are back.
+    fn restore_work<'a>(
+        &'a self,
+        db: &'a Transaction<'_, '_>,
+        person_id: i64,
+        by: Option<i64>,
+        at: Millis,
+    ) -> BoxFuture<'a, Result<u64, WriteError>> {
+        let _ = (db, person_id, by, at);
+        Box::pin(async { Ok(0) })
+    }
+
+    /// Within the commit that blocks or unblocks a person, after all rooms have given back or restored work.
+    fn tell_of_block<'a>(
+        &'a self,
+        db: &'a Transaction<'_, '_>,
+        person_id: i64,
+        change: BlockChange,
+        at: Millis,
+    ) -> BoxFuture<'a, Result<(), WriteError>> {
+        let _ = (db, person_id, change, at);
         Box::pin(async { Ok(()) })
     }
 
-    /// After a person was blocked: tells open pages.
+    /// After a person was blocked or unblocked: tells open pages.
     fn after_block(&self, app: &App, person_id: i64) {
         let _ = (app, person_id);
     }
@@ -255,6 +298,30 @@ pub trait Room: Debug + Send + Sync + 'static {
     fn demo_links(&self) -> Vec<(&'static str, &'static str)> {
         Vec::new()
     }
+}
+
+/// Work that a block would give back.
+#[derive(Clone, Debug, Default)]
+pub struct PendingWork {
+    /// Planned work, one line each.
+    pub plans: Vec<String>,
+    /// Whether the person works right now.
+    pub is_at_work: bool,
+}
+
+/// Work that a block has given back.
+#[derive(Clone, Debug)]
+pub struct GivenBack {
+    pub text: String,
+    /// Why it cannot be restored; None if it can.
+    pub obstacle: Option<String>,
+}
+
+/// A block or its end, with the number of pieces of work that were given back or restored.
+#[derive(Clone, Copy, Debug)]
+pub enum BlockChange {
+    Blocked { given_back: u64 },
+    Unblocked { restored: u64 },
 }
 
 /// A button of the main menu. The room handles its data with `start(button("…"), …)`.
@@ -358,7 +425,6 @@ impl Rooms {
 mod tests {
     use super::*;
     use crate::application;
-    use crate::texts::Language;
 
     #[test]
     fn dialogues_of_all_rooms_are_consistent() {

@@ -36,9 +36,10 @@ use crate::domain::{Domain, Transaction};
 use crate::key;
 use crate::payroll::Unsettled;
 use crate::person::{JUDGES, Permission, Person, SHIFT_READERS, WORKERS};
-use crate::rooms::{Job, MenuItem, Room};
+use crate::rooms::{GivenBack, Job, MenuItem, PendingWork, Room};
 use crate::settings;
 use crate::sites::{ChangedBy, Period, Site, local};
+use crate::texts::Language;
 use crate::web::ui::Icon;
 use crate::web::{NavItem, Routes};
 
@@ -50,6 +51,7 @@ mod chat;
 mod closing;
 mod events;
 mod file_access;
+mod given_back;
 pub mod jobs;
 mod lateness;
 mod listing;
@@ -138,12 +140,35 @@ impl Room for ShiftsRoom {
         person_id: i64,
         by: Option<i64>,
         at: Millis,
-    ) -> BoxFuture<'a, Result<(), WriteError>> {
+    ) -> BoxFuture<'a, Result<u64, WriteError>> {
         Box::pin(personal_data::give_places_back(db, person_id, at, ChangedBy { person: by, at }))
     }
 
+    fn pending_work<'a>(&'a self, app: &'a App, person_id: i64) -> BoxFuture<'a, Result<PendingWork, DbErr>> {
+        Box::pin(given_back::pending_work(app, person_id))
+    }
+
+    fn given_back<'a>(
+        &'a self,
+        app: &'a App,
+        person_id: i64,
+        language: Language,
+    ) -> BoxFuture<'a, Result<Vec<GivenBack>, DbErr>> {
+        Box::pin(given_back::given_back(app, person_id, language))
+    }
+
+    fn restore_work<'a>(
+        &'a self,
+        db: &'a Transaction<'_, '_>,
+        person_id: i64,
+        by: Option<i64>,
+        at: Millis,
+    ) -> BoxFuture<'a, Result<u64, WriteError>> {
+        Box::pin(given_back::restore(db, person_id, ChangedBy { person: by, at }))
+    }
+
     fn after_block(&self, app: &App, person_id: i64) {
-        // The person's places are free now.
+        // The person's places are free now, or taken again.
         ShiftEvent::new(ShiftEventKind::PlanCancelled, person_id).publish(app);
     }
 

@@ -2,6 +2,7 @@
 audit-role-granted = Role given: { $role }
 audit-role-revoked = Role removed: { $role }
 audit-status-changed = Status: { $status }
+audit-person-edited = Details edited
 audit-test-user-marked = Marked as a test user: any PIN signs in while that is enabled
 audit-test-user-unmarked = No longer a test user
 audit-registration-deleted = Registration deleted
@@ -16,6 +17,7 @@ audit-pay-period-closed = Month closed · { $period }
 audit-shift-closed = Shift clocked out
 audit-plan-made = Employee signed up for a shift
 audit-plan-cancelled = Scheduled shift cancelled
+audit-plan-restored = Scheduled shift restored
 audit-cancellation-judged = Cancellation reason reviewed
 audit-site-created = Site added
 audit-site-changed = Site changed

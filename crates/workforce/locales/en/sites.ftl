@@ -10,6 +10,7 @@ why-worked-toast = Someone works or has worked this shift, so its day and start 
 why-full-toast = No spots left.
 why-overlap-toast = You already have another shift at that time.
 why-no-contract-toast = Your contract doesn't cover this site.
+why-contract-exists-toast = This employee already has an active contract for this site.
 why-not-spontaneous-toast = Your contract covers scheduled shifts only. Pick up a shift first.
 why-working-toast = You're already clocked in. Clock out first.
 why-not-working-toast = This shift is already over.
@@ -27,6 +28,16 @@ why-decided-toast = This has already been decided.
 why-own-case-toast = This is about you, so an owner decides.
 
 # News for those who are concerned.
+notice-blocked = { $count ->
+    [0] Your access has been suspended. If you think this is a mistake, please contact your manager.
+    [one] Your access has been suspended and your planned shift has been cancelled. If you think this is a mistake, please contact your manager.
+   *[other] Your access has been suspended and your { $count } planned shifts have been cancelled. If you think this is a mistake, please contact your manager.
+}
+notice-unblocked = { $count ->
+    [0] You have access again. You can go on using the bot.
+    [one] You have access again, and your planned shift is back on the schedule.
+   *[other] You have access again, and your { $count } planned shifts are back on the schedule.
+}
 notice-plan-moved = Your shift at { $site } has been moved: { $before } is now { $after }.
 notice-plan-made = You've been signed up for a shift at { $site }: { $when }.
 notice-plan-cancelled = Your shift at { $site } on { $when } has been cancelled. You don't need to come.

@@ -109,8 +109,44 @@ web-access = Access
 web-give-role = Give role
 web-take-role = Remove role
 web-block = Block
-web-block-about = Blocking signs them out everywhere, and the bot stops responding to their commands.
 web-unblock = Unblock
+web-block-ask = Block…
+web-block-title = Block { $name }?
+web-block-signs-out = They'll be signed out everywhere, and the bot will stop responding to their commands.
+web-block-gives-back = { $count ->
+    [0] They have no planned shifts, so nothing is given back.
+    [one] Their planned shift will be given back and becomes open to others.
+   *[other] Their { $count } planned shifts will be given back and become open to others.
+}
+web-block-at-work = They are on shift right now. The shift stays open until you clock it out or it closes automatically.
+web-block-tells = The bot will tell them that their access is suspended.
+web-block-undo = You can unblock them at any time and restore the shifts that are still free.
+web-block-not = Keep access
+web-block-done = { $count ->
+    [0] { $name } is blocked
+    [one] { $name } is blocked, 1 planned shift given back
+   *[other] { $name } is blocked, { $count } planned shifts given back
+}
+web-unblock-ask = Unblock…
+web-unblock-title = Unblock { $name }?
+web-unblock-about = They can sign in and use the bot again. The bot will tell them.
+web-unblock-gone = These shifts were given back and can't be restored:
+web-unblock-restores = { $count ->
+    [one] Restore the planned shift that is still free
+   *[other] Restore { $count } planned shifts that are still free
+}
+web-unblock-not = Keep blocked
+web-unblock-done = { $count ->
+    [0] { $name } is unblocked
+    [one] { $name } is unblocked, 1 shift restored
+   *[other] { $name } is unblocked, { $count } shifts restored
+}
+web-person-edit = Edit
+web-person-saved = Changes saved
+web-person-name-hint = Enter a first and last name, at least two letters.
+web-person-phone-hint = Enter a phone like +7 999 123-45-67.
+web-person-email-hint = Enter an address like anna@example.com, or leave it empty.
+web-person-username-about = The @username comes from Telegram and updates itself when the person writes to the bot.
 web-history = Activity
 web-history-empty = Nothing yet.
 web-by-command = from the command line

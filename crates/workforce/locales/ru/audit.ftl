@@ -2,6 +2,7 @@
 audit-role-granted = Дана роль: { $role }
 audit-role-revoked = Снята роль: { $role }
 audit-status-changed = Статус: { $status }
+audit-person-edited = Данные изменены
 audit-test-user-marked = Отмечен тестовый пользователь: вход с любым PIN, пока это разрешено
 audit-test-user-unmarked = Снята отметка тестового пользователя
 audit-registration-deleted = Заявка удалена
@@ -16,6 +17,7 @@ audit-pay-period-closed = Месяц закрыт · { $period }
 audit-shift-closed = Смена закрыта
 audit-plan-made = Сотрудник записан на смену
 audit-plan-cancelled = Запланированная смена отменена
+audit-plan-restored = Смена сотрудника восстановлена
 audit-cancellation-judged = Причина отмены рассмотрена
 audit-site-created = Объект добавлен
 audit-site-changed = Объект изменён

@@ -19,8 +19,7 @@ use crate::people;
 use crate::person::Permission;
 use crate::shifts::{self, ClosedBy, Proof, ShiftEnd, ShiftStart, tasks_of};
 use crate::sites::{
-    self, AboutContract, AboutSite, AboutSlot, AboutTask, ChangedBy, ContractStatus, Hours, Position, Sites,
-    WorkingDays, local,
+    self, AboutContract, AboutSite, AboutSlot, AboutTask, ChangedBy, Hours, Position, Sites, WorkingDays, local,
 };
 use crate::texts::Language;
 
@@ -73,8 +72,7 @@ async fn set_up(
     for (user, places, rate_kopecks) in
         [(first, vec![cafe, store], None), (second, vec![cafe], Some(32_000)), (master, vec![store], None)]
     {
-        let status = ContractStatus::Active;
-        let about = AboutContract { status, rate_kopecks, allows_spontaneous: true, sites: places };
+        let about = AboutContract { rate_kopecks, allows_spontaneous: true, ..AboutContract::active(places) };
         sites::create_contract(db, user, about, by).await?;
     }
     let team = Team { owner, first, second, master, cafe, store };

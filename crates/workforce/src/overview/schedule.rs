@@ -123,7 +123,9 @@ async fn schedule(app: &App, person: &Person) -> Result<Schedule, PageError> {
     if !elsewhere.is_empty() {
         sites.extend(api.with_ids(&elsewhere).await?);
     }
-    let is_free = |slot: &Slot| slot.places_left() > 0 && slot.period.to > now;
+    let contracts = api.active_contracts_of(person.id).await?;
+    let has_contract = |slot: &Slot| contracts.iter().any(|one| one.about.covers(slot.site_id, slot.about.day));
+    let is_free = |slot: &Slot| slot.places_left() > 0 && slot.period.to > now && has_contract(slot);
     places.retain(|slot| is_free(slot) && plans.iter().all(|plan| plan.slot_id != slot.id));
     Ok(Schedule { sites, plans, hours, places })
 }

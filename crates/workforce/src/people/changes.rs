@@ -143,20 +143,33 @@ pub async fn set_status(
     by: Option<i64>,
     at: Millis,
 ) -> Result<(), WriteError> {
+    change_status(db, id, status, by, at).await.map(drop)
+}
+
+/// Like [`set_status`]; returns how many pieces of pending work were given back.
+pub(super) async fn change_status(
+    db: &Transaction<'_, '_>,
+    id: i64,
+    status: Status,
+    by: Option<i64>,
+    at: Millis,
+) -> Result<u64, WriteError> {
     let was_owner = status != Status::Verified && owners::lock_and_check_owner(db, id).await?;
     let changed = user::ActiveModel { status: Set(status.name().to_owned()), ..Default::default() };
     change(db, id, changed, at).await?;
     if was_owner {
         owners::require_an_owner(db).await?;
     }
+    let mut given_back = 0;
     if status != Status::Verified {
         sessions::end_all(db, id).await?;
         // All rooms take part, whether a page, a turn or the command line commits.
         for room in Rooms::all().iter() {
-            room.cancel_pending_work(db, id, by, at).await?;
+            given_back += room.cancel_pending_work(db, id, by, at).await?;
         }
     }
-    note(db, id, "status changed", json!({ "status": status.name() }), by, at).await
+    note(db, id, "status changed", json!({ "status": status.name() }), by, at).await?;
+    Ok(given_back)
 }
 
 /// Sets the documents of a person who has none yet.

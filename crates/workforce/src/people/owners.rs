@@ -23,6 +23,7 @@ pub enum OwnerAction {
     Unblock,
     Export,
     Forget,
+    Edit,
     Grant(Role),
     Revoke(Role),
 }
@@ -55,7 +56,7 @@ impl OwnerAction {
         let is_for_others_only = match self {
             Self::Block | Self::Unblock | Self::Forget => true,
             Self::Revoke(role) => OWNERS.contains(&role),
-            Self::Export | Self::Grant(_) => false,
+            Self::Export | Self::Edit | Self::Grant(_) => false,
         };
         if is_for_others_only && actor.id == person.id { Err(OwnerActionRefusal::NotPossible) } else { Ok(()) }
     }
@@ -67,14 +68,14 @@ impl OwnerAction {
             Self::Unblock => person.status != Status::Blocked,
             Self::Grant(role) => person.roles.has(role),
             Self::Revoke(role) => !person.roles.has(role),
-            Self::Export | Self::Forget => false,
+            Self::Export | Self::Forget | Self::Edit => false,
         }
     }
 
     const fn role(self) -> Option<Role> {
         match self {
             Self::Grant(role) | Self::Revoke(role) => Some(role),
-            Self::Block | Self::Unblock | Self::Export | Self::Forget => None,
+            Self::Block | Self::Unblock | Self::Export | Self::Forget | Self::Edit => None,
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::text;
 use crate::web::ui::Icon;
 use crate::web::{Card, MAX_HITS, PageError, Routes, SearchHit};
 
+mod edit;
 mod list;
 mod me;
 mod person;
@@ -16,7 +17,11 @@ pub fn routes() -> Routes {
     Routes::new()
         .get("/people", list::show)
         .get("/people/{id}", person::show)
+        .get("/people/{id}/edit", edit::show)
+        .post("/people/{id}/edit", edit::save)
+        .get("/people/{id}/block", person::ask_to_block)
         .post("/people/{id}/block", person::block)
+        .get("/people/{id}/unblock", person::ask_to_unblock)
         .post("/people/{id}/unblock", person::unblock)
         .post("/people/{id}/export", person::export)
         .get("/people/{id}/forget", person::ask_to_forget)

@@ -1,8 +1,6 @@
 //! The dialogue that opens a shift: choose a plan of today, or a site where the contract allows it; then the position,
 //! if the site has one.
 
-use std::collections::BTreeMap;
-
 use opora::clock::Millis;
 use opora::prelude::*;
 
@@ -14,7 +12,7 @@ use super::{Plan, PlanStatus, ShiftEvent, ShiftEventKind, ShiftTask, Shifts, clo
 use crate::application::App;
 use crate::people::WriteAs;
 use crate::person::Person;
-use crate::sites::{self, ContractStatus, Position, Site, SiteRefusal, Sites, local};
+use crate::sites::{self, Position, Site, SiteRefusal, Sites, local};
 use crate::{key, text};
 
 pub const BEGIN: &str = "open:begin";
@@ -172,7 +170,7 @@ async fn site_to_open(
     plan_id: Option<i64>,
 ) -> Result<Option<Site>, BoxError> {
     let sites = Sites::of_app(app);
-    let Some(plan_id) = plan_id else { return Ok(sites.site_of_worker(person.id, site_id).await?) };
+    let Some(plan_id) = plan_id else { return Ok(sites.site_of_worker_today(person.id, site_id).await?) };
     let plan = Shifts::of_app(app).plan_of(plan_id).await?;
     if plan.is_some_and(|plan| plan.user_id == person.id && plan.site_id == site_id) {
         return Ok(sites.site(site_id).await?);
@@ -271,17 +269,17 @@ async fn choices(app: &App, person: &Person, now: Millis) -> Result<Choices, Box
     let sites = Sites::of_app(app);
     let mut plans = Shifts::of_app(app).plans_of(person.id, now).await?;
     plans.retain(|plan| plan.status == PlanStatus::Planned && plan.period.from.0 - EARLY_START_MS <= now.0);
-    let contracts = sites.contracts_of(person.id).await?;
-    let active = contracts.iter().filter(|one| one.deleted_at.is_none() && one.about.status == ContractStatus::Active);
-    // The newest of several contracts for a site counts, as when the shift is opened.
-    let newest: BTreeMap<i64, bool> =
-        active.flat_map(|one| one.about.sites.iter().map(|site| (*site, one.about.allows_spontaneous))).collect();
-    let spontaneous: Vec<i64> =
-        newest.into_iter().filter_map(|(site, is_allowed)| is_allowed.then_some(site)).collect();
-    let ids: Vec<i64> = plans.iter().map(|plan| plan.site_id).chain(spontaneous.iter().copied()).collect();
+    let mut contracts = sites.active_contracts_of(person.id).await?;
+    contracts.retain(|one| one.about.allows_spontaneous);
+    let of_contracts = contracts.iter().flat_map(|one| one.about.sites.iter().copied());
+    let ids: Vec<i64> = plans.iter().map(|plan| plan.site_id).chain(of_contracts).collect();
     let known = sites.with_ids(&ids).await?;
+    let is_spontaneous = |site: &Site| {
+        let today = local(now, site.about.time_zone).date();
+        contracts.iter().any(|one| one.about.covers(site.id, today))
+    };
     let is_planned = |site: &Site| plans.iter().any(|plan| plan.site_id == site.id);
-    let live = known.iter().filter(|site| site.deleted_at.is_none() && spontaneous.contains(&site.id));
+    let live = known.iter().filter(|site| site.deleted_at.is_none() && is_spontaneous(site));
     let sites = live.filter(|site| !is_planned(site)).cloned().collect();
     Ok(Choices { plans, sites, known })
 }

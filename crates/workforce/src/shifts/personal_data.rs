@@ -83,13 +83,14 @@ pub async fn forget(db: &Transaction<'_, '_>, user_id: i64, at: Millis) -> Resul
 }
 
 /// Cancels a person's unused plans for slots that end after an instant and frees their places. No notice is sent, and
-/// no reason is judged.
+/// no reason is judged. Returns how many plans were cancelled. [`super::given_back`] can restore them.
 pub async fn give_places_back(
     db: &Transaction<'_, '_>,
     user_id: i64,
     ending_after: Millis,
     by: ChangedBy,
-) -> Result<(), WriteError> {
+) -> Result<u64, WriteError> {
+    let mut count = 0;
     let planned = plan::Entity::find()
         .filter(plan::Column::UserId.eq(user_id))
         .filter(plan::Column::Status.eq(PlanStatus::Planned.name()))
@@ -101,10 +102,13 @@ pub async fn give_places_back(
         // If the person has started to work meanwhile, the plan stays.
         if plans::try_end(db, row.id, PlanStatus::Cancelled, by.at).await? {
             sites::free_place(db, row.slot_id).await?;
+            let given_back = plan::ActiveModel { given_back_at: Set(Some(by.at.0)), ..Default::default() };
+            plan::Entity::update_many().set(given_back).filter(plan::Column::Id.eq(row.id)).exec(db).await?;
             by.audit(db, "plan cancelled", ("plan", row.id), json!({})).await?;
+            count += 1;
         }
     }
-    Ok(())
+    Ok(count)
 }
 
 /// The files that no other person has sent.

@@ -227,7 +227,7 @@ async fn ask_yes(turn: &mut Turn, slot_id: i64) -> Result<(), BoxError> {
         turn.say(Say::text(SiteRefusal::Gone.text(language)).buttons([navigation_row(language)]));
         return Ok(());
     };
-    let contract = Sites::of_app(&app).contract_for(person.id, site.id).await?;
+    let contract = Sites::of_app(&app).contract_for(person.id, site.id, slot.about.day).await?;
     let money = Money::from_kopecks;
     let own = contract.and_then(|contract| contract.about.rate_kopecks).map(money);
     let rate = rate_of(own, slot.about.rate_kopecks.map(money), money(site.about.rate_kopecks));
@@ -282,9 +282,11 @@ async fn free_slots(app: &App, person: &Person, sites: &[Site], now: Millis) -> 
     let ids: Vec<_> = sites.iter().map(|site| site.id).collect();
     let mut slots = Sites::of_app(app).slots(&ids, plannable(now)).await?;
     let own = Shifts::of_app(app).plans_of(person.id, now).await?;
+    let contracts = Sites::of_app(app).active_contracts_of(person.id).await?;
+    let has_contract = |slot: &Slot| contracts.iter().any(|one| one.about.covers(slot.site_id, slot.about.day));
     slots.retain(|slot| {
         let is_free = slot.places_left() > 0 && slot.period.to > now;
-        is_free && own.iter().all(|plan| !plan.period.overlaps(slot.period))
+        is_free && has_contract(slot) && own.iter().all(|plan| !plan.period.overlaps(slot.period))
     });
     Ok(slots)
 }

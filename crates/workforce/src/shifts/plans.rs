@@ -44,7 +44,7 @@ pub async fn plan(db: &Transaction<'_, '_>, user_id: i64, slot_id: i64, at: Mill
         return Err(SiteRefusal::Past.refusal());
     }
     sites::lock_site_shared(db, slot.site_id).await?;
-    if sites::contract_for(db, user_id, slot.site_id).await?.is_none() {
+    if sites::contract_for(db, user_id, slot.site_id, slot.about.day).await?.is_none() {
         return Err(SiteRefusal::NoContract.refusal());
     }
     sites::take_place(db, slot_id).await?;

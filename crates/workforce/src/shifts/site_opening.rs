@@ -9,7 +9,7 @@ use super::{ShiftEvent, ShiftEventKind, Shifts, opening, working};
 use crate::application::App;
 use crate::people::WriteAs;
 use crate::person::Person;
-use crate::sites::{self, Site, SiteRefusal, Sites};
+use crate::sites::{self, Site, SiteRefusal, Sites, local};
 use crate::{key, text};
 
 pub const OPEN: &str = "site:open";
@@ -110,7 +110,7 @@ async fn which(turn: &mut Turn, is_open: bool, offset: usize) -> Result<Question
 async fn open_this(turn: &mut Turn, press: Press) -> Step<OpenCloseSite> {
     let Ok(site_id) = press.rest.parse() else { return Ok(Next::AskAgain) };
     let Some(person) = worker(turn).await? else { return Ok(Next::End) };
-    match Sites::of_app(&turn.context::<App>()).site_of_worker(person.id, site_id).await? {
+    match Sites::of_app(&turn.context::<App>()).site_of_worker_today(person.id, site_id).await? {
         Some(site) if site.about.position.is_none() => open_site(turn, &person, &site),
         Some(_) => Ok(Next::Go(OpenCloseSite::Position { site_id })),
         None => chat::give_up(turn, SiteRefusal::NoContract, person.language),
@@ -119,7 +119,7 @@ async fn open_this(turn: &mut Turn, press: Press) -> Step<OpenCloseSite> {
 
 async fn ask_position(turn: &mut Turn, site_id: i64) -> Result<(), BoxError> {
     let Some(person) = worker(turn).await? else { return Ok(()) };
-    let Some(site) = Sites::of_app(&turn.context::<App>()).site_of_worker(person.id, site_id).await? else {
+    let Some(site) = Sites::of_app(&turn.context::<App>()).site_of_worker_today(person.id, site_id).await? else {
         turn.say(final_message(SiteRefusal::NoContract.text(person.language), person.language));
         return Ok(());
     };
@@ -131,7 +131,7 @@ async fn ask_position(turn: &mut Turn, site_id: i64) -> Result<(), BoxError> {
 async fn position(turn: &mut Turn, site_id: i64, sent: Location) -> Step<OpenCloseSite> {
     let Some(person) = worker(turn).await? else { return Ok(Next::End) };
     let (app, language) = (turn.context::<App>(), person.language);
-    let Some(site) = Sites::of_app(&app).site_of_worker(person.id, site_id).await? else {
+    let Some(site) = Sites::of_app(&app).site_of_worker_today(person.id, site_id).await? else {
         return chat::give_up(turn, SiteRefusal::NoContract, language);
     };
     if refused(turn).is_none() && chat::accepted_position(turn, &site, sent, language).is_none() {
@@ -144,12 +144,13 @@ async fn position(turn: &mut Turn, site_id: i64, sent: Location) -> Step<OpenClo
 /// Opens the site and says so.
 fn open_site(turn: &mut Turn, person: &Person, site: &Site) -> Step<OpenCloseSite> {
     let (language, at, user_id, site_id) = (person.language, turn.now(), person.id, site.id);
+    let today = local(at, site.about.time_zone).date();
     if let Some(why) = refused(turn) {
         return chat::give_up(turn, why, language);
     }
     turn.write_as(person, move |db| {
         Box::pin(async move {
-            sites::require_contract(db, user_id, site_id).await?;
+            sites::require_contract(db, user_id, site_id, today).await?;
             working::open_site(db, site_id, user_id, at).await
         })
     });
@@ -179,9 +180,10 @@ async fn close_this(turn: &mut Turn, press: Press) -> Step<OpenCloseSite> {
     if let Some(why) = refused(turn) {
         return chat::give_up(turn, why, language);
     }
-    let Some(site) = Sites::of_app(&app).site_of_worker(user_id, site_id).await? else {
+    let Some(site) = Sites::of_app(&app).site_of_worker_today(user_id, site_id).await? else {
         return chat::give_up(turn, SiteRefusal::NoContract, language);
     };
+    let today = local(at, site.about.time_zone).date();
     let shift = Shifts::of_app(&app).active_of(user_id).await?;
     if let Some(shift) = shift.filter(|shift| shift.site_id == site_id) {
         let closing = OpenCloseSite::Closing { site_id };
@@ -189,7 +191,7 @@ async fn close_this(turn: &mut Turn, press: Press) -> Step<OpenCloseSite> {
     }
     turn.write_as(&person, move |db| {
         Box::pin(async move {
-            sites::require_contract(db, user_id, site_id).await?;
+            sites::require_contract(db, user_id, site_id, today).await?;
             working::close_site(db, site_id, user_id, at).await
         })
     });
@@ -225,7 +227,9 @@ async fn timed_out(turn: &mut Turn, state: OpenCloseSite) -> Step<OpenCloseSite>
 }
 
 async fn own_sites(app: &App, person: &Person, is_open: bool) -> Result<Vec<Site>, BoxError> {
-    let mut sites = Sites::of_app(app).sites_of_worker(person.id).await?;
+    let (api, mut sites) = (Sites::of_app(app), Sites::of_app(app).sites_of_worker(person.id).await?);
+    let contracts = api.active_contracts_of(person.id).await?;
+    sites.retain(|site| contracts.iter().any(|one| one.about.covers(site.id, api.today_at(site))));
     let ids: Vec<_> = sites.iter().map(|site| site.id).collect();
     let open = Shifts::of_app(app).openings(&ids).await?;
     sites.retain(|site| open.iter().any(|opening| opening.site_id == site.id) == is_open);

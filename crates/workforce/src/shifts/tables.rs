@@ -20,6 +20,7 @@ pub mod plan {
         pub missed_at: Option<i64>,
         pub version: i64,
         pub awaited_from: Option<i64>,
+        pub given_back_at: Option<i64>,
     }
 
     #[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]

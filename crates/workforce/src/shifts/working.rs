@@ -68,12 +68,19 @@ pub struct Proof {
 pub async fn open(db: &Transaction<'_, '_>, start: ShiftStart) -> Result<i64, WriteError> {
     let ShiftStart { user_id, site_id, plan_id, position, at, .. } = start;
     let site = sites::lock_site_shared(db, site_id).await?;
-    let contract = sites::contract_for(db, user_id, site_id).await?.ok_or_else(|| SiteRefusal::NoContract.refusal())?;
     // A due plan is always used, so a person cannot avoid lateness by leaving it out, or is reported as missing.
     let plan_id = match plan_id {
         Some(id) => Some(id),
         None => plans::due(db, user_id, site_id, at).await?.map(|plan| plan.id),
     };
+    // A planned shift belongs to the day of its plan, also if it is opened after midnight.
+    let planned = match plan_id {
+        Some(id) => records::plan(db, id).await?,
+        None => None,
+    };
+    let from = planned.map_or(start.started_at.min(at), |plan| plan.period.from);
+    let contract = sites::contract_for(db, user_id, site_id, local(from, site.about.time_zone).date()).await?;
+    let contract = contract.ok_or_else(|| SiteRefusal::NoContract.refusal())?;
     let plan = match plan_id {
         Some(id) => Some(use_plan(db, id, start).await?),
         None if contract.about.allows_spontaneous => None,

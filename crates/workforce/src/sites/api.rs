@@ -6,15 +6,15 @@
 use chrono::NaiveDate;
 use futures_util::future::BoxFuture;
 use opora::store::WriteError;
-use sea_orm::sea_query::{ExprTrait, IntoCondition, Query};
+use sea_orm::sea_query::IntoCondition;
 use sea_orm::{ColumnTrait, Condition, DatabaseConnection, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 
 use super::changes::{self, ChangedBy};
-use super::contracts::{self, AboutContract, Contract};
+use super::contracts::{self, AboutContract, Contract, ContractStatus};
 use super::events::{changed, contract_changed, permissions_changed, schedule_changed};
 use super::records::{AboutSite, AboutSlot, AboutTask, Site, Slot, Task};
 use super::rights::Rights;
-use super::tables::{contract, contract_site, site, slot, task};
+use super::tables::{contract, site, slot, task};
 use super::{ActionError, SiteRefusal, slots};
 use crate::application::App;
 use crate::domain::{FormKey, Transaction};
@@ -76,24 +76,6 @@ impl Sites {
         self.sites(site::Column::Id.is_in(ids.iter().copied())).await
     }
 
-    /// The sites of a person's active contracts.
-    pub async fn sites_of_worker(&self, user_id: i64) -> Result<Vec<Site>, DbErr> {
-        let by_contract = Query::select()
-            .column(contract_site::Column::SiteId)
-            .from(contract_site::Entity)
-            .inner_join(
-                contract::Entity,
-                contract::Column::Id
-                    .into_expr()
-                    .eq(sea_orm::sea_query::Expr::col((contract_site::Entity, contract_site::Column::ContractId))),
-            )
-            .and_where(contract::Column::UserId.eq(user_id))
-            .and_where(contract::Column::Status.eq(contracts::ContractStatus::Active.name()))
-            .and_where(contract::Column::DeletedAt.is_null())
-            .take();
-        self.sites(site::Column::DeletedAt.is_null().and(site::Column::Id.in_subquery(by_contract))).await
-    }
-
     /// The tasks of a site and of its slots, in order; deleted ones only on request.
     pub async fn tasks(&self, site_id: i64, with_deleted: bool) -> Result<Vec<Task>, DbErr> {
         let mut found = task::Entity::find().filter(task::Column::SiteId.eq(site_id));
@@ -122,13 +104,20 @@ impl Sites {
         contracts::contracts(self.app.domain.read(), contract::Column::UserId.eq(user_id)).await
     }
 
+    /// The active contracts of a person, whatever their dates.
+    pub async fn active_contracts_of(&self, user_id: i64) -> Result<Vec<Contract>, DbErr> {
+        let mut contracts = self.contracts_of(user_id).await?;
+        contracts.retain(|one| one.deleted_at.is_none() && one.about.status == ContractStatus::Active);
+        Ok(contracts)
+    }
+
     pub async fn contract(&self, id: i64) -> Result<Option<Contract>, DbErr> {
         Ok(contracts::contracts(self.app.domain.read(), contract::Column::Id.eq(id)).await?.pop())
     }
 
-    /// The active contract of a person for a site.
-    pub async fn contract_for(&self, user_id: i64, site_id: i64) -> Result<Option<Contract>, DbErr> {
-        contracts::contract_for(self.app.domain.read(), user_id, site_id).await
+    /// The active contract of a person for a site on a day by the site's clock.
+    pub async fn contract_for(&self, user_id: i64, site_id: i64, day: NaiveDate) -> Result<Option<Contract>, DbErr> {
+        contracts::contract_for(self.app.domain.read(), user_id, site_id, day).await
     }
 
     pub(super) fn db(&self) -> &DatabaseConnection {

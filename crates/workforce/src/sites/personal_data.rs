@@ -28,6 +28,7 @@ pub async fn export(domain: &Domain, user_id: i64) -> anyhow::Result<Value> {
         json!({
             "id": one.id, "status": one.status, "rate_kopecks": one.rate_kopecks, "sites": sites,
             "allows_spontaneous": one.allows_spontaneous, "created_at_ms": one.created_at,
+            "valid_from": one.valid_from, "valid_until": one.valid_until,
         })
     });
     let allowed = permissions.iter().map(|one| json!({ "permission": one.permission, "site": one.site_id }));
@@ -50,6 +51,12 @@ pub async fn forget(db: &Transaction<'_, '_>, person_id: i64, at: Millis) -> Res
         .col_expr(contract::Column::Version, Expr::col(contract::Column::Version).add(1))
         .filter(contract::Column::UserId.eq(person_id))
         .filter(contract::Column::Status.ne(ContractStatus::Terminated.name()))
+        .exec(db)
+        .await?;
+    let inactive = contract_site::ActiveModel { is_active: Set(false), ..Default::default() };
+    contract_site::Entity::update_many()
+        .set(inactive)
+        .filter(contract_site::Column::UserId.eq(person_id))
         .exec(db)
         .await?;
     Ok(())

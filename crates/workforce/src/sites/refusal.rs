@@ -36,6 +36,8 @@ pub enum SiteRefusal {
     /// The person has another plan at that time.
     Overlap,
     NoContract,
+    /// The person has another active contract for the site.
+    ContractExists,
     /// The contract allows planned shifts only.
     NotSpontaneous,
     /// The person has an active shift.
@@ -68,7 +70,8 @@ pub enum SiteRefusal {
 pub type ActionError = domain::ActionError<SiteRefusal>;
 
 /// Names of database constraints, and the refusals that they stand for.
-const CONSTRAINTS: [(&str, SiteRefusal); 12] = [
+const CONSTRAINTS: [(&str, SiteRefusal); 13] = [
+    ("contract_sites_overlap", SiteRefusal::ContractExists),
     ("shift_plans_overlap", SiteRefusal::Overlap),
     ("time_slots_capacity", SiteRefusal::Full),
     ("shift_tasks_media", SiteRefusal::NeedsMedia),
@@ -84,7 +87,7 @@ const CONSTRAINTS: [(&str, SiteRefusal); 12] = [
 ];
 
 impl SiteRefusal {
-    const ALL: [Self; 26] = [
+    const ALL: [Self; 27] = [
         Self::Stale,
         Self::Gone,
         Self::NotAllowed,
@@ -96,6 +99,7 @@ impl SiteRefusal {
         Self::Full,
         Self::Overlap,
         Self::NoContract,
+        Self::ContractExists,
         Self::NotSpontaneous,
         Self::Working,
         Self::NotWorking,
@@ -127,6 +131,7 @@ impl SiteRefusal {
             Self::Full => key!("why-full-toast"),
             Self::Overlap => key!("why-overlap-toast"),
             Self::NoContract => key!("why-no-contract-toast"),
+            Self::ContractExists => key!("why-contract-exists-toast"),
             Self::NotSpontaneous => key!("why-not-spontaneous-toast"),
             Self::Working => key!("why-working-toast"),
             Self::NotWorking => key!("why-not-working-toast"),

@@ -105,6 +105,8 @@ pub mod contract {
         pub status: String,
         pub rate_kopecks: Option<i64>,
         pub allows_spontaneous: bool,
+        pub valid_from: Option<String>,
+        pub valid_until: Option<String>,
         pub created_at: i64,
         pub updated_at: i64,
         pub deleted_at: Option<i64>,
@@ -127,6 +129,10 @@ pub mod contract_site {
         pub contract_id: i64,
         #[sea_orm(primary_key, auto_increment = false)]
         pub site_id: i64,
+        pub user_id: i64,
+        pub is_active: bool,
+        pub first_day: i64,
+        pub last_day: i64,
     }
 
     #[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]

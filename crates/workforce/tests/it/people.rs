@@ -1,5 +1,6 @@
 //! People: their pages, their roles, and what is kept of them.
 
+mod editing;
 mod forgetting;
 mod pages;
 mod personal_data;

@@ -148,7 +148,14 @@ pub fn about_site(name: &str) -> AboutSite {
 
 /// An active contract for these sites, at the sites' rates.
 pub fn about_contract(sites: &[i64], allows_spontaneous: bool) -> AboutContract {
-    AboutContract { status: ContractStatus::Active, rate_kopecks: None, allows_spontaneous, sites: sites.to_vec() }
+    AboutContract {
+        status: ContractStatus::Active,
+        rate_kopecks: None,
+        allows_spontaneous,
+        sites: sites.to_vec(),
+        valid_from: None,
+        valid_until: None,
+    }
 }
 
 pub fn task(text: &str, amount_kopecks: i64) -> AboutTask {

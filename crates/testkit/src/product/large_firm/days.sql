@@ -26,8 +26,8 @@ INSERT INTO shift_plans (id, user_id, slot_id, site_id, starts_at, ends_at, stat
 SELECT id, user_id, id, site_id, starts_at, ends_at, status, starts_at, starts_at FROM work;
 
 -- People with future plans get a contract: a calendar marks those without one.
-INSERT INTO contract_sites (contract_id, site_id)
-SELECT DISTINCT user_id, site_id FROM work WHERE status = 'planned' ON CONFLICT DO NOTHING;
+INSERT INTO contract_sites (contract_id, site_id, user_id, is_active)
+SELECT DISTINCT user_id, site_id, user_id, TRUE FROM work WHERE status = 'planned' ON CONFLICT DO NOTHING;
 
 -- Cancelled plans. The reasons of the last days are not judged yet.
 INSERT INTO shift_plans (id, user_id, slot_id, site_id, starts_at, ends_at, status, created_at, updated_at)

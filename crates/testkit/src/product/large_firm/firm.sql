@@ -36,5 +36,5 @@ FROM generate_series(1, {sites}) AS s, generate_series(1, 3) AS j;
 INSERT INTO contracts (id, user_id, status, rate_kopecks, allows_spontaneous, created_at, updated_at)
 SELECT 10000 + i, 10000 + i, 'active', CASE WHEN i % 4 = 0 THEN 32000 END, TRUE, 0, 0
 FROM generate_series(0, {people} - 1) AS i;
-INSERT INTO contract_sites (contract_id, site_id)
-SELECT 10000 + i, 1 + (i + j) % {sites} FROM generate_series(0, {people} - 1) AS i, generate_series(0, 2) AS j;
+INSERT INTO contract_sites (contract_id, site_id, user_id, is_active)
+SELECT 10000 + i, 1 + (i + j) % {sites}, 10000 + i, TRUE FROM generate_series(0, {people} - 1) AS i, generate_series(0, 2) AS j;

@@ -14,6 +14,8 @@ CREATE TABLE shift_plans (
   missed_at BIGINT,
   -- From when on a person is awaited who was told of the hours after they had begun: the slot was moved, or came back.
   awaited_from BIGINT,
+  -- The person was blocked, and the place was given back: an unblock may restore it.
+  given_back_at BIGINT,
   version BIGINT NOT NULL DEFAULT 1,
   --postgres: CONSTRAINT shift_plans_overlap EXCLUDE USING gist (
   --postgres:   int8range(user_id, user_id, '[]') WITH &&, int8range(starts_at, ends_at) WITH &&)
@@ -23,6 +25,7 @@ CREATE TABLE shift_plans (
 CREATE INDEX shift_plans_by_user ON shift_plans (user_id, starts_at);
 CREATE INDEX shift_plans_by_slot ON shift_plans (slot_id);
 CREATE INDEX shift_plans_by_start ON shift_plans (starts_at) WHERE status = 'planned';
+CREATE INDEX shift_plans_given_back ON shift_plans (user_id) WHERE given_back_at IS NOT NULL;
 CREATE INDEX shift_plans_by_time ON shift_plans (starts_at, site_id);
 
 --sqlite: CREATE TRIGGER shift_plans_overlap_of_new BEFORE INSERT ON shift_plans

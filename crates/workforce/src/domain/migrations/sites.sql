@@ -87,10 +87,14 @@ CREATE TABLE contracts (
   rate_kopecks BIGINT CHECK (rate_kopecks >= 0),
   -- Whether shifts may be opened without a plan.
   allows_spontaneous BOOLEAN NOT NULL DEFAULT FALSE,
+  -- The first and the last day by the clock of each site, as 2026-01-31. Null: without a bound.
+  valid_from TEXT,
+  valid_until TEXT,
   created_at BIGINT NOT NULL,
   updated_at BIGINT NOT NULL,
   deleted_at BIGINT,
-  version BIGINT NOT NULL DEFAULT 1
+  version BIGINT NOT NULL DEFAULT 1,
+  CHECK (valid_from <= valid_until)
 );
 CREATE INDEX contracts_by_user ON contracts (user_id) WHERE deleted_at IS NULL;
 CREATE INDEX contracts_of_user ON contracts (user_id, id);
@@ -98,9 +102,25 @@ CREATE INDEX contracts_of_user ON contracts (user_id, id);
 CREATE TABLE contract_sites (
   contract_id BIGINT NOT NULL REFERENCES contracts (id) ON DELETE CASCADE,
   site_id BIGINT NOT NULL REFERENCES sites (id),
+  -- Copies from the contract, so that the database can refuse a second active contract of a person for a site. Active
+  -- means: the status is active, and the contract is not deleted. Days are counted from 1 January of the year 1.
+  user_id BIGINT NOT NULL,
+  is_active BOOLEAN NOT NULL,
+  first_day BIGINT NOT NULL DEFAULT 0,
+  last_day BIGINT NOT NULL DEFAULT 9999999,
+  --postgres: CONSTRAINT contract_sites_overlap EXCLUDE USING gist (
+  --postgres:   int8range(user_id, user_id, '[]') WITH &&, int8range(site_id, site_id, '[]') WITH &&,
+  --postgres:   int8range(first_day, last_day, '[]') WITH &&) WHERE (is_active),
   PRIMARY KEY (contract_id, site_id)
 );
 CREATE INDEX contract_sites_by_site ON contract_sites (site_id, contract_id);
+CREATE INDEX contract_sites_by_user ON contract_sites (user_id, site_id) WHERE is_active;
+
+--sqlite: CREATE TRIGGER contract_sites_overlap_of_new BEFORE INSERT ON contract_sites
+--sqlite: WHEN NEW.is_active AND EXISTS (SELECT 1 FROM contract_sites AS other
+--sqlite:   WHERE other.user_id = NEW.user_id AND other.site_id = NEW.site_id AND other.is_active
+--sqlite:   AND other.first_day <= NEW.last_day AND NEW.first_day <= other.last_day)
+--sqlite: BEGIN SELECT RAISE(ABORT, 'contract_sites_overlap'); END;
 
 -- What a manager may do at a site.
 CREATE TABLE manager_permissions (

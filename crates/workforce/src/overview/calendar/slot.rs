@@ -119,7 +119,7 @@ pub async fn page(app: &App, visitor: &Visitor, id: i64, attempt: FormAttempt) -
     let site = api.site(slot.site_id).await?.ok_or(PageError::NotFound)?;
     let has_room = slot.deleted_at.is_none() && slot.period.to > app.clock.now() && slot.places_left() > 0;
     let may_put = has_room && access.may(Permission::Schedule, site.id);
-    let workers = if may_put { api.workers_at(site.id).await? } else { BTreeSet::new() };
+    let workers = if may_put { api.workers_at(site.id, slot.about.day).await? } else { BTreeSet::new() };
     let plans = shifts.plans_for(std::slice::from_ref(&slot)).await?;
     let people: BTreeSet<i64> = plans.iter().map(|plan| plan.user_id).chain(workers.iter().copied()).collect();
     // One more day at either side, because a night shift touches two days.

@@ -15,11 +15,12 @@ pub use self::view::facts;
 use crate::application::App;
 use crate::audit;
 use crate::domain::{NotWritten, Transaction};
-use crate::people::{self, OwnerAction, OwnerActionRefusal};
+use crate::people::{self, OwnerAction, OwnerActionRefusal, blocking};
 use crate::person::{OWNERS, Person, Role, Status};
 use crate::rooms::Rooms;
 use crate::web::{Event, Owner, PageError, Section, Visitor};
 
+mod block_view;
 mod view;
 
 /// Audit lines on a page.
@@ -29,6 +30,12 @@ const AUDIT_LINES: u64 = 50;
 pub struct ForgetForm {
     #[serde(default)]
     sure: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct UnblockForm {
+    /// Whether the work that the block gave back is restored.
+    restores: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -54,13 +61,41 @@ pub async fn show(State(app): State<App>, Owner(visitor): Owner, Path(id): Path<
     Ok(view::page(&visitor, &PersonPage { person, lines, names, sections }))
 }
 
+/// `GET /people/<id>/block`: says what a block does, and asks.
+pub async fn ask_to_block(
+    State(app): State<App>,
+    Owner(visitor): Owner,
+    Path(id): Path<i64>,
+) -> Result<Markup, PageError> {
+    let person = target(&app, &visitor, id, OwnerAction::Block).await?;
+    if person.status == Status::Blocked {
+        return Err(PageError::NotPossible);
+    }
+    let work = blocking::pending_work(&app, id).await?;
+    Ok(block_view::block(&visitor, &person, &work))
+}
+
+/// `GET /people/<id>/unblock`: says what can be restored, and asks.
+pub async fn ask_to_unblock(
+    State(app): State<App>,
+    Owner(visitor): Owner,
+    Path(id): Path<i64>,
+) -> Result<Markup, PageError> {
+    let person = target(&app, &visitor, id, OwnerAction::Unblock).await?;
+    if person.status != Status::Blocked {
+        return Err(PageError::NotPossible);
+    }
+    let given_back = blocking::given_back(&app, id, visitor.language()).await?;
+    Ok(block_view::unblock(&visitor, &person, &given_back))
+}
+
 /// `POST /people/<id>/block`.
 pub async fn block(State(app): State<App>, Owner(visitor): Owner, Path(id): Path<i64>) -> Result<Redirect, PageError> {
     let (by, at) = (Some(visitor.person.id), app.clock.now());
-    let is_changed = change(&app, &visitor, id, OwnerAction::Block, move |db, person| {
-        Box::pin(people::set_status(db, person.id, Status::Blocked, by, at))
+    let given_back = change(&app, &visitor, id, OwnerAction::Block, move |db, person| {
+        Box::pin(async move { blocking::block(db, person.id, by, at).await })
     });
-    if !is_changed.await? {
+    if given_back.await?.is_none() {
         return Ok(back(id));
     }
     Rooms::all().iter().for_each(|room| room.after_block(&app, id));
@@ -72,15 +107,17 @@ pub async fn unblock(
     State(app): State<App>,
     Owner(visitor): Owner,
     Path(id): Path<i64>,
+    Form(UnblockForm { restores }): Form<UnblockForm>,
 ) -> Result<Redirect, PageError> {
-    let (by, at) = (Some(visitor.person.id), app.clock.now());
-    let is_changed = change(&app, &visitor, id, OwnerAction::Unblock, move |db, person| {
-        Box::pin(async move {
-            let status = status_without_block(db, &person).await?;
-            people::set_status(db, person.id, status, by, at).await
-        })
+    let (by, at, restores) = (Some(visitor.person.id), app.clock.now(), restores.is_some());
+    let restored = change(&app, &visitor, id, OwnerAction::Unblock, move |db, person| {
+        Box::pin(async move { blocking::unblock(db, &person, restores, by, at).await })
     });
-    Ok(if is_changed.await? { changed(&app, id) } else { back(id) })
+    if restored.await?.is_none() {
+        return Ok(back(id));
+    }
+    Rooms::all().iter().for_each(|room| room.after_block(&app, id));
+    Ok(changed(&app, id))
 }
 
 /// `POST /people/<id>/export`: all personal data as a file. The export is audited, so it is a form and no link.
@@ -132,7 +169,7 @@ pub async fn grant(
     let is_changed = change(&app, &visitor, id, OwnerAction::Grant(role), move |db, person| {
         Box::pin(people::give_role(db, person.id, role, by, at))
     });
-    Ok(if is_changed.await? { changed(&app, id) } else { back(id) })
+    Ok(if is_changed.await?.is_some() { changed(&app, id) } else { back(id) })
 }
 
 /// `POST /people/<id>/roles/revoke`.
@@ -146,11 +183,11 @@ pub async fn revoke(
     let is_changed = change(&app, &visitor, id, OwnerAction::Revoke(role), move |db, person| {
         Box::pin(people::take_role(db, person.id, role, by, at))
     });
-    Ok(if is_changed.await? { changed(&app, id) } else { back(id) })
+    Ok(if is_changed.await?.is_some() { changed(&app, id) } else { back(id) })
 }
 
 /// The person, if the visitor may do this to them now. The commit checks it again.
-async fn target(app: &App, visitor: &Visitor, id: i64, action: OwnerAction) -> Result<Person, PageError> {
+pub async fn target(app: &App, visitor: &Visitor, id: i64, action: OwnerAction) -> Result<Person, PageError> {
     let person = app.people.by_id(id).await?.ok_or(PageError::NotFound)?;
     match action.check(&visitor.person, &person) {
         Ok(()) => Ok(person),
@@ -159,31 +196,27 @@ async fn target(app: &App, visitor: &Visitor, id: i64, action: OwnerAction) -> R
     }
 }
 
-/// Changes a person in a commit that checks actor and person first; returns whether there was something to change.
-async fn change<F>(app: &App, visitor: &Visitor, id: i64, action: OwnerAction, run: F) -> Result<bool, PageError>
+/// Changes a person in a commit that checks actor and person first; returns none if there was nothing to change.
+async fn change<T, F>(
+    app: &App,
+    visitor: &Visitor,
+    id: i64,
+    action: OwnerAction,
+    run: F,
+) -> Result<Option<T>, PageError>
 where
-    F: for<'w> FnOnce(&'w Transaction<'_, '_>, Person) -> BoxFuture<'w, Result<(), WriteError>> + Send + 'static,
+    T: Send + 'static,
+    F: for<'w> FnOnce(&'w Transaction<'_, '_>, Person) -> BoxFuture<'w, Result<T, WriteError>> + Send + 'static,
 {
     target(app, visitor, id, action).await?;
     let actor = visitor.person.id;
     let write = app.domain.write_and_get(move |db| {
         Box::pin(async move {
-            let Some(person) = people::lock_and_check(db, action, actor, id).await? else { return Ok(false) };
-            run(db, person).await?;
-            Ok(true)
+            let Some(person) = people::lock_and_check(db, action, actor, id).await? else { return Ok(None) };
+            run(db, person).await.map(Some)
         })
     });
     Ok(write.await?)
-}
-
-/// The status without the block, from the room that admitted the person.
-async fn status_without_block(db: &Transaction<'_, '_>, person: &Person) -> Result<Status, WriteError> {
-    for room in Rooms::all().iter() {
-        if let Some(status) = room.status_after_unblock(db, person).await? {
-            return Ok(status);
-        }
-    }
-    Ok(Status::Rejected)
 }
 
 /// A refusal of the commit becomes its page; a failure is logged.
@@ -191,12 +224,17 @@ fn page_error(error: anyhow::Error) -> PageError {
     error.downcast::<NotWritten>().map_or_else(PageError::from, PageError::from)
 }
 
-/// Tells open pages of staff and of the person.
+/// Back to the person's page, after open pages were told.
 fn changed(app: &App, id: i64) -> Redirect {
+    announce(app, id);
+    back(id)
+}
+
+/// Tells open pages of staff and of the person.
+pub fn announce(app: &App, id: i64) {
     app.events.publish(Event::to_roles("people", OWNERS));
     app.events.publish(Event::to_roles(format!("person:{id}"), OWNERS));
     app.events.publish(Event::to_person("me", id));
-    back(id)
 }
 
 fn back(id: i64) -> Redirect {

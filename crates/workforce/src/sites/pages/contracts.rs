@@ -11,6 +11,8 @@ use maud::html;
 
 use super::access::Access;
 use crate::application::App;
+use crate::audit;
+use crate::domain::user_text;
 use crate::person::{OWNERS, Permission, Person, PersonIdentifier, WORKERS};
 use crate::sites::{AboutContract, Contract, Site, Sites};
 use crate::text;
@@ -21,6 +23,11 @@ mod view;
 
 /// The page where a contract is offered to a person by number or name.
 const NEW: &str = "/contracts/new";
+
+/// How many people the list has to choose from. Others are named by number, phone or username.
+const MAX_CHOICES: usize = 1000;
+/// How many lines of history a page shows.
+const HISTORY_LINES: u64 = 100;
 
 /// What the visitor may do with contracts.
 struct ContractAccess {
@@ -49,6 +56,18 @@ impl ContractAccess {
         }
         contracts.retain(|one| one.deleted_at.is_none() && self.site_access.sees(one));
         if contracts.is_empty() { Err(PageError::Forbidden) } else { Ok(contracts) }
+    }
+
+    /// The people to choose from: employees and technicians, for a manager those of the own sites.
+    async fn people(&self, app: &App, visitor: &Visitor) -> Result<Vec<Person>, PageError> {
+        let mut people = app.people.with_any(WORKERS).await?;
+        if !self.site_access.is_owner() {
+            let managed = Sites::of_app(app).managed_people(&visitor.person).await?.unwrap_or_default();
+            people.retain(|person| managed.contains(&person.id));
+        }
+        people.sort_by_key(|person| person.full_name.to_lowercase());
+        people.truncate(MAX_CHOICES);
+        Ok(people)
     }
 
     /// Whether a new contract may have its own rate: needs the permission at every site of the list.
@@ -107,7 +126,8 @@ pub async fn create(
 /// `GET /contracts/new`: for a person without a contract here.
 pub async fn ask_whom(State(app): State<App>, SignedIn(visitor): SignedIn) -> Result<Response, PageError> {
     let access = ContractAccess::for_visitor(&app, &visitor).await?;
-    Ok(view::offer_page(&visitor, &access, &FormAttempt::default()).into_response())
+    let people = access.people(&app, &visitor).await?;
+    Ok(view::offer_page(&visitor, &access, &people, &[], &FormAttempt::default()).into_response())
 }
 
 /// `POST /contracts/new`.
@@ -117,10 +137,8 @@ pub async fn offer(
     Form(typed): Form<Fields>,
 ) -> Result<Response, PageError> {
     let access = ContractAccess::for_visitor(&app, &visitor).await?;
-    let person_id = match typed.get(view::WHO).and_then(|who| PersonIdentifier::parse(who)) {
-        Some(who) => app.people.verified(&who).await?.filter(|person| person.may(WORKERS)).map(|person| person.id),
-        None => None,
-    };
+    let people = access.people(&app, &visitor).await?;
+    let person_id = named_person(&app, &people, typed.get(view::WHO).map_or("", String::as_str)).await?;
     let api = Sites::of_app(&app).once(form_key(&visitor, &typed));
     let read = |typed: &Fields| match (person_id, access.read(typed)) {
         (Some(_), read) => read,
@@ -131,8 +149,32 @@ pub async fn offer(
     match (submit(&visitor, typed, read, act).await?, person_id) {
         (Ok(()), Some(id)) => Ok(Redirect::to(&path(id)).into_response()),
         (Ok(()), None) => Ok(Redirect::to("/people").into_response()),
-        (Err(attempt), _) => Ok((attempt.status(), view::offer_page(&visitor, &access, &attempt)).into_response()),
+        (Err(attempt), person_id) => {
+            // What the visitor may not see is not named, and the refusal itself says that there is a contract.
+            let existing = match person_id {
+                Some(id) => access.contracts(&app, id).await.unwrap_or_default(),
+                None => Vec::new(),
+            };
+            let page = view::offer_page(&visitor, &access, &people, &existing, &attempt);
+            Ok((attempt.status(), page).into_response())
+        }
     }
+}
+
+/// The person that the form names: chosen from the list, else by number, phone or username, else by the full name if
+/// only one person of the list has it.
+async fn named_person(app: &App, people: &[Person], typed: &str) -> Result<Option<i64>, PageError> {
+    let listed = |id: i64| people.iter().any(|person| person.id == id).then_some(id);
+    if let Some(id) = view::chosen_id(typed) {
+        return Ok(listed(id));
+    }
+    let name = user_text::line(typed).to_lowercase();
+    let mut namesakes = people.iter().filter(|person| person.full_name.to_lowercase() == name);
+    if let (Some(person), None) = (namesakes.next(), namesakes.next()) {
+        return Ok(Some(person.id));
+    }
+    let Some(who) = PersonIdentifier::parse(typed) else { return Ok(None) };
+    Ok(app.people.verified(&who).await?.filter(|person| person.may(WORKERS)).map(|person| person.id))
 }
 
 /// `POST /contracts/<id>`.
@@ -212,5 +254,9 @@ async fn page(
 ) -> Result<Response, PageError> {
     let contracts = access.contracts(app, id).await?;
     let person = app.people.by_id(id).await?.ok_or(PageError::NotFound)?;
-    Ok((attempt.status(), view::page(visitor, access, &person, &contracts, &attempt)).into_response())
+    let ids: Vec<i64> = contracts.iter().map(|one| one.id).filter(|_| access.site_access.is_owner()).collect();
+    let history = audit::latest_of(&app.domain, "contract", &ids, HISTORY_LINES).await?;
+    let names = app.people.names(history.iter().filter_map(|(_, line)| line.actor)).await?;
+    let shown = view::ContractsPage { person, contracts, history, names };
+    Ok((attempt.status(), view::page(visitor, access, &shown, &attempt)).into_response())
 }

@@ -41,6 +41,11 @@ impl<'a> Reader<'a> {
         self.read(name, days::day_of)
     }
 
+    /// Like [`Self::day`]; none for an empty field.
+    pub fn optional_day(&mut self, name: &'static str) -> Option<NaiveDate> {
+        if self.clean_text(name).is_empty() { None } else { Some(self.day(name)) }
+    }
+
     pub fn number(&mut self, name: &'static str) -> i64 {
         self.read(name, |text| text.parse().ok())
     }

@@ -74,7 +74,14 @@ async fn set_up(cabinet: &Cabinet) -> TestData {
     }
     let site = sites[0];
     let status = ContractStatus::Active;
-    let contract = AboutContract { status, rate_kopecks: None, allows_spontaneous: false, sites };
+    let contract = AboutContract {
+        status,
+        rate_kopecks: None,
+        allows_spontaneous: false,
+        sites,
+        valid_from: None,
+        valid_until: None,
+    };
     room.create_contract(&anna, boris.id, contract).await.unwrap();
     for (day, from, to) in [("2026-01-05", 8, 16), ("2026-01-05", 16, 23), ("2026-01-06", 9, 18)] {
         let about = AboutSlot::usual(day.parse().unwrap(), Hours::new(from * 60, to * 60));

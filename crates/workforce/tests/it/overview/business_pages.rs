@@ -214,6 +214,8 @@ async fn owners_create_and_change_contracts() {
         rate_kopecks: Some(30_000),
         allows_spontaneous: true,
         sites: vec![site],
+        valid_from: None,
+        valid_until: None,
     };
     assert_eq!(found.about, expected);
     let edit = [("status", "suspended"), ("rate", ""), ("version", "1")];

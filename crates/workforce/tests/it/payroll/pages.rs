@@ -263,7 +263,14 @@ async fn a_shift_in_the_sites_next_month_is_linked() {
     let far = AboutSite { name: "Far".into(), address: "Far street, 1".into(), ..AboutSite::usual(Vladivostok) };
     let site_id = room.create(&anna, far).await.unwrap();
     let status = ContractStatus::Active;
-    let about = AboutContract { status, rate_kopecks: Some(10_000), allows_spontaneous: true, sites: vec![site_id] };
+    let about = AboutContract {
+        status,
+        rate_kopecks: Some(10_000),
+        allows_spontaneous: true,
+        sites: vec![site_id],
+        valid_from: None,
+        valid_until: None,
+    };
     room.create_contract(&anna, boris, about).await.unwrap();
     let owner = cabinet.signed_in(ANNA).await;
     let (payroll, charts) = ("href=\"/payroll?period=2026-02\"", "href=\"/charts?period=2026-02\"");

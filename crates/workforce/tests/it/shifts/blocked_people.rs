@@ -92,6 +92,53 @@ async fn blocking_on_a_page_frees_the_place() {
 }
 
 #[tokio::test]
+async fn a_block_asks_first_and_says_what_happens() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
+    let (slot, _) = plan_for_boris(&cabinet).await;
+    let (owner, boris) = (cabinet.signed_in(ANNA).await, cabinet.person(BORIS).await);
+    let page = format!("/people/{}", boris.id);
+    let shown = owner.get(&page).await;
+    shown.is(200, &format!("href=\"{page}/block\""));
+    assert!(!shown.body.contains(&format!("action=\"{page}/block\"")), "no block by one click");
+    let question = owner.get(&format!("{page}/block")).await;
+    question.is(200, "Block Boris?").is(200, "Their planned shift will be given back").is(200, "signed out everywhere");
+    question.is(200, "05.01 10:00–14:00").is(200, "The bot will tell them");
+    assert_eq!(cabinet.person(BORIS).await.status, Status::Verified, "a question changes nothing");
+    owner.post(&format!("{page}/block"), &[]).await.redirects_to(&page);
+    cabinet.emulator.receives(BORIS, "Your access has been suspended and your planned shift has been cancelled").await;
+    owner.get(&format!("{page}/block")).await.is(409, "isn't possible");
+
+    // Unblocking offers the place again, and takes it in the same commit.
+    let question = owner.get(&format!("{page}/unblock")).await;
+    question.is(200, "Restore the planned shift that is still free").is(200, "05.01 10:00–14:00");
+    owner.post(&format!("{page}/unblock"), &[("restores", "on")]).await.redirects_to(&page);
+    cabinet.emulator.receives(BORIS, "You have access again, and your planned shift is back").await;
+    assert_eq!(Sites::of_app(&cabinet.app).slot(slot).await.unwrap().unwrap().taken, 1);
+    let plans = Shifts::of_app(&cabinet.app).plans_of(boris.id, NOON).await.unwrap();
+    assert_eq!(plans.iter().map(|plan| plan.slot_id).collect::<Vec<_>>(), [slot]);
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn an_unblock_names_shifts_that_are_gone() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
+    let (slot, _) = plan_for_boris(&cabinet).await;
+    let (owner, anna, boris) = (cabinet.signed_in(ANNA).await, cabinet.person(ANNA).await, cabinet.person(BORIS).await);
+    let (page, room) = (format!("/people/{}", boris.id), Sites::of_app(&cabinet.app));
+    owner.post(&format!("{page}/block"), &[]).await.redirects_to(&page);
+    let version = room.slot(slot).await.unwrap().unwrap().version;
+    room.delete_slot(&anna, slot, version).await.unwrap();
+    let question = owner.get(&format!("{page}/unblock")).await;
+    question.is(200, "can't be restored").is(200, "05.01 10:00–14:00");
+    assert!(!question.body.contains("name=\"restores\""), "{}", question.body);
+    owner.post(&format!("{page}/unblock"), &[("restores", "on")]).await.redirects_to(&page);
+    assert_eq!(cabinet.person(BORIS).await.status, Status::Verified);
+    cabinet.emulator.receives(BORIS, "You have access again. You can go on using the bot.").await;
+    assert!(Shifts::of_app(&cabinet.app).plans_of(boris.id, NOON).await.unwrap().is_empty());
+    cabinet.close().await;
+}
+
+#[tokio::test]
 async fn former_members_get_no_notices() {
     let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let (app, boris) = (cabinet.app.clone(), cabinet.person(BORIS).await);

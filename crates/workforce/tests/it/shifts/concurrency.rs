@@ -108,7 +108,10 @@ pub async fn hire_two_hundred(db: &Transaction<'_, '_>, site: i64) -> Result<(),
          SELECT id, 'active', 0, 0 FROM users WHERE telegram_id >= 50000",
     )
     .await?;
-    let places = format!("INSERT INTO contract_sites (contract_id, site_id) SELECT id, {site} FROM contracts");
+    let places = format!(
+        "INSERT INTO contract_sites (contract_id, site_id, user_id, is_active) \
+         SELECT id, {site}, user_id, TRUE FROM contracts"
+    );
     db.execute_unprepared(&places).await?;
     Ok(())
 }

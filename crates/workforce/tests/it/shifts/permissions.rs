@@ -90,6 +90,7 @@ async fn a_contract_needs_permission_at_all_its_sites(kind: StorageKind) {
         .await
         .unwrap();
 
+    workplace.sites.delete_contract(&workplace.owner, own, 2).await.unwrap();
     // A contract for several sites needs the permission at each of them.
     let both = AboutContract { sites: vec![here, there], ..about.clone() };
     let ended = AboutContract { status: ContractStatus::Terminated, ..both.clone() };

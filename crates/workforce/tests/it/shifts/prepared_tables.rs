@@ -52,7 +52,14 @@ impl PreparedTables {
         self.domain.write(move |db| Box::pin(people::grant(db, grant, by.at))).await.unwrap();
         let user = People::new(self.domain.clone()).by_telegram(telegram_id).await.unwrap().unwrap().id;
         let (status, sites) = (ContractStatus::Active, vec![site]);
-        let mut about = AboutContract { status, rate_kopecks: None, allows_spontaneous: true, sites };
+        let mut about = AboutContract {
+            status,
+            rate_kopecks: None,
+            allows_spontaneous: true,
+            sites,
+            valid_from: None,
+            valid_until: None,
+        };
         more(&mut about);
         self.domain.write_and_get(move |db| Box::pin(sites::create_contract(db, user, about, by))).await.unwrap();
     }

@@ -44,7 +44,14 @@ impl TwoSites {
 
     async fn contract(&self, person: &Person, sites: &[i64]) -> i64 {
         let (status, rate_kopecks) = (ContractStatus::Active, Some(30_000));
-        let about = AboutContract { status, rate_kopecks, allows_spontaneous: false, sites: sites.to_vec() };
+        let about = AboutContract {
+            status,
+            rate_kopecks,
+            allows_spontaneous: false,
+            sites: sites.to_vec(),
+            valid_from: None,
+            valid_until: None,
+        };
         self.sites().create_contract(&self.anna, person.id, about).await.unwrap()
     }
 
@@ -103,7 +110,7 @@ async fn managers_see_only_the_people_of_their_sites() {
         manager.post(&path, &mine).await.is(403, FORBIDDEN);
     }
     let theirs = [("status", "active"), (elsewhere.as_str(), "on"), ("version", "1")];
-    manager.post(&contracts_of(boris), &theirs).await.is(422, "Please check this field.");
+    manager.post(&contracts_of(boris), &theirs).await.is(422, "Choose at least one site.");
     assert_eq!(two_sites.sites().contracts_of(boris.id).await.unwrap().len(), 1);
     assert_eq!((two_sites.contract_now(own).await.version, two_sites.contract_now(other).await.version), (1, 1));
     // Employees see none of these pages.
@@ -115,10 +122,15 @@ async fn managers_see_only_the_people_of_their_sites() {
 async fn managers_change_contracts_within_their_permissions() {
     let two_sites = TwoSites::open().await;
     let (manager, boris) = (&two_sites.manager, &two_sites.boris);
-    let (own, both) = (
-        two_sites.contract(boris, &[two_sites.here]).await,
-        two_sites.contract(boris, &[two_sites.here, two_sites.there]).await,
-    );
+    let own = two_sites.contract(boris, &[two_sites.here]).await;
+    let until = AboutContract { valid_until: "2026-01-31".parse().ok(), ..two_sites.contract_now(own).await.about };
+    two_sites.sites().edit_contract(&two_sites.anna, own, 1, until).await.unwrap();
+    let both = AboutContract {
+        valid_from: "2026-02-01".parse().ok(),
+        rate_kopecks: Some(30_000),
+        ..AboutContract::active(vec![two_sites.here, two_sites.there])
+    };
+    let both = two_sites.sites().create_contract(&two_sites.anna, boris.id, both).await.unwrap();
     let (page, ticked) = (contracts_of(boris), format!("site{}", two_sites.here));
     two_sites.set_permissions(&[Permission::View, Permission::Employees]).await;
     let shown = manager.get(&page).await;
@@ -137,16 +149,16 @@ async fn managers_change_contracts_within_their_permissions() {
         let fields = [&[("status", "suspended"), (ticked.as_str(), "on")], more].concat();
         manager.post(&format!("/contracts/{id}"), &fields).await
     };
-    edit(own, &[("version", "1")]).await.redirects_to(&page);
+    edit(own, &[("version", "2")]).await.redirects_to(&page);
     let current = two_sites.contract_now(own).await.about;
     assert_eq!((current.status, current.rate_kopecks), (ContractStatus::Suspended, Some(30_000)), "the rate stays");
-    edit(own, &[("version", "2"), ("rate", "999")]).await.is(403, FORBIDDEN);
+    edit(own, &[("version", "3"), ("rate", "999")]).await.is(403, FORBIDDEN);
     edit(both, &[("version", "1")]).await.is(403, FORBIDDEN);
     assert_eq!(two_sites.contract_now(both).await.about.status, ContractStatus::Active);
 
     two_sites.set_permissions(&[Permission::View, Permission::Employees, Permission::Rates]).await;
     manager.get(&page).await.is(200, "value=\"300.00\"");
-    edit(own, &[("version", "2"), ("rate", "350")]).await.redirects_to(&page);
+    edit(own, &[("version", "3"), ("rate", "350")]).await.redirects_to(&page);
     assert_eq!(two_sites.contract_now(own).await.about.rate_kopecks, Some(35_000));
     two_sites.cabinet.close().await;
 }
@@ -163,7 +175,7 @@ async fn managers_give_contracts_to_verified_people() {
         manager.post("/contracts/new", &[("who", who), ("status", "active"), (site, "on")]).await
     };
     offer("5555", &ticked).await.is(422, "Please check this field.").is(422, "value=\"5555\"");
-    offer(&ADA.to_string(), &elsewhere).await.is(422, "Please check this field.");
+    offer(&ADA.to_string(), &elsewhere).await.is(422, "Choose at least one site.");
     // A manager cannot give an owner a contract.
     offer(&ANNA.to_string(), &ticked).await.is(422, "Please check this field.");
     assert!(two_sites.sites().contracts_of(ada.id).await.unwrap().is_empty());

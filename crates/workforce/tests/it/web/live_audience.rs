@@ -64,7 +64,14 @@ impl Audience {
         let other = cabinet.person(1207).await;
         for (person, site) in [(&boris, here), (&other, there)] {
             let (status, sites) = (ContractStatus::Active, vec![site]);
-            let about = AboutContract { status, rate_kopecks: None, allows_spontaneous: false, sites };
+            let about = AboutContract {
+                status,
+                rate_kopecks: None,
+                allows_spontaneous: false,
+                sites,
+                valid_from: None,
+                valid_until: None,
+            };
             room.create_contract(&anna, person.id, about).await.unwrap();
         }
         let address = serve(&cabinet).await;
@@ -157,7 +164,14 @@ async fn contracts_and_permissions_are_told_to_few() {
     assert_eq!(audience.notified().await, ["owner"], "a new site");
 
     let (status, sites) = (ContractStatus::Draft, vec![here]);
-    let about = AboutContract { status, rate_kopecks: None, allows_spontaneous: false, sites };
+    let about = AboutContract {
+        status,
+        rate_kopecks: None,
+        allows_spontaneous: false,
+        sites,
+        valid_from: None,
+        valid_until: None,
+    };
     room.create_contract(&anna, unpermitted.id, about).await.unwrap();
     assert_eq!(audience.notified().await, ["owner", "unpermitted", "viewer"], "a contract");
 

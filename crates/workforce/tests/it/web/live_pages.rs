@@ -225,7 +225,14 @@ async fn employees_are_notified_of_places_without_names() {
     let site = make_site(&cabinet, &cabinet.signed_in(ANNA).await).await;
     for id in [boris.id, vera.id] {
         let (status, sites_of) = (ContractStatus::Active, vec![site]);
-        let about = AboutContract { status, rate_kopecks: None, allows_spontaneous: false, sites: sites_of };
+        let about = AboutContract {
+            status,
+            rate_kopecks: None,
+            allows_spontaneous: false,
+            sites: sites_of,
+            valid_from: None,
+            valid_until: None,
+        };
         sites.create_contract(&anna, id, about).await.unwrap();
     }
     let browser = cabinet.signed_in(BORIS).await;

@@ -57,7 +57,14 @@ impl RoutesFixture {
         let all = [&all[..], &[Permission::Finances, Permission::Rates, Permission::Schedule]].concat();
         room.set_permissions(&anna, pam.id, site, all).await.unwrap();
         let (status, sites) = (ContractStatus::Active, vec![site]);
-        let contract = AboutContract { status, rate_kopecks: None, allows_spontaneous: true, sites };
+        let contract = AboutContract {
+            status,
+            rate_kopecks: None,
+            allows_spontaneous: true,
+            sites,
+            valid_from: None,
+            valid_until: None,
+        };
         let contract = room.create_contract(&anna, boris.id, contract).await.unwrap();
         let slot = AboutSlot::usual("2026-01-05".parse().unwrap(), Hours::new(540, 1080));
         let slot = room.create_slot(&anna, site, slot).await.unwrap();

@@ -22,7 +22,12 @@ pub fn page(visitor: &Visitor, shown: &PersonPage) -> Markup {
                     (status_label(person.status, language))
                 }
                 div.columns {
-                    div.card { (facts(person, language)) }
+                    div.card {
+                        (facts(person, language))
+                        @if may(visitor, person, OwnerAction::Edit) {
+                            a.button.plain href={ "/people/" (person.id) "/edit" } data-testid="edit-person" { (text!(language, "web-person-edit")) }
+                        }
+                    }
                     div.card { h2 { (text!(language, "web-access")) } (access(visitor, person)) }
                 }
                 @for section in &shown.sections {
@@ -125,7 +130,7 @@ fn access(visitor: &Visitor, person: &Person) -> Markup {
             @if person.roles.iter().next().is_none() { li.quiet { (text!(language, "front-no-roles")) } }
         }
         (grant_form(visitor, person))
-        @if may(visitor, person, OwnerAction::Block) { (block_form(visitor, person)) }
+        @if may(visitor, person, OwnerAction::Block) { (block_link(visitor, person)) }
     }
 }
 
@@ -160,23 +165,16 @@ fn grant_form(visitor: &Visitor, person: &Person) -> Markup {
     }
 }
 
-fn block_form(visitor: &Visitor, person: &Person) -> Markup {
+/// The link to the question before a block or its end.
+fn block_link(visitor: &Visitor, person: &Person) -> Markup {
     let language = visitor.language();
-    if person.status == Status::Blocked {
-        return visitor.visit.form(
-            &format!("/people/{}/unblock", person.id),
-            &html! {
-                button type="submit" data-testid="unblock" { (text!(language, "web-unblock")) }
-            },
-        );
+    html! {
+        @if person.status == Status::Blocked {
+            a.button href={ "/people/" (person.id) "/unblock" } data-testid="ask-unblock" { (text!(language, "web-unblock-ask")) }
+        } @else {
+            a.button.danger href={ "/people/" (person.id) "/block" } data-testid="ask-block" { (text!(language, "web-block-ask")) }
+        }
     }
-    visitor.visit.form(
-        &format!("/people/{}/block", person.id),
-        &html! {
-            p.quiet { (text!(language, "web-block-about")) }
-            button.danger type="submit" data-testid="block" { (text!(language, "web-block")) }
-        },
-    )
 }
 
 fn history(shown: &PersonPage, language: Language) -> Markup {

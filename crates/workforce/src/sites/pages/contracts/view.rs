@@ -1,8 +1,13 @@
 //! Markup of contracts, and reading and writing of their form.
 
+use std::collections::HashMap;
+
+use axum::http::StatusCode;
+use chrono::NaiveDate;
 use maud::{Markup, html};
 
 use super::{ContractAccess, NEW, path};
+use crate::audit::Line;
 use crate::money::Money;
 use crate::person::{Permission, Person};
 use crate::sites::{AboutContract, Contract, ContractStatus, Site, SiteRefusal};
@@ -11,23 +16,32 @@ use crate::texts::Language;
 use crate::web::Visitor;
 use crate::web::form::{Fields, FilledForm, FormAttempt, FormSpec, Reader, fields, money_field};
 
+mod history;
+
 /// Form fields: the person, the rate, and a stand-in for the checkboxes of all sites.
 pub const WHO: &str = "who";
 pub const RATE: &str = "rate";
+const VALID_FROM: &str = "valid_from";
+const VALID_UNTIL: &str = "valid_until";
 pub const SITES: &str = "sites";
 
 /// The default values of a new contract.
-const USUAL: AboutContract =
-    AboutContract { status: ContractStatus::Active, rate_kopecks: None, allows_spontaneous: false, sites: Vec::new() };
+const USUAL: AboutContract = AboutContract::active(Vec::new());
+/// The id of the list of people to choose from.
+const PEOPLE: &str = "contract-people";
+
+/// The data of the page with a person's contracts.
+pub struct ContractsPage {
+    pub person: Person,
+    pub contracts: Vec<Contract>,
+    /// The changes of these contracts, newest first; for owners.
+    pub history: Vec<(i64, Line)>,
+    pub names: HashMap<i64, String>,
+}
 
 /// The page with a person's contracts and their forms.
-pub fn page(
-    visitor: &Visitor,
-    access: &ContractAccess,
-    person: &Person,
-    contracts: &[Contract],
-    attempt: &FormAttempt,
-) -> Markup {
+pub fn page(visitor: &Visitor, access: &ContractAccess, shown: &ContractsPage, attempt: &FormAttempt) -> Markup {
+    let ContractsPage { person, contracts, .. } = shown;
     let (deleted_ones, current): (Vec<&Contract>, Vec<&Contract>) =
         contracts.iter().partition(|one| one.deleted_at.is_some());
     let (language, own) = (visitor.language(), path(person.id));
@@ -39,7 +53,8 @@ pub fn page(
         @else { p.crumbs { a href="/people" { (text!(language, "web-people")) } } }
         h1 { (text!(language, "cabinet-contracts")) @if !access.site_access.is_owner() { ": " (person.full_name) } }
         (attempt.notice(language))
-        @for contract in current { (one(visitor, access, contract, attempt)) }
+        (conflicts(attempt, contracts, &access.sites, language))
+        @for contract in current { (one(visitor, access, shown, contract, attempt)) }
         @if access.site_access.decides_on(person.id) {
             section.card data-testid="new-contract" {
                 h2 { (text!(language, "cabinet-new-contract")) }
@@ -51,8 +66,51 @@ pub fn page(
     visitor.page(&person.full_name, &body)
 }
 
-/// The page that offers a contract to a person by number or name.
-pub fn offer_page(visitor: &Visitor, access: &ContractAccess, attempt: &FormAttempt) -> Markup {
+/// The longest choice: a name and an id.
+const MAX_CHOICE_LENGTH: usize = 140;
+
+/// A person in the list of people to choose from. The id tells apart people with the same name.
+pub fn choice_of(person: &Person) -> String {
+    format!("{} (№ {})", person.full_name, person.id)
+}
+
+/// The id in a choice from the list.
+pub fn chosen_id(typed: &str) -> Option<i64> {
+    typed.trim().strip_suffix(')')?.rsplit_once("(№ ")?.1.parse().ok()
+}
+
+/// Names the contracts that a refused form conflicts with.
+fn conflicts(attempt: &FormAttempt, contracts: &[Contract], sites: &[Site], language: Language) -> Markup {
+    let typed = read(&attempt.typed, sites).ok().filter(|_| attempt.status() == StatusCode::CONFLICT);
+    let is_other = |one: &&Contract| one.deleted_at.is_none() && !attempt.is_at(&format!("/contracts/{}", one.id));
+    let others = contracts.iter().filter(is_other);
+    let conflicting: Vec<&Contract> =
+        others.filter(|one| typed.as_ref().is_some_and(|about| about.conflicts_with(&one.about))).collect();
+    html! {
+        @if !conflicting.is_empty() {
+            ul.rows data-testid="conflicts" {
+                @for contract in conflicting {
+                    li {
+                        a href={ (path(contract.user_id)) "#contract-" (contract.id) } {
+                            (text!(language, "cabinet-contract-number", number = contract.id.to_string()))
+                        }
+                        span { (site_names(contract, sites).join(", ")) @if let Some(dates) = dates(&contract.about, language) { ", " (dates) } }
+                    }
+                }
+            }
+            p.quiet { (text!(language, "cabinet-contract-conflict-advice")) }
+        }
+    }
+}
+
+/// The page that offers a contract to a person from a list, by number or by name.
+pub fn offer_page(
+    visitor: &Visitor,
+    access: &ContractAccess,
+    people: &[Person],
+    existing: &[Contract],
+    attempt: &FormAttempt,
+) -> Markup {
     let language = visitor.language();
     let (title, now, caption) =
         (text!(language, "cabinet-offer-contract"), write(&USUAL), text!(language, "cabinet-create"));
@@ -63,10 +121,14 @@ pub fn offer_page(visitor: &Visitor, access: &ContractAccess, attempt: &FormAtte
             p.crumbs { a href="/people" { (text!(language, "web-people")) } }
             h1 { (title) }
             (attempt.notice(language))
+            (conflicts(attempt, existing, &access.sites, language))
             section.card {
                 p.quiet { (text!(language, "cabinet-offer-about")) }
+                datalist #(PEOPLE) { @for person in people { option value=(choice_of(person)) {} } }
                 (visitor.record_form(attempt, sheet, |form| html! {
-                    div.row.fields { (form.line(WHO, &text!(language, "cabinet-offer-whom"), 64)) }
+                    div.row.fields {
+                        (form.suggested(WHO, &text!(language, "cabinet-offer-whom"), MAX_CHOICE_LENGTH, PEOPLE))
+                    }
                     (inputs(form, &access.sites, access.may_see_rates()))
                 }))
             }
@@ -75,7 +137,13 @@ pub fn offer_page(visitor: &Visitor, access: &ContractAccess, attempt: &FormAtte
 }
 
 /// One contract: as a form if the visitor may edit it, otherwise as text.
-fn one(visitor: &Visitor, access: &ContractAccess, contract: &Contract, attempt: &FormAttempt) -> Markup {
+fn one(
+    visitor: &Visitor,
+    access: &ContractAccess,
+    shown: &ContractsPage,
+    contract: &Contract,
+    attempt: &FormAttempt,
+) -> Markup {
     let (language, site_access) = (visitor.language(), &access.site_access);
     let (is_theirs, may_see_rates) =
         (site_access.may_with(Permission::Employees, contract), site_access.may_with(Permission::Rates, contract));
@@ -84,7 +152,8 @@ fn one(visitor: &Visitor, access: &ContractAccess, contract: &Contract, attempt:
     let (version, caption) = (Some(contract.version), text!(language, "cabinet-save"));
     let sheet = FormSpec { path: &form, now: &now, version, back: &own, caption: &caption, testid: "save-contract" };
     html! {
-        section.card data-testid={ "contract-" (contract.id) } {
+        section.card #{ "contract-" (contract.id) } data-testid={ "contract-" (contract.id) } {
+            h2 { (text!(language, "cabinet-contract-number", number = contract.id.to_string())) }
             @if may_edit { (visitor.record_form(attempt, sheet, |form| inputs(form, &access.sites, may_see_rates))) }
             @else {
                 (summary(contract, &access.sites, may_see_rates, language))
@@ -96,6 +165,7 @@ fn one(visitor: &Visitor, access: &ContractAccess, contract: &Contract, attempt:
                     input type="hidden" name="version" value=(contract.version);
                     button.danger.small type="submit" data-testid="delete-contract" { (text!(language, "cabinet-delete")) }
                 }))
+                (history::fold(shown, contract.id, &access.sites, language))
             }
         }
     }
@@ -118,7 +188,13 @@ fn deleted(visitor: &Visitor, contracts: &[&Contract], sites: &[Site]) -> Markup
 
 /// The form fields of a contract. Each site has a checkbox named by its id.
 fn write(about: &AboutContract) -> Fields {
-    let mut typed = fields([("status", about.status.name().to_owned()), (RATE, money_field(about.rate_kopecks))]);
+    let day = |day: Option<NaiveDate>| day.map(|day| day.to_string()).unwrap_or_default();
+    let mut typed = fields([
+        ("status", about.status.name().to_owned()),
+        (RATE, money_field(about.rate_kopecks)),
+        (VALID_FROM, day(about.valid_from)),
+        (VALID_UNTIL, day(about.valid_until)),
+    ]);
     let spontaneous = about.allows_spontaneous.then(|| "allows_spontaneous".to_owned());
     let ticked = about.sites.iter().map(|id| site_field(*id)).chain(spontaneous);
     typed.extend(ticked.map(|name| (name, "on".to_owned())));
@@ -133,6 +209,8 @@ pub fn read(typed: &Fields, sites: &[Site]) -> Result<AboutContract, Vec<&'stati
         status,
         rate_kopecks: reader.optional_money(RATE),
         allows_spontaneous: reader.tick("allows_spontaneous"),
+        valid_from: reader.optional_day(VALID_FROM),
+        valid_until: reader.optional_day(VALID_UNTIL),
         sites: sites.iter().map(|site| site.id).filter(|id| reader.tick(&site_field(*id))).collect(),
     };
     let mut bad = reader.bad;
@@ -146,16 +224,15 @@ fn site_field(id: i64) -> String {
 
 /// A contract as text, limited to these sites. The rate is shown only with the permission for it.
 pub fn summary(contract: &Contract, sites: &[Site], may_see_rates: bool, language: Language) -> Markup {
-    let names: Vec<&str> = sites
-        .iter()
-        .filter(|site| contract.about.sites.contains(&site.id))
-        .map(|site| site.about.name.as_str())
-        .collect();
+    let names = site_names(contract, sites);
     let rate = contract.about.rate_kopecks.map(|rate| Money::from_kopecks(rate).shown(language));
     html! {
         dl.facts {
             dt { (text!(language, "cabinet-state")) } dd { (status_name(contract.about.status, language)) }
             dt { (text!(language, "cabinet-nav-sites")) } dd { (names.join(", ")) }
+            @if let Some(dates) = dates(&contract.about, language) {
+                dt { (text!(language, "cabinet-contract-dates")) } dd { (dates) }
+            }
             @if may_see_rates {
                 dt { (text!(language, "cabinet-rate-per-hour")) }
                 dd { (rate.unwrap_or_else(|| text!(language, "cabinet-rate-of-site"))) }
@@ -171,14 +248,38 @@ fn inputs(form: &FilledForm<'_>, sites: &[Site], may_see_rates: bool) -> Markup 
         div.row.fields {
             (form.choice("status", &text!(language, "cabinet-state"), &statuses))
             @if may_see_rates { (form.short(RATE, &text!(language, "cabinet-own-rate"), "text")) }
+            (form.short(VALID_FROM, &text!(language, "cabinet-contract-from"), "date"))
+            (form.short(VALID_UNTIL, &text!(language, "cabinet-contract-until"), "date"))
         }
         (form.tick("allows_spontaneous", &text!(language, "cabinet-allows-spontaneous")))
         fieldset {
             legend { (text!(language, "cabinet-nav-sites")) }
-            @if form.bad.contains(&SITES) { span.bad { (text!(language, "web-form-bad-field")) } }
+            @if form.bad.contains(&SITES) { span.bad { (text!(language, "cabinet-contract-needs-site")) } }
             div.row.choice { @for site in sites { (form.tick(&site_field(site.id), &site.about.name)) } }
         }
     }
+}
+
+fn site_names<'a>(contract: &Contract, sites: &'a [Site]) -> Vec<&'a str> {
+    let of_contract = sites.iter().filter(|site| contract.about.sites.contains(&site.id));
+    of_contract.map(|site| site.about.name.as_str()).collect()
+}
+
+/// The dates of a contract as text; none without a bound.
+pub fn dates(about: &AboutContract, language: Language) -> Option<String> {
+    let shown = |day: NaiveDate| shown_day(day, language);
+    match (about.valid_from, about.valid_until) {
+        (None, None) => None,
+        (Some(from), None) => Some(text!(language, "cabinet-dates-from", from = shown(from))),
+        (None, Some(until)) => Some(text!(language, "cabinet-dates-until", until = shown(until))),
+        (Some(from), Some(until)) => {
+            Some(text!(language, "cabinet-dates-between", from = shown(from), until = shown(until)))
+        }
+    }
+}
+
+fn shown_day(day: NaiveDate, language: Language) -> String {
+    day.format(if language == Language::Ru { "%d.%m.%Y" } else { "%b %-d, %Y" }).to_string()
 }
 
 fn status_name(status: ContractStatus, language: Language) -> String {

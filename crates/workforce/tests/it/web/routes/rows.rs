@@ -102,8 +102,12 @@ pub const ROWS: &[Row] = &[
     // People.
     get("/people", RUN, &[("q", "anna"), ("page", "1")]),
     get("/people/{id}", OWN, &[]),
+    get("/people/{id}/edit", OWN, &[]),
+    post("/people/{id}/edit", OWN, &[("name", "Anna"), ("phone", ""), ("email", ""), ("language", "en"), STALE]),
+    get("/people/{id}/block", OWN, &[]),
     post("/people/{id}/block", OWN, &[]),
-    post("/people/{id}/unblock", OWN, &[]),
+    get("/people/{id}/unblock", OWN, &[]),
+    post("/people/{id}/unblock", OWN, &[("restores", "on")]),
     post("/people/{id}/export", OWN, &[]),
     get("/people/{id}/forget", OWN, &[]),
     post("/people/{id}/forget", OWN, &[("sure", "")]),

@@ -1,0 +1,47 @@
+//! An owner edits a person; the change is audited without personal data.
+
+use workforce::audit;
+use workforce::texts::Language;
+
+use crate::kit::cabinet::Cabinet;
+use crate::kit::demo::{ANNA, BORIS};
+use crate::kit::firm::{StorageKind, on_every_database};
+
+on_every_database! {
+    an_owner_edits_a_person,
+}
+
+async fn an_owner_edits_a_person(kind: StorageKind) {
+    let cabinet = Cabinet::open(kind).await;
+    let (owner, himself) = (cabinet.signed_in(ANNA).await, cabinet.signed_in(BORIS).await);
+    let boris = cabinet.person(BORIS).await;
+    let (page, edit) = (format!("/people/{}", boris.id), format!("/people/{}/edit", boris.id));
+    owner.get(&page).await.is(200, &format!("href=\"{edit}\""));
+    owner.get(&edit).await.is(200, "value=\"Boris\"");
+    let version = boris.version.to_string();
+    let form = |name: &'static str, phone: &'static str, version: &str| {
+        let fields = [("name", name), ("phone", phone), ("email", "boris@example.com"), ("language", "ru")];
+        fields.into_iter().map(|(k, v)| (k, v.to_owned())).chain([("version", version.to_owned())]).collect::<Vec<_>>()
+    };
+    let post = async |fields: Vec<(&'static str, String)>| {
+        let fields: Vec<_> = fields.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        owner.post(&edit, &fields).await
+    };
+    // A mistake says what to type, and keeps what was typed.
+    let refused = post(form("Boris Petrov", "call me", &version)).await;
+    refused.is(422, "+7 999 123-45-67").is(422, "value=\"call me\"");
+    post(form("Boris Petrov", "8 999 123-45-67", &version)).await.redirects_to(&page);
+    let now = cabinet.person(BORIS).await;
+    assert_eq!((now.full_name.as_str(), now.phone.as_deref()), ("Boris Petrov", Some("+79991234567")));
+    assert_eq!((now.email.as_deref(), now.language), (Some("boris@example.com"), Language::Ru));
+    owner.get("/people?q=petrov").await.is(200, "Boris Petrov");
+    // A form of the old version overwrites nothing.
+    post(form("Boris Ivanov", "", &version)).await.is(409, "Someone changed this first");
+    assert_eq!(cabinet.person(BORIS).await.full_name, "Boris Petrov");
+    let lines = audit::about(&cabinet.app.domain, ("user", boris.id)).await.unwrap();
+    let line = lines.last().unwrap();
+    assert_eq!((line.action.as_str(), line.actor), ("person edited", Some(cabinet.person(ANNA).await.id)));
+    assert_eq!(line.detail["fields"], serde_json::json!(["name", "phone", "email", "language"]));
+    himself.get(&edit).await.is(403, "");
+    cabinet.close().await;
+}

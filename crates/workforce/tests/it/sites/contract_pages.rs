@@ -1,0 +1,83 @@
+//! The pages of contracts: a second active contract, dates, history, and choosing the person from a list.
+
+use workforce::person::Role;
+use workforce::sites::{AboutContract, Sites};
+
+use crate::kit::cabinet::Cabinet;
+use crate::kit::demo::{ANNA, BORIS};
+use crate::kit::firm::StorageKind;
+use crate::overview::business_pages::make_site;
+
+#[tokio::test]
+async fn a_refused_contract_names_the_existing_one() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
+    let (owner, anna, boris) = (cabinet.signed_in(ANNA).await, cabinet.person(ANNA).await, cabinet.person(BORIS).await);
+    let (site, room) = (make_site(&cabinet, &owner).await, Sites::of_app(&cabinet.app));
+    let about = AboutContract { valid_from: "2026-03-01".parse().ok(), ..AboutContract::active(vec![site]) };
+    let first = room.create_contract(&anna, boris.id, about).await.unwrap();
+    let (page, ticked) = (format!("/people/{}/contracts", boris.id), format!("site{site}"));
+    let active = [("status", "active"), (ticked.as_str(), "on")];
+    let refused = owner.post(&page, &active).await;
+    refused.is(409, "already has an active contract for this site");
+    refused.is(409, &format!("{page}#contract-{first}")).is(409, &format!("Contract No. {first}"));
+    refused.is(409, "from Mar 1, 2026");
+    let who = BORIS.to_string();
+    let refused = owner.post("/contracts/new", &[&active[..], &[("who", &who)]].concat()).await;
+    refused.is(409, &format!("Contract No. {first}"));
+    owner.post(&page, &active[..1]).await.is(422, "Choose at least one site.");
+    // Days that do not overlap are accepted.
+    let before = [&active[..], &[("valid_until", "2026-02-28")]].concat();
+    owner.post(&page, &before).await.redirects_to(&page);
+    let wrong = [&active[..], &[("valid_from", "2026-02-02"), ("valid_until", "2026-02-01")]].concat();
+    owner.post(&page, &wrong).await.is(422, "Please check this field.");
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn a_contract_shows_its_history() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
+    let (owner, anna, boris) = (cabinet.signed_in(ANNA).await, cabinet.person(ANNA).await, cabinet.person(BORIS).await);
+    let (site, room) = (make_site(&cabinet, &owner).await, Sites::of_app(&cabinet.app));
+    let about = AboutContract { rate_kopecks: Some(30_000), ..AboutContract::active(vec![site]) };
+    let id = room.create_contract(&anna, boris.id, about).await.unwrap();
+    let (page, ticked) = (format!("/people/{}/contracts", boris.id), format!("site{site}"));
+    let changed = [
+        ("status", "suspended"),
+        ("rate", "350"),
+        ("valid_until", "2026-12-31"),
+        (ticked.as_str(), "on"),
+        ("version", "1"),
+    ];
+    owner.post(&format!("/contracts/{id}"), &changed).await.redirects_to(&page);
+    let shown = owner.get(&page).await;
+    shown.is(200, &format!("contract-history-{id}")).is(200, "Contract changed").is(200, "Contract added");
+    shown.is(200, "active → suspended").is(200, "Rate per hour: 300").is(200, "Valid until: – → Dec 31, 2026");
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn a_person_is_chosen_from_a_list() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
+    let owner = cabinet.signed_in(ANNA).await;
+    let site = make_site(&cabinet, &owner).await;
+    let (one, two) = (
+        cabinet.hire(2001, "Vera Orlova", Role::Employee).await,
+        cabinet.hire(2002, "Vera Orlova", Role::Employee).await,
+    );
+    let choice = format!("Vera Orlova (№ {})", two.id);
+    let form = owner.get("/contracts/new").await;
+    form.is(200, &format!("<option value=\"{choice}\">")).is(200, "list=\"contract-people\"");
+    assert!(!form.body.contains("<option value=\"Anna"), "an owner has no contract");
+    let ticked = format!("site{site}");
+    let offer = async |who: &str| {
+        owner.post("/contracts/new", &[("who", who), ("status", "active"), (ticked.as_str(), "on")]).await
+    };
+    offer("Vera Orlova").await.is(422, "value=\"Vera Orlova\"");
+    offer(&format!("Anna (№ {})", cabinet.person(ANNA).await.id)).await.is(422, "");
+    offer(&choice).await.redirects_to(&format!("/people/{}/contracts", two.id));
+    offer("boris").await.redirects_to(&format!("/people/{}/contracts", cabinet.person(BORIS).await.id));
+    let room = Sites::of_app(&cabinet.app);
+    assert_eq!(room.contracts_of(two.id).await.unwrap().len(), 1);
+    assert!(room.contracts_of(one.id).await.unwrap().is_empty());
+    cabinet.close().await;
+}
