@@ -52,4 +52,5 @@ pub mod shifts;
 pub mod sites;
 pub mod state;
 pub mod texts;
+pub mod time_zones;
 pub mod web;

@@ -114,6 +114,16 @@ impl Money {
         format!("{sign}{}", currency.with_digits(&digits, language))
     }
 
+    /// As people type it into a field: `-33`, `1234,50`. Parsing accepts it in every language.
+    pub fn typed(self, language: Language) -> String {
+        let (sign, kopecks) = (if self.0 < 0 { "-" } else { "" }, self.0.unsigned_abs());
+        let point = if language == Language::Ru { ',' } else { '.' };
+        match kopecks % 100 {
+            0 => format!("{sign}{}", kopecks / 100),
+            part => format!("{sign}{}{point}{part:02}", kopecks / 100),
+        }
+    }
+
     /// The amount as text, with a plus sign if it is positive.
     pub fn signed(self, language: Language) -> String {
         if self.0 > 0 { format!("+{}", self.shown(language)) } else { self.shown(language) }

@@ -23,6 +23,7 @@ pub use self::contracts::{
     AboutContract, Contract, ContractStatus, contract_for, create_contract, require_contract, set_permissions,
 };
 pub use self::events::schedule_changed;
+pub use self::position_text::{PositionMistake, read_position};
 pub use self::records::{AboutSite, AboutSlot, AboutTask, MAX_KOPECKS, Site, Slot, Task, is_price};
 pub use self::refusal::{ActionError, SiteRefusal, constraint_refusal};
 pub use self::rights::Rights;
@@ -49,6 +50,7 @@ pub mod jobs;
 pub mod pages;
 mod permissions;
 mod personal_data;
+mod position_text;
 mod records;
 mod refusal;
 mod rights;

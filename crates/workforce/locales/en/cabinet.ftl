@@ -29,7 +29,7 @@ cabinet-rate = Hourly rate
 cabinet-rate-per-hour = Hourly rate, { CURRENCY() }
 cabinet-name = Name
 cabinet-address = Address
-cabinet-position = Location: latitude, longitude
+cabinet-position = Coordinates or a map link
 cabinet-max-distance = Clock in within, m
 cabinet-time-zone = Time zone
 cabinet-opens = Opens
@@ -58,6 +58,8 @@ cabinet-deleted-tasks = Deleted tasks
 cabinet-task-text = What to do
 cabinet-task-amount = Amount, { CURRENCY() }
 cabinet-task-amount-about = Above zero: a bonus for doing it. With a minus: a penalty for not doing it.
+cabinet-task-amount = Amount, ₽
+
 cabinet-mandatory = required
 cabinet-needs-media = needs a photo
 
@@ -273,3 +275,45 @@ cabinet-setting-left = { $id } (can no longer answer)
 cabinet-setting-nobody = This person can't answer questions. Please choose from the list.
 cabinet-setting-test-users = Test users sign in with any PIN
 cabinet-setting-test-users-about = Only for trying things out. Applies to people marked as test users.
+
+# What to type into a field of a site, slot, contract or task.
+cabinet-bad-name = Enter a name of up to 100 characters, for example “Lenin Street café”.
+cabinet-bad-address = Enter an address of up to 300 characters, for example “1 Lenin Street, Yekaterinburg”.
+cabinet-bad-position = Enter coordinates, for example 55.7558, 37.6173, or paste a link from a map.
+cabinet-bad-position-short-link = A short link has no coordinates in it. Open it in a browser and copy the full address, or the coordinates, for example 55.7558, 37.6173.
+cabinet-bad-position-link = This link has no coordinates. Drop a pin on the map and copy the link again, or enter coordinates, for example 55.7558, 37.6173.
+cabinet-bad-max-distance = Enter a distance in metres from 1 to 100,000, for example 500.
+cabinet-bad-auto-close = Enter minutes from 1 to 1440, for example 60.
+cabinet-bad-late-threshold = Enter minutes from 0 to 1440, for example 5.
+cabinet-bad-late-minute = Enter an amount per minute, for example 10 or 0.
+cabinet-bad-rate = Enter a rate per hour, for example 250 or 250.50.
+cabinet-bad-title = Shorten the title to 100 characters.
+cabinet-bad-capacity = Enter a number of people from 1 to 1000, for example 2.
+cabinet-bad-whom = No such employee. Enter a Telegram ID, phone or username, for example 123456789 or @anna.
+cabinet-bad-contract-sites = Choose at least one site.
+cabinet-bad-task-text = Describe the task in up to 300 characters, for example “Wipe the counters”.
+cabinet-bad-task-amount = Enter an amount above zero, for example 100 or 99.50.
+
+# Tasks: bonus or penalty.
+cabinet-task-kind = Pay
+cabinet-task-bonus = Bonus when done
+cabinet-task-penalty = Penalty when skipped
+cabinet-task-free = No pay
+cabinet-task-shown-bonus = bonus { $amount }
+cabinet-task-shown-penalty = penalty { $amount }
+cabinet-task-shown-free = no pay
+cabinet-task-skipped = Skipping it costs { $amount }
+
+# The time zones of Russia.
+zone-kaliningrad = Kaliningrad
+zone-moscow = Moscow
+zone-samara = Samara
+zone-yekaterinburg = Yekaterinburg
+zone-omsk = Omsk
+zone-krasnoyarsk = Krasnoyarsk
+zone-irkutsk = Irkutsk
+zone-yakutsk = Yakutsk
+zone-vladivostok = Vladivostok
+zone-magadan = Magadan
+zone-kamchatka = Petropavlovsk-Kamchatsky
+cabinet-bad-valid-until = Enter a date that is not before the start of the contract, for example 31.12.2026, or leave the field empty.

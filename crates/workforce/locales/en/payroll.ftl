@@ -147,3 +147,4 @@ payroll-deed-changed = Changed
 payroll-deed-removed = Removed
 payroll-deed-restored = Restored
 payroll-of-sites = Earnings at the sites whose finances you can see: { $sites }. The owner handles bonuses, deductions and payments.
+payroll-bad-reason-field = Write a reason, for example “For helping on a day off”.

@@ -235,3 +235,14 @@ web-long-day = { $weekday ->
     [11] November
    *[12] December
 } { $day }
+# What to type into a field that does not fit.
+web-form-bad-number = Enter a whole number, for example 5.
+web-form-bad-money = Enter an amount, for example 250 or 250.50.
+web-form-bad-time = Enter a time, for example 09:30.
+web-form-bad-day = Enter a date, for example 31.12.2026.
+web-form-bad-moment = Enter a date and time, for example 31.12.2026 18:00.
+web-form-bad-choice = Choose an option from the list.
+web-form-bad-zone = Enter a time zone, for example Moscow or Europe/Moscow, or choose it from the list.
+people-bad-name = Enter a full name, for example Anna Petrova.
+people-bad-phone = Enter a phone number, for example +7 999 123-45-67.
+people-bad-email = Enter an email address, for example anna@example.com.

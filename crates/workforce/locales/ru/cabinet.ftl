@@ -29,7 +29,7 @@ cabinet-rate = Ставка в час
 cabinet-rate-per-hour = Ставка в час, { CURRENCY() }
 cabinet-name = Название
 cabinet-address = Адрес
-cabinet-position = Координаты: широта, долгота
+cabinet-position = Координаты или ссылка с карты
 cabinet-max-distance = Отмечаться не дальше, м
 cabinet-time-zone = Часовой пояс
 cabinet-opens = Открывается
@@ -58,6 +58,8 @@ cabinet-deleted-tasks = Удалённые задачи
 cabinet-task-text = Что нужно сделать
 cabinet-task-amount = Сумма, { CURRENCY() }
 cabinet-task-amount-about = Больше нуля — премия за выполнение. Со знаком минус — штраф за невыполнение.
+cabinet-task-amount = Сумма, ₽
+
 cabinet-mandatory = обязательная
 cabinet-needs-media = нужно фото
 
@@ -280,3 +282,45 @@ cabinet-setting-left = { $id } (больше не может отвечать)
 cabinet-setting-nobody = Этот человек не может отвечать на вопросы. Выберите из списка.
 cabinet-setting-test-users = Тестовые пользователи входят с любым PIN
 cabinet-setting-test-users-about = Включайте, только чтобы попробовать. Действует для тех, кто отмечен как тестовый.
+
+# Что ввести в поле объекта, смены, договора или задачи.
+cabinet-bad-name = Введите название до 100 знаков, например «Кафе на Ленина».
+cabinet-bad-address = Введите адрес до 300 знаков, например «Екатеринбург, Ленина, 1».
+cabinet-bad-position = Введите координаты, например 55.7558, 37.6173, или вставьте ссылку с карты.
+cabinet-bad-position-short-link = В короткой ссылке нет координат. Откройте её в браузере и скопируйте полный адрес или сами координаты, например 55.7558, 37.6173.
+cabinet-bad-position-link = В этой ссылке нет координат. Отметьте точку на карте и скопируйте ссылку ещё раз или введите координаты, например 55.7558, 37.6173.
+cabinet-bad-max-distance = Введите расстояние в метрах от 1 до 100 000, например 500.
+cabinet-bad-auto-close = Введите минуты от 1 до 1440, например 60.
+cabinet-bad-late-threshold = Введите минуты от 0 до 1440, например 5.
+cabinet-bad-late-minute = Введите сумму за минуту, например 10 или 0.
+cabinet-bad-rate = Введите ставку за час, например 250 или 250,50.
+cabinet-bad-title = Сократите название до 100 знаков.
+cabinet-bad-capacity = Введите число мест от 1 до 1000, например 2.
+cabinet-bad-whom = Такого сотрудника нет. Введите Telegram ID, телефон или имя пользователя, например 123456789 или @anna.
+cabinet-bad-contract-sites = Выберите хотя бы один объект.
+cabinet-bad-task-text = Опишите задачу, до 300 знаков, например «Протереть витрины».
+cabinet-bad-task-amount = Введите сумму больше нуля, например 100 или 99,50.
+
+# Задачи: премия или штраф.
+cabinet-task-kind = Оплата
+cabinet-task-bonus = Премия за выполнение
+cabinet-task-penalty = Штраф за невыполнение
+cabinet-task-free = Без оплаты
+cabinet-task-shown-bonus = премия { $amount }
+cabinet-task-shown-penalty = штраф { $amount }
+cabinet-task-shown-free = без оплаты
+cabinet-task-skipped = Если не сделать — штраф { $amount }
+
+# Часовые пояса России.
+zone-kaliningrad = Калининград
+zone-moscow = Москва
+zone-samara = Самара
+zone-yekaterinburg = Екатеринбург
+zone-omsk = Омск
+zone-krasnoyarsk = Красноярск
+zone-irkutsk = Иркутск
+zone-yakutsk = Якутск
+zone-vladivostok = Владивосток
+zone-magadan = Магадан
+zone-kamchatka = Петропавловск-Камчатский
+cabinet-bad-valid-until = Введите дату не раньше начала договора, например 31.12.2026, или оставьте поле пустым.

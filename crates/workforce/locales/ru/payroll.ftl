@@ -152,3 +152,4 @@ payroll-deed-changed = Изменено
 payroll-deed-removed = Удалено
 payroll-deed-restored = Возвращено
 payroll-of-sites = Заработанное на объектах, финансы которых вам доступны: { $sites }. Премии, удержания и выплаты ведёт владелец.
+payroll-bad-reason-field = Напишите причину, например «За помощь в выходной».

@@ -13,12 +13,15 @@ use serde::Deserialize;
 
 use crate::application::App;
 use crate::domain;
+use crate::key;
 use crate::person::Permission;
 use crate::settings::TIME_ZONE;
 use crate::shifts::{Plan, Shifts};
 use crate::sites::pages::{Access, read_hours, tasks};
 use crate::sites::{AboutSlot, ActionError, Hours, Period, Site, Sites, Slot, local, monday_of};
-use crate::web::form::{Fields, FormAttempt, Reader, fields, money_field, submit, time_of, version_of, version_only};
+use crate::web::form::{
+    FieldErrors, Fields, FormAttempt, Reader, fields, money_field, submit, time_of, version_of, version_only,
+};
 use crate::web::{DayParam, PageError, SignedIn, Visitor};
 
 mod days;
@@ -217,7 +220,7 @@ pub async fn fill(
     let read = |typed: &Fields| {
         let days = read_days(typed)?;
         let like = typed.clone().into_iter().chain([("day".to_owned(), days.0.to_string())]).collect();
-        Ok((days, read_slot(&like)?))
+        Ok::<_, FieldErrors>((days, read_slot(&like)?))
     };
     let act = async |(days, like)| api.fill(&visitor.person, site, days, like).await.map(Some);
     answer(&app, &visitor, &query, submit(&visitor, typed, read, act).await?).await
@@ -346,7 +349,15 @@ fn write_slot(about: &AboutSlot) -> Fields {
     typed
 }
 
-fn read_slot(typed: &Fields) -> Result<AboutSlot, Vec<&'static str>> {
+/// What to type into the fields of a slot.
+const SLOT_HELP: [(&str, &str); 4] = [
+    ("title", key!("cabinet-bad-title")),
+    ("day", key!("web-form-bad-day")),
+    ("rate", key!("cabinet-bad-rate")),
+    ("capacity", key!("cabinet-bad-capacity")),
+];
+
+fn read_slot(typed: &Fields) -> Result<AboutSlot, FieldErrors> {
     let mut reader = Reader::new(typed);
     let about = AboutSlot {
         title: reader.clean_text("title"),
@@ -357,13 +368,8 @@ fn read_slot(typed: &Fields) -> Result<AboutSlot, Vec<&'static str>> {
         penalises_lateness: reader.tick("penalises_lateness"),
         ignores_site_tasks: reader.tick("ignores_site_tasks"),
     };
-    let mut bad = reader.bad;
-    for name in about.invalid_fields() {
-        if !bad.contains(&name) {
-            bad.push(name);
-        }
-    }
-    if bad.is_empty() { Ok(about) } else { Err(bad) }
+    let invalid = about.invalid_fields();
+    reader.finish(about, &invalid, &SLOT_HELP)
 }
 
 /// The default values of a new slot.
@@ -376,10 +382,10 @@ fn number(typed: &Fields, name: &str) -> Result<i64, PageError> {
 }
 
 /// Reads the first and the last day.
-fn read_days(typed: &Fields) -> Result<(NaiveDate, NaiveDate), Vec<&'static str>> {
+fn read_days(typed: &Fields) -> Result<(NaiveDate, NaiveDate), FieldErrors> {
     let mut reader = Reader::new(typed);
     let days = (reader.day("from"), reader.day("to"));
-    if reader.bad.is_empty() { Ok(days) } else { Err(reader.bad) }
+    reader.bad.or(days)
 }
 
 #[cfg(test)]
@@ -394,6 +400,6 @@ mod tests {
         about.penalises_lateness = false;
         about.hours = Hours::new(22 * 60, 6 * 60);
         assert_eq!(read_slot(&write_slot(&about)), Ok(about));
-        assert_eq!(read_slot(&Fields::new()).unwrap_err(), ["day", "starts", "ends", "capacity"]);
+        assert_eq!(read_slot(&Fields::new()).unwrap_err().names(), ["day", "starts", "ends", "capacity"]);
     }
 }

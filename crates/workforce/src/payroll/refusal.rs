@@ -3,9 +3,10 @@
 use opora::store::{Refusal, WriteError};
 
 use crate::domain::{self, RefusalReason};
+use crate::key;
 use crate::text;
 use crate::texts::Language;
-use crate::web::form::{PageRefusal, PageRefusalKind};
+use crate::web::form::{FieldError, PageRefusal, PageRefusalKind};
 
 /// Why a rule said no.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,6 +106,14 @@ impl PageRefusal for PayrollRefusal {
             Self::MoreThanDue => PageRefusalKind::Unconfirmed,
             Self::Closed | Self::NotOver | Self::TooFarAhead | Self::OverAYearAhead => PageRefusalKind::Conflict,
             _ => PageRefusalKind::Mistake,
+        }
+    }
+
+    fn field_error(self) -> Option<FieldError> {
+        match self {
+            Self::BadAmount => Some(FieldError { field: "amount", key: key!("payroll-bad-amount") }),
+            Self::BadReason => Some(FieldError { field: "reason", key: key!("payroll-bad-reason-field") }),
+            _ => None,
         }
     }
 }

@@ -15,7 +15,8 @@ use crate::person::{ANSWERERS, OPERATORS, Person};
 use crate::settings::{self, ActionError, AnySetting, Change, QuestionRecipient, ValueKind};
 use crate::text;
 use crate::texts::Language;
-use crate::web::form::{Fields, FilledForm, FormAttempt, FormSpec, submit};
+use crate::time_zones;
+use crate::web::form::{FieldErrors, Fields, FilledForm, FormAttempt, FormSpec, submit};
 use crate::web::{Owner, PageError, Visitor, moment};
 
 const PATH: &str = "/settings";
@@ -23,8 +24,6 @@ const PATH: &str = "/settings";
 const CHANGES: u64 = 50;
 /// Prefix of the hidden field with the value that the person saw.
 const SEEN: &str = "seen-";
-/// The id of the datalist of time zones.
-const TIME_ZONES: &str = "time-zones";
 
 /// The settings of an owner, with the text keys of title and description.
 const OFFERED: [(&dyn AnySetting, &str, &str); 7] = [
@@ -102,11 +101,6 @@ async fn page(app: &App, visitor: &Visitor, attempt: FormAttempt) -> Result<Resp
             (visitor.record_form(&attempt, spec, |form| html! {
                 @for one in &offered { (field(form, one, now.get(one.0.name()).map_or("", String::as_str), &able)) }
             }))
-            datalist id=(TIME_ZONES) {
-                @for zone in chrono_tz::TZ_VARIANTS.iter().filter(|zone| zone.name().contains('/')) {
-                    option value=(zone.name());
-                }
-            }
         }
         section.card {
             h2 { (text!(language, "cabinet-settings-history")) }
@@ -136,7 +130,7 @@ fn field(form: &FilledForm<'_>, (declared, title, about): &Offered, now: &str, a
                     ValueKind::Number => (form.short(name, &title, "number")),
                     ValueKind::Roubles => (form.short(name, &title, "text")),
                     ValueKind::Currency => (currency_field(form, name, &title)),
-                    ValueKind::TimeZone => (form.suggested(name, &title, 60, TIME_ZONES)),
+                    ValueKind::TimeZone => (form.time_zone(name, &title)),
                     ValueKind::QuestionRecipient => (recipient_field(form, name, &title, now, able)),
                 }
             }
@@ -229,18 +223,30 @@ fn history(changes: &[Change], names: &HashMap<i64, String>, able: &[Person], la
 }
 
 /// The requested changes of a form.
-fn read(typed: &Fields, offered: &[Offered]) -> Result<Vec<settings::RequestedChange>, Vec<&'static str>> {
-    let (mut requested, mut bad) = (Vec::new(), Vec::new());
+fn read(typed: &Fields, offered: &[Offered]) -> Result<Vec<settings::RequestedChange>, FieldErrors> {
+    let (mut requested, mut bad) = (Vec::new(), FieldErrors::default());
     for (declared, ..) in offered {
         let name = declared.name();
         let (Some(seen), Some(text)) = (typed.get(&format!("{SEEN}{name}")), typed.get(name)) else { continue };
-        match declared.normalize(text) {
-            None => bad.push(name),
+        // People may type a city.
+        let zone = time_zones::parse(text).filter(|_| declared.kind() == ValueKind::TimeZone);
+        match declared.normalize(zone.map_or(text, |zone| zone.name())) {
+            None => bad.add(name, help(declared.kind())),
             Some(wanted) if wanted != *seen => {
                 requested.push(settings::RequestedChange { name, seen: seen.clone(), wanted })
             }
             Some(_) => {}
         }
     }
-    if bad.is_empty() { Ok(requested) } else { Err(bad) }
+    bad.or(requested)
+}
+
+/// The text that says what to type.
+fn help(kind: ValueKind) -> &'static str {
+    match kind {
+        ValueKind::Number => key!("web-form-bad-number"),
+        ValueKind::Roubles => key!("web-form-bad-money"),
+        ValueKind::TimeZone => key!("web-form-bad-zone"),
+        ValueKind::Flag | ValueKind::Currency | ValueKind::QuestionRecipient => key!("web-form-bad-choice"),
+    }
 }

@@ -4,19 +4,25 @@
 //! A form is identified by the path that it is sent to, so a page may have many. [`submit`] reads one and acts. A
 //! refusal becomes a [`FormAttempt`], and the page is shown again with it. Nothing here knows the records of rooms.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use axum::http::StatusCode;
 use maud::{Markup, html};
 
+pub use self::field_errors::{FieldError, FieldErrors};
 pub use self::form_key::form_key;
+use self::reading::localised;
 pub use self::reading::{Reader, fields, money_field, time_of};
 use super::guards::Visitor;
 use super::page_error::PageError;
 use crate::domain::{ActionError, RefusalReason};
+use crate::money::Money;
 use crate::text;
 use crate::texts::Language;
+use crate::time_zones;
 
+mod field_errors;
 mod form_key;
 mod reading;
 
@@ -35,6 +41,10 @@ pub trait PageRefusal: RefusalReason {
     fn text(self, language: Language) -> String;
     /// How the page shows it.
     fn refusal_kind(self) -> PageRefusalKind;
+    /// The field that was filled in wrongly, if it is one.
+    fn field_error(self) -> Option<FieldError> {
+        None
+    }
 }
 
 /// How a page shows a refusal.
@@ -60,7 +70,7 @@ pub struct FormAttempt {
     /// Where the form was sent.
     path: String,
     pub typed: Fields,
-    pub bad: Vec<&'static str>,
+    pub bad: FieldErrors,
     /// The kind of refusal, and its text.
     refused: Option<(PageRefusalKind, String)>,
 }
@@ -72,8 +82,26 @@ pub struct FilledForm<'a> {
     pub typed: &'a Fields,
     /// The stored values, if they changed since the page was loaded.
     pub now: Option<&'a Fields>,
-    /// Names of invalid fields.
-    pub bad: &'a [&'static str],
+    /// The fields that do not fit; None for a form that was not sent.
+    bad: Option<&'a FieldErrors>,
+    /// Whether a wrong field was drawn. The first one gets the focus.
+    has_focus: Cell<bool>,
+}
+
+/// What an input says about its error.
+#[derive(Debug)]
+pub struct FieldState {
+    /// The id of the text that says what to type; None for a field that fits.
+    pub error_id: Option<String>,
+    /// Whether this is the first wrong field of the form.
+    pub is_first: bool,
+}
+
+impl FieldState {
+    /// The value of `aria-invalid`.
+    pub fn invalid(&self) -> Option<&'static str> {
+        self.error_id.as_ref().map(|_| "true")
+    }
 }
 
 /// A form to show: its path, its initial values and their version.
@@ -91,16 +119,16 @@ pub struct FormSpec<'a> {
 }
 
 /// Reads a form and acts on it. Returns the result, or the refused attempt.
-pub async fn submit<T, R: Default, W: PageRefusal>(
+pub async fn submit<T, R: Default, W: PageRefusal, E: Into<FieldErrors>>(
     visitor: &Visitor,
     typed: Fields,
-    read: impl FnOnce(&Fields) -> Result<T, Vec<&'static str>>,
+    read: impl FnOnce(&Fields) -> Result<T, E>,
     act: impl AsyncFnOnce(T) -> Result<R, ActionError<W>>,
 ) -> Result<Result<R, FormAttempt>, PageError> {
     let path = visitor.visit.path().to_owned();
     let input = match read(&typed) {
         Ok(input) => input,
-        Err(bad) => return Ok(Err(FormAttempt { path, typed, bad, refused: None })),
+        Err(bad) => return Ok(Err(FormAttempt { path, typed, bad: bad.into(), refused: None })),
     };
     match act(input).await {
         Ok(done) => Ok(Ok(done)),
@@ -112,7 +140,8 @@ pub async fn submit<T, R: Default, W: PageRefusal>(
             PageRefusalKind::Forbidden => Err(PageError::Forbidden),
             refusal_kind => {
                 let refused = Some((refusal_kind, refusal.text(visitor.language())));
-                Ok(Err(FormAttempt { path, typed, bad: Vec::new(), refused }))
+                let bad = refusal.field_error().map(FieldErrors::from).unwrap_or_default();
+                Ok(Err(FormAttempt { path, typed, bad, refused }))
             }
         },
     }
@@ -124,7 +153,7 @@ pub fn version_of(typed: &Fields) -> i64 {
 }
 
 /// Reads a form that carries only a version.
-pub fn version_only(typed: &Fields) -> Result<i64, Vec<&'static str>> {
+pub fn version_only(typed: &Fields) -> Result<i64, FieldErrors> {
     Ok(version_of(typed))
 }
 
@@ -159,10 +188,12 @@ impl FormAttempt {
 
     /// The values of a form: as typed, else as stored.
     pub fn filled<'a>(&'a self, path: &str, now: &'a Fields, language: Language) -> FilledForm<'a> {
+        let has_focus = Cell::new(false);
         if !self.is_at(path) || self.typed.is_empty() {
-            return FilledForm { language, typed: now, now: None, bad: &[] };
+            return FilledForm { language, typed: now, now: None, bad: None, has_focus };
         }
-        FilledForm { language, typed: &self.typed, now: self.is_stale().then_some(now), bad: &self.bad }
+        let stored = self.is_stale().then_some(now);
+        FilledForm { language, typed: &self.typed, now: stored, bad: Some(&self.bad), has_focus }
     }
 
     /// A line at the top of the page. It also shows the typed values for a record that is gone and has no form any
@@ -246,14 +277,30 @@ impl FilledForm<'_> {
         self.typed.get(VERSION).and_then(|version| version.parse().ok())
     }
 
-    fn is_bad(&self, name: &str) -> bool {
-        self.bad.contains(&name)
+    /// What an input says about its error. The first wrong field of the form gets the focus.
+    pub fn state(&self, name: &str) -> FieldState {
+        let key = self.bad.and_then(|bad| bad.key(name));
+        FieldState {
+            error_id: key.map(|_| format!("error-{name}")),
+            is_first: key.is_some() && !self.has_focus.replace(true),
+        }
+    }
+
+    /// What to type into a wrong field; nothing for a field that fits.
+    pub fn error(&self, name: &str) -> Markup {
+        let key = self.bad.and_then(|bad| bad.key(name));
+        html! {
+            @if let Some(key) = key {
+                span.bad id={ "error-" (name) } data-testid={ "error-" (name) } { (text!(self.language, key)) }
+            }
+        }
     }
 
     fn hint(&self, name: &str, shown: impl FnOnce(&str) -> String) -> Markup {
-        let now = self.now.map(|now| now.get(name).map_or("", String::as_str)).filter(|now| *now != self.value(name));
+        let now = self.now.map(|now| now.get(name).map_or("", String::as_str));
+        let now = now.filter(|now| !is_same(now, self.value(name)));
         html! {
-            @if self.is_bad(name) { span.bad { (text!(self.language, "web-form-bad-field")) } }
+            (self.error(name))
             @if let Some(now) = now {
                 span.now data-testid={ "now-" (name) } { (text!(self.language, "web-form-by-now", value = shown(now))) }
             }
@@ -270,11 +317,20 @@ impl FilledForm<'_> {
         self.line_of(name, label, max_length, Some(list))
     }
 
+    /// A field for a time zone with suggestions. A page has one such field at most.
+    pub fn time_zone(&self, name: &str, label: &str) -> Markup {
+        html! {
+            (self.suggested(name, label, 60, time_zones::LIST))
+            (time_zones::datalist(self.language))
+        }
+    }
+
     fn line_of(&self, name: &str, label: &str, max_length: usize, list: Option<&str>) -> Markup {
+        let state = self.state(name);
         html! {
             label.wide { (label)
                 input type="text" name=(name) maxlength=(max_length) value=(self.value(name)) list=[list]
-                    aria-invalid=[self.is_bad(name).then_some("true")];
+                    aria-invalid=[state.invalid()] aria-describedby=[&state.error_id] autofocus[state.is_first];
                 (self.hint(name, or_dash))
             }
         }
@@ -289,12 +345,13 @@ impl FilledForm<'_> {
     pub fn short_if(&self, may_change: bool, name: &str, label: &str, kind: &str) -> Markup {
         let stored = self.now.filter(|_| !may_change);
         let value = stored.map_or(self.value(name), |now| now.get(name).map_or("", String::as_str));
+        let state = self.state(name);
         html! {
             label { (label)
-                input type=(kind) name=(name) value=(value) maxlength="40" readonly[!may_change]
+                input type=(kind) name=(name) value=(localised(value, self.language)) maxlength="40" readonly[!may_change]
                     inputmode=[(kind == "text").then_some("decimal")]
-                    aria-invalid=[self.is_bad(name).then_some("true")];
-                @if may_change { (self.hint(name, or_dash)) } @else { span.quiet { (text!(self.language, "web-form-not-yours")) } }
+                    aria-invalid=[state.invalid()] aria-describedby=[&state.error_id] autofocus[state.is_first];
+                @if may_change { (self.hint(name, |now| or_dash(&localised(now, self.language)))) } @else { span.quiet { (text!(self.language, "web-form-not-yours")) } }
             }
         }
     }
@@ -319,11 +376,13 @@ impl FilledForm<'_> {
 
     /// Radio buttons: value and caption of each.
     pub fn radios(&self, name: &str, options: &[(&str, String)]) -> Markup {
+        let state = self.state(name);
         html! {
-            div.row.choice {
-                @for (value, caption) in options {
+            div.row.choice role="radiogroup" aria-describedby=[&state.error_id] {
+                @for (at, (value, caption)) in options.iter().enumerate() {
                     label {
-                        input type="radio" name=(name) value=(value) required checked[self.value(name) == *value];
+                        input type="radio" name=(name) value=(value) required checked[self.value(name) == *value]
+                            autofocus[state.is_first && at == 0];
                         (caption)
                     }
                 }
@@ -334,15 +393,22 @@ impl FilledForm<'_> {
 
     /// A select: value and caption of each option.
     pub fn choice(&self, name: &str, label: &str, options: &[(&str, String)]) -> Markup {
+        let state = self.state(name);
         html! {
             label { (label)
-                select name=(name) aria-invalid=[self.is_bad(name).then_some("true")] {
+                select name=(name) aria-invalid=[state.invalid()] aria-describedby=[&state.error_id]
+                    autofocus[state.is_first] {
                     @for (value, caption) in options { option value=(value) selected[self.value(name) == *value] { (caption) } }
                 }
                 (self.hint(name, |now| name_of(options, now)))
             }
         }
     }
+}
+
+/// Whether two values of a field mean the same: `50.00` and `50` do.
+fn is_same(one: &str, other: &str) -> bool {
+    one == other || one.parse::<Money>().is_ok_and(|amount| other.parse() == Ok(amount))
 }
 
 fn name_of(options: &[(&str, String)], value: &str) -> String {

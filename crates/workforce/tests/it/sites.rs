@@ -2,5 +2,6 @@
 
 mod contract_pages;
 pub mod deleted_sites;
+mod forms;
 mod managers_people;
 pub mod permissions;

@@ -13,13 +13,15 @@ use super::view;
 use super::warnings::{self, Warning};
 use crate::application::App;
 use crate::domain::{ActionError, RefusalReason};
+use crate::key;
+use crate::money::Money;
 use crate::person::{Permission, Person, WORKERS};
 use crate::shifts::{Plan, PlanStatus, Shifts};
-use crate::sites::pages::Access;
+use crate::sites::pages::{Access, tasks as task_forms};
 use crate::sites::{Period, Site, SiteRefusal, Sites, Slot, Task};
 use crate::text;
 use crate::texts::Language;
-use crate::web::form::{Fields, FormAttempt, PageRefusal, PageRefusalKind, Reader, submit, version_only};
+use crate::web::form::{FieldErrors, Fields, FormAttempt, PageRefusal, PageRefusalKind, Reader, submit, version_only};
 use crate::web::{PageError, SignedIn, Visitor};
 
 /// The data of the page.
@@ -34,6 +36,8 @@ pub struct SlotPage {
     pub tasks: Vec<Task>,
     pub names: HashMap<i64, String>,
     pub warnings: Vec<Warning>,
+    /// What skipping a mandatory task without a price costs.
+    pub skipped: Option<Money>,
 }
 
 /// A refusal that concerns another person than the one who acts.
@@ -139,7 +143,8 @@ pub async fn page(app: &App, visitor: &Visitor, id: i64, attempt: FormAttempt) -
     let warnings = warnings.remove(&id).unwrap_or_default();
     let free = may_put.then(|| free(&people, &workers, &everywhere, &slot));
     let names = people.into_iter().map(|person| (person.id, person.full_name)).collect();
-    let page = SlotPage { access, site, slot, plans, free, tasks, names, warnings };
+    let skipped = task_forms::skipped(app).await?;
+    let page = SlotPage { access, site, slot, plans, free, tasks, names, warnings, skipped };
     Ok((attempt.status(), view::slot(visitor, &page, &attempt)).into_response())
 }
 
@@ -175,10 +180,10 @@ impl PageRefusal for OtherPersonRefusal {
 }
 
 /// Reads the person to be added.
-fn chosen(typed: &Fields) -> Result<i64, Vec<&'static str>> {
+fn chosen(typed: &Fields) -> Result<i64, FieldErrors> {
     let mut reader = Reader::new(typed);
-    let user_id = reader.number("user");
-    if reader.bad.is_empty() { Ok(user_id) } else { Err(reader.bad) }
+    let user_id = reader.read("user", key!("web-form-bad-choice"), |text| text.parse().ok());
+    reader.bad.or(user_id)
 }
 
 /// The people of the slot, with the forms to add and remove them.

@@ -208,7 +208,7 @@ pub fn slot(visitor: &Visitor, page: &SlotPage, attempt: &FormAttempt) -> Markup
 fn tasks(visitor: &Visitor, page: &SlotPage, attempt: &FormAttempt) -> Markup {
     let is_open = page.slot.deleted_at.is_none() && !page.is_own_case();
     let may_edit = is_open && page.access.may(Permission::Edit, page.site.id);
-    let place = TaskListPlace { page: &slot_path(page.slot.id), may_edit };
+    let place = TaskListPlace { page: &slot_path(page.slot.id), may_edit, skipped: page.skipped };
     html! {
         section.card {
             h2 { (text!(visitor.language(), "cabinet-slot-tasks")) }

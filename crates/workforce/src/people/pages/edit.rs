@@ -7,12 +7,13 @@ use maud::{Markup, html};
 
 use super::person::{announce, target};
 use crate::application::App;
+use crate::key;
 use crate::people::OwnerAction;
 use crate::people::editing::AboutPerson;
 use crate::person::{Person, contact};
 use crate::text;
 use crate::texts::Language;
-use crate::web::form::{Fields, FormAttempt, FormSpec, Reader, fields, submit, version_of};
+use crate::web::form::{FieldErrors, Fields, FormAttempt, FormSpec, Reader, fields, submit, version_of};
 use crate::web::{Owner, PageError, Visitor};
 
 const NAME: &str = "name";
@@ -93,16 +94,17 @@ fn write(about: &AboutPerson) -> Fields {
     ])
 }
 
-fn read(typed: &Fields) -> Result<AboutPerson, Vec<&'static str>> {
+fn read(typed: &Fields) -> Result<AboutPerson, FieldErrors> {
     let mut reader = Reader::new(typed);
     let optional = |text: &str, parse: fn(&str) -> Option<String>| {
         if text.is_empty() { Some(None) } else { parse(text).map(Some) }
     };
-    let full_name = reader.read(NAME, |text| contact::name(text).ok());
-    let phone = reader.read(PHONE, |text| optional(text, contact::phone));
-    let email = reader.read(EMAIL, |text| optional(text, contact::email));
-    let language = reader.read(LANGUAGE, |text| text.parse().ok().map(Some)).unwrap_or(Language::Ru);
-    if reader.bad.is_empty() { Ok(AboutPerson { full_name, phone, email, language }) } else { Err(reader.bad) }
+    let full_name = reader.read(NAME, key!("people-bad-name"), |text| contact::name(text).ok());
+    let phone = reader.read(PHONE, key!("people-bad-phone"), |text| optional(text, contact::phone));
+    let email = reader.read(EMAIL, key!("people-bad-email"), |text| optional(text, contact::email));
+    let language = reader.read(LANGUAGE, key!("web-form-bad-choice"), |text| text.parse().ok().map(Some));
+    let language = language.unwrap_or(Language::Ru);
+    reader.bad.or(AboutPerson { full_name, phone, email, language })
 }
 
 #[cfg(test)]
@@ -123,6 +125,6 @@ mod tests {
         assert_eq!(read(&typed), Ok(about), "a phone has one form");
         let typed =
             fields([(NAME, "A".into()), (PHONE, "call me".into()), (EMAIL, "anna".into()), (LANGUAGE, "xx".into())]);
-        assert_eq!(read(&typed), Err(vec![NAME, PHONE, EMAIL, LANGUAGE]));
+        assert_eq!(read(&typed).unwrap_err().names(), [NAME, PHONE, EMAIL, LANGUAGE]);
     }
 }

@@ -14,6 +14,7 @@ use serde::Deserialize;
 use crate::application::App;
 use crate::attachments::{self, Attachment};
 use crate::domain::days;
+use crate::key;
 use crate::money::Money;
 use crate::person::{Permission, Person};
 use crate::settings::TIME_ZONE;
@@ -22,7 +23,7 @@ use crate::shifts::{
 };
 use crate::sites::pages::Access;
 use crate::sites::{Period, Site, Sites, local};
-use crate::web::form::{Fields, FormAttempt, Reader, submit};
+use crate::web::form::{FieldError, FieldErrors, Fields, FormAttempt, Reader, submit};
 use crate::web::{DayParam, PageError, SignedIn, Visitor};
 
 mod view;
@@ -224,15 +225,15 @@ async fn details(app: &App, visitor: &Visitor, id: i64) -> Result<ShiftDetails, 
 }
 
 /// Reads the end of a shift from its form, by the site's clock. An empty field means now.
-fn read_ending(typed: &Fields, shift: &Shift, zone: Tz) -> Result<EndTime, Vec<&'static str>> {
+fn read_ending(typed: &Fields, shift: &Shift, zone: Tz) -> Result<EndTime, FieldErrors> {
     let mut reader = Reader::new(typed);
     match reader.clean_text("end").as_str() {
         "" | END_NOW => return Ok(EndTime::Now),
         END_BY_ITSELF => return Ok(EndTime::ByItself),
         END_AT => {}
-        _ => return Err(vec!["end"]),
+        _ => return Err(FieldError { field: "end", key: key!("web-form-bad-choice") }.into()),
     }
-    let at = reader.read("time", |text| {
+    let at = reader.read("time", key!("web-form-bad-moment"), |text| {
         let local: NaiveDateTime = text.parse().or_else(|_| NaiveDateTime::parse_from_str(text, TIME_FORMAT)).ok()?;
         if !days::is_kept(local.date()) {
             return None;

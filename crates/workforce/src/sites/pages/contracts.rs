@@ -13,10 +13,11 @@ use super::access::Access;
 use crate::application::App;
 use crate::audit;
 use crate::domain::user_text;
+use crate::key;
 use crate::person::{OWNERS, Permission, Person, PersonIdentifier, WORKERS};
 use crate::sites::{AboutContract, Contract, Site, Sites};
 use crate::text;
-use crate::web::form::{Fields, FormAttempt, form_key, submit, version_of, version_only};
+use crate::web::form::{FieldError, FieldErrors, Fields, FormAttempt, form_key, submit, version_of, version_only};
 use crate::web::{Owner, PageError, Section, SignedIn, Visitor};
 
 mod view;
@@ -76,9 +77,12 @@ impl ContractAccess {
     }
 
     /// Reads the form. A manager must choose a site, because only owners see contracts without sites.
-    fn read(&self, typed: &Fields) -> Result<AboutContract, Vec<&'static str>> {
+    fn read(&self, typed: &Fields) -> Result<AboutContract, FieldErrors> {
         let about = view::read(typed, &self.sites)?;
-        if about.sites.is_empty() && !self.site_access.is_owner() { Err(vec![view::SITES]) } else { Ok(about) }
+        if about.sites.is_empty() && !self.site_access.is_owner() {
+            return Err(FieldError { field: view::SITES, key: key!("cabinet-bad-contract-sites") }.into());
+        }
+        Ok(about)
     }
 }
 
@@ -142,8 +146,11 @@ pub async fn offer(
     let api = Sites::of_app(&app).once(form_key(&visitor, &typed));
     let read = |typed: &Fields| match (person_id, access.read(typed)) {
         (Some(_), read) => read,
-        (None, Ok(_)) => Err(vec![view::WHO]),
-        (None, Err(bad)) => Err([vec![view::WHO], bad].concat()),
+        (None, read) => {
+            let mut bad = read.err().unwrap_or_default();
+            bad.add(view::WHO, key!("cabinet-bad-whom"));
+            Err(bad)
+        }
     };
     let act = async |about| api.create_contract(&visitor.person, person_id.unwrap_or_default(), about).await.map(drop);
     match (submit(&visitor, typed, read, act).await?, person_id) {

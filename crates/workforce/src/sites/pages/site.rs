@@ -3,18 +3,19 @@
 use axum::Form;
 use axum::extract::{Path, Query, State};
 use axum::response::{IntoResponse, Redirect, Response};
-use chrono_tz::Tz;
 use serde::Deserialize;
 
 use super::access::Access;
 use super::tasks;
 use crate::application::App;
+use crate::key;
 use crate::person::Permission;
 use crate::rooms;
 use crate::settings::TIME_ZONE;
-use crate::sites::{AboutSite, ActionError, Position, Site, Sites, WorkingDays};
+use crate::sites::{AboutSite, ActionError, Position, Site, Sites, WorkingDays, read_position};
+use crate::time_zones;
 use crate::web::form::{
-    Fields, FormAttempt, Reader, fields, form_key, money_field, submit, time_of, version_of, version_only,
+    FieldErrors, Fields, FormAttempt, Reader, fields, form_key, money_field, submit, time_of, version_of, version_only,
 };
 use crate::web::{PageError, PageNumber, SignedIn, Visitor};
 
@@ -202,7 +203,8 @@ async fn site_page(app: &App, visitor: &Visitor, id: i64, attempt: FormAttempt) 
     let (api, here) = (Sites::of_app(app), [id]);
     let open = rooms::attendance().open_sites(app, &here);
     let (site, tasks, open) = tokio::try_join!(api.site(id), api.tasks_of_site(id), open)?;
-    let shown = view::SitePage { access, site: site.ok_or(PageError::NotFound)?, tasks, is_open: !open.is_empty() };
+    let (site, is_open, skipped) = (site.ok_or(PageError::NotFound)?, !open.is_empty(), tasks::skipped(app).await?);
+    let shown = view::SitePage { access, site, tasks, is_open, skipped };
     Ok((attempt.status(), view::site(visitor, &shown, &attempt)).into_response())
 }
 
@@ -230,21 +232,27 @@ fn write_site(about: &AboutSite) -> Fields {
     typed
 }
 
-/// Reads the form fields; returns the names of the invalid ones.
-fn read_site(typed: &Fields) -> Result<AboutSite, Vec<&'static str>> {
+/// What to type into the fields of a site.
+const HELP: [(&str, &str); 7] = [
+    ("name", key!("cabinet-bad-name")),
+    ("address", key!("cabinet-bad-address")),
+    ("rate", key!("cabinet-bad-rate")),
+    ("max_distance", key!("cabinet-bad-max-distance")),
+    ("auto_close", key!("cabinet-bad-auto-close")),
+    ("late_threshold", key!("cabinet-bad-late-threshold")),
+    ("late_minute", key!("cabinet-bad-late-minute")),
+];
+
+/// Reads the form fields, or says which do not fit.
+fn read_site(typed: &Fields) -> Result<AboutSite, FieldErrors> {
     let mut reader = Reader::new(typed);
-    let position = if reader.clean_text("position").is_empty() {
-        None
-    } else {
-        reader.read("position", |text| position_of(text).map(Some))
-    };
     let working_days =
         DAYS.iter().enumerate().filter(|(_, name)| reader.tick(name)).fold(0, |bits, (bit, _)| bits | 1 << bit);
-    let time_zone = reader.clean_text("time_zone").parse::<Tz>();
+    let time_zone = reader.read("time_zone", key!("web-form-bad-zone"), |text| time_zones::parse(text).map(Some));
     let about = AboutSite {
         name: reader.clean_text("name"),
         address: reader.clean_text("address"),
-        position,
+        position: position_in(&mut reader),
         time_zone: time_zone.unwrap_or(TIME_ZONE.default),
         hours: super::read_hours(&mut reader, "opens", "closes"),
         working_days: WorkingDays(working_days),
@@ -254,28 +262,23 @@ fn read_site(typed: &Fields) -> Result<AboutSite, Vec<&'static str>> {
         late_threshold_minutes: reader.number("late_threshold"),
         late_minute_kopecks: reader.money("late_minute"),
     };
-    let mut bad = reader.bad;
-    if time_zone.is_err() {
-        bad.push("time_zone");
-    }
-    for name in about.invalid_fields() {
-        if !bad.contains(&name) {
-            bad.push(name);
-        }
-    }
-    if bad.is_empty() { Ok(about) } else { Err(bad) }
+    let invalid = about.invalid_fields();
+    reader.finish(about, &invalid, &HELP)
 }
 
-/// Parses a position such as `55.7558, 37.6173`.
-fn position_of(text: &str) -> Option<Position> {
-    let (latitude, longitude) = text.split_once([',', ' ', ';'])?;
-    let degrees =
-        |text: &str| text.trim_matches([' ', ',', ';']).parse::<f64>().ok().filter(|degrees| degrees.is_finite());
-    Some(Position { latitude: degrees(latitude)?, longitude: degrees(longitude)? }).filter(|at| at.is_on_earth())
+/// The position of a site; None for an empty field.
+fn position_in(reader: &mut Reader<'_>) -> Option<Position> {
+    let text = reader.clean_text("position");
+    if text.is_empty() {
+        return None;
+    }
+    read_position(&text).map_err(|why| reader.bad.add("position", why.key())).ok()
 }
 
 #[cfg(test)]
 mod tests {
+    use chrono_tz::Tz;
+
     use super::*;
 
     #[test]
@@ -293,8 +296,9 @@ mod tests {
         let typed = fields([("name", "x".into()), ("position", "here".into()), ("rate", "much".into())]);
         let bad = read_site(&typed).unwrap_err();
         for name in ["position", "rate", "opens", "time_zone", "address"] {
-            assert!(bad.contains(&name), "{name}: {bad:?}");
+            assert!(bad.has(name), "{name}: {bad:?}");
         }
-        assert!(position_of("55.75, 37.61").is_some() && position_of("91, 0").is_none());
+        assert_eq!(bad.key("position"), Some("cabinet-bad-position"));
+        assert_eq!(bad.key("time_zone"), Some("web-form-bad-zone"));
     }
 }

@@ -3,13 +3,23 @@
 use maud::{Markup, html};
 
 use crate::application::App;
+use crate::key;
 use crate::money::Money;
+use crate::settings::MANDATORY_TASK_PENALTY;
 use crate::sites::{AboutTask, Sites, Task};
 use crate::text;
+use crate::texts::Language;
 use crate::web::form::{
-    Fields, FilledForm, FormAttempt, FormSpec, Reader, fields, form_key, money_field, submit, version_of, version_only,
+    FieldErrors, Fields, FilledForm, FormAttempt, FormSpec, Reader, fields, form_key, money_field, submit, version_of,
+    version_only,
 };
 use crate::web::{PageError, Visitor};
+
+/// The field for the sort of a task, and its values.
+const KIND: &str = "price";
+const BONUS: &str = "bonus";
+const PENALTY: &str = "penalty";
+const FREE: &str = "free";
 
 /// The page that shows a list of tasks, and whether they may be changed there.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +27,14 @@ pub struct TaskListPlace<'a> {
     /// The path of the page. The paths of the tasks' forms begin with it.
     pub page: &'a str,
     pub may_edit: bool,
+    /// What skipping a mandatory task without a price costs; None if it costs nothing.
+    pub skipped: Option<Money>,
+}
+
+/// What skipping a mandatory task without a price costs, as a positive amount.
+pub async fn skipped(app: &App) -> Result<Option<Money>, PageError> {
+    let fine: Money = app.settings.get(&MANDATORY_TASK_PENALTY).await?.into();
+    Ok(Some(-fine.as_deduction()).filter(|fine| fine.is_positive()))
 }
 
 /// Creates a task from a form.
@@ -75,10 +93,23 @@ fn row(visitor: &Visitor, place: TaskListPlace<'_>, task: &Task, attempt: &FormA
                 (task.about.text) " "
                 @if task.about.is_mandatory { span.chip { (text!(language, "cabinet-mandatory")) } " " }
                 @if task.about.needs_media { span.chip { "📷 " (text!(language, "cabinet-needs-media")) } }
+                @if let Some(fine) = place.skipped.filter(|_| task.about.is_mandatory && amount == Money::ZERO) {
+                    p.quiet data-testid="skipped" { (text!(language, "cabinet-task-skipped", amount = fine.shown(language))) }
+                }
                 @if place.may_edit { (change(visitor, place, task, attempt)) }
             }
-            strong.money.minus[amount.is_negative()] { (amount.signed(language)) }
+            strong.money.minus[amount.is_negative()] { (price(amount, language)) }
         }
+    }
+}
+
+/// The price of a task in words: a bonus or a penalty, without a sign.
+fn price(amount: Money, language: Language) -> String {
+    let plain = (-amount.as_deduction()).shown(language);
+    match amount.kopecks().signum() {
+        1 => text!(language, "cabinet-task-shown-bonus", amount = plain),
+        -1 => text!(language, "cabinet-task-shown-penalty", amount = plain),
+        _ => text!(language, "cabinet-task-shown-free"),
     }
 }
 
@@ -134,12 +165,17 @@ fn deleted(visitor: &Visitor, place: TaskListPlace<'_>, tasks: &[&Task]) -> Mark
 
 fn inputs(form: &FilledForm<'_>) -> Markup {
     let language = form.language;
+    let kinds = [
+        (BONUS, text!(language, "cabinet-task-bonus")),
+        (PENALTY, text!(language, "cabinet-task-penalty")),
+        (FREE, text!(language, "cabinet-task-free")),
+    ];
     html! {
+        div.row.fields { (form.line("text", &text!(language, "cabinet-task-text"), 300)) }
         div.row.fields {
-            (form.line("text", &text!(language, "cabinet-task-text"), 300))
+            (form.choice(KIND, &text!(language, "cabinet-task-kind"), &kinds))
             (form.short("amount", &text!(language, "cabinet-task-amount"), "text"))
         }
-        p.quiet { (text!(language, "cabinet-task-amount-about")) }
         div.row.choice {
             (form.tick("is_mandatory", &text!(language, "cabinet-mandatory")))
             (form.tick("needs_media", &text!(language, "cabinet-needs-media")))
@@ -149,7 +185,13 @@ fn inputs(form: &FilledForm<'_>) -> Markup {
 
 /// The form fields of a task.
 fn write(about: &AboutTask) -> Fields {
-    let mut typed = fields([("text", about.text.clone()), ("amount", money_field(Some(about.amount_kopecks)))]);
+    let price = (about.amount_kopecks != 0).then(|| about.amount_kopecks.saturating_abs());
+    let kind = match about.amount_kopecks.signum() {
+        1 => BONUS,
+        -1 => PENALTY,
+        _ => FREE,
+    };
+    let mut typed = fields([("text", about.text.clone()), (KIND, kind.to_owned()), ("amount", money_field(price))]);
     for (name, is_ticked) in [("is_mandatory", about.is_mandatory), ("needs_media", about.needs_media)] {
         if is_ticked {
             typed.insert(name.to_owned(), "on".to_owned());
@@ -158,18 +200,36 @@ fn write(about: &AboutTask) -> Fields {
     typed
 }
 
-/// Reads the form fields; returns the names of the invalid ones.
-fn read(typed: &Fields) -> Result<AboutTask, Vec<&'static str>> {
+/// Reads the form fields, or says which do not fit.
+fn read(typed: &Fields) -> Result<AboutTask, FieldErrors> {
     let mut reader = Reader::new(typed);
     let about = AboutTask {
         text: reader.clean_text("text"),
-        amount_kopecks: if reader.clean_text("amount").is_empty() { 0 } else { reader.money("amount") },
+        amount_kopecks: amount(&mut reader),
         is_mandatory: reader.tick("is_mandatory"),
         needs_media: reader.tick("needs_media"),
     };
-    let mut bad = reader.bad;
-    bad.extend(about.invalid_fields());
-    if bad.is_empty() { Ok(about) } else { Err(bad) }
+    let invalid = about.invalid_fields();
+    reader.finish(
+        about,
+        &invalid,
+        &[("text", key!("cabinet-bad-task-text")), ("amount", key!("cabinet-bad-task-amount"))],
+    )
+}
+
+/// The signed amount of a task: a penalty is negative. The field has no sign, and one that was typed does not count.
+fn amount(reader: &mut Reader<'_>) -> i64 {
+    let price = |text: &str| text.parse::<Money>().ok();
+    match reader.clean_text(KIND).as_str() {
+        FREE => 0,
+        kind @ (BONUS | PENALTY) => {
+            let help = key!("cabinet-bad-task-amount");
+            let typed = reader.read("amount", help, |text| price(text).filter(|amount| *amount != Money::ZERO));
+            let deduction = typed.as_deduction();
+            if kind == PENALTY { deduction.kopecks() } else { (-deduction).kopecks() }
+        }
+        _ => reader.read(KIND, key!("web-form-bad-choice"), |_| None),
+    }
 }
 
 #[cfg(test)]

@@ -3,19 +3,22 @@
 use chrono::NaiveDate;
 
 use super::Fields;
+use super::field_errors::FieldErrors;
 use crate::domain::{days, user_text};
+use crate::key;
 use crate::money::Money;
+use crate::texts::Language;
 
-/// Parses fields, and collects the names of invalid ones.
+/// Parses fields, and collects those that do not fit.
 #[derive(Debug)]
 pub struct Reader<'a> {
     fields: &'a Fields,
-    pub bad: Vec<&'static str>,
+    pub bad: FieldErrors,
 }
 
 impl<'a> Reader<'a> {
     pub fn new(fields: &'a Fields) -> Self {
-        Self { fields, bad: Vec::new() }
+        Self { fields, bad: FieldErrors::default() }
     }
 
     /// The cleaned text of a field.
@@ -27,18 +30,23 @@ impl<'a> Reader<'a> {
         self.fields.contains_key(name)
     }
 
-    /// A field parsed by `read`.
-    pub fn read<T: Default>(&mut self, name: &'static str, read: impl FnOnce(&str) -> Option<T>) -> T {
+    /// A field parsed by `read`. `help` is the key of the text that says what to type.
+    pub fn read<T: Default>(
+        &mut self,
+        name: &'static str,
+        help: &'static str,
+        read: impl FnOnce(&str) -> Option<T>,
+    ) -> T {
         let text = self.clean_text(name);
         read(&text).unwrap_or_else(|| {
-            self.bad.push(name);
+            self.bad.add(name, help);
             T::default()
         })
     }
 
-    /// A day within the accepted years.
+    /// A day within the accepted years: `2026-12-31` or `31.12.2026`.
     pub fn day(&mut self, name: &'static str) -> NaiveDate {
-        self.read(name, days::day_of)
+        self.read(name, key!("web-form-bad-day"), |text| days::day_of(text).or_else(|| written_day(text)))
     }
 
     /// Like [`Self::day`]; none for an empty field.
@@ -47,12 +55,13 @@ impl<'a> Reader<'a> {
     }
 
     pub fn number(&mut self, name: &'static str) -> i64 {
-        self.read(name, |text| text.parse().ok())
+        let is_space = |c: char| c.is_whitespace();
+        self.read(name, key!("web-form-bad-number"), |text| text.replace(is_space, "").parse().ok())
     }
 
     /// A signed amount, in kopecks.
     pub fn money(&mut self, name: &'static str) -> i64 {
-        self.read(name, |text| text.parse::<Money>().ok().map(Money::kopecks))
+        self.read(name, key!("web-form-bad-money"), |text| text.parse::<Money>().ok().map(Money::kopecks))
     }
 
     /// Like [`Self::money`]; none for an empty field.
@@ -62,8 +71,25 @@ impl<'a> Reader<'a> {
 
     /// A time of day, in minutes since midnight.
     pub fn minute(&mut self, name: &'static str) -> i64 {
-        self.read(name, minute_of)
+        self.read(name, key!("web-form-bad-time"), minute_of)
     }
+
+    /// The record, if all its fields fit. `invalid` are the fields that the record's own rules name, and `help` has
+    /// their texts.
+    pub fn finish<T>(
+        mut self,
+        record: T,
+        invalid: &[&'static str],
+        help: &[(&'static str, &'static str)],
+    ) -> Result<T, FieldErrors> {
+        self.bad.add_named(invalid, help);
+        self.bad.or(record)
+    }
+}
+
+/// Parses `31.12.2026`.
+fn written_day(text: &str) -> Option<NaiveDate> {
+    NaiveDate::parse_from_str(text, "%d.%m.%Y").ok().filter(|day| days::is_kept(*day))
 }
 
 /// Parses `09:30` into minutes since midnight.
@@ -83,9 +109,18 @@ pub fn fields<const N: usize>(pairs: [(&str, String); N]) -> Fields {
     pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// An amount for a form field; empty for none.
+/// An amount for a form field; empty for none. The form shows it as people of its language write it.
 pub fn money_field(kopecks: Option<i64>) -> String {
     kopecks.map(|kopecks| Money::from_kopecks(kopecks).to_string()).unwrap_or_default()
+}
+
+/// A field's value as people of this language write it: an amount such as `50.00` becomes `50`, or `50,50` in Russian.
+/// Everything else stays as it is.
+pub fn localised(value: &str, language: Language) -> String {
+    match value.parse::<Money>() {
+        Ok(amount) if amount.to_string() == value => amount.typed(language),
+        _ => value.to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -105,6 +140,22 @@ mod tests {
         let fields = fields([("amount", "-33,50".into()), ("count", "many".into()), ("rate", String::new())]);
         let mut reader = Reader::new(&fields);
         assert_eq!((reader.money("amount"), reader.number("count"), reader.optional_money("rate")), (-3350, 0, None));
-        assert_eq!(reader.bad, ["count"]);
+        assert_eq!(reader.bad.names(), ["count"]);
+        assert_eq!(reader.bad.key("count"), Some("web-form-bad-number"));
+    }
+
+    #[test]
+    fn fields_show_amounts_as_people_write_them() {
+        let shown = |kopecks, language| localised(&money_field(Some(kopecks)), language);
+        assert_eq!(shown(5000, Language::Ru), "50");
+        assert_eq!(shown(-123_450, Language::Ru), "-1234,50");
+        assert_eq!(shown(5005, Language::En), "50.05");
+        for odd in ["", "many", "5", "50.0", "1.234"] {
+            assert_eq!(localised(odd, Language::Ru), odd);
+        }
+        let typed = fields([("rate", "1 234,50".into()), ("fine", "1234.5".into()), ("day", "31.12.2026".into())]);
+        let mut reader = Reader::new(&typed);
+        assert_eq!((reader.money("rate"), reader.money("fine")), (123_450, 123_450));
+        assert_eq!(reader.day("day").to_string(), "2026-12-31");
     }
 }

@@ -36,19 +36,27 @@ async fn an_owner_creates_a_site_and_no_edit_is_lost() {
     let owner = cabinet.signed_in(ANNA).await;
     owner.get("/sites").await.is(200, "No sites yet.");
     let wrong = site_form_with(&[("rate", "much"), ("position", "here")]);
-    owner.post("/sites", &wrong).await.is(422, "Please check this field.").is(422, "value=\"much\"");
+    owner.post("/sites", &wrong).await.is(422, "Enter an amount").is(422, "value=\"much\"");
     let site = make_site(&cabinet, &owner).await;
     let path = format!("/sites/{site}");
     owner.get("/sites").await.is(200, "Cafe &lt;One&gt;").is(200, "250.50");
 
-    let task = [("text", "Wash the floor"), ("amount", "-33"), ("is_mandatory", "on"), ("needs_media", "on")];
+    let task = [
+        ("text", "Wash the floor"),
+        ("price", "penalty"),
+        ("amount", "33"),
+        ("is_mandatory", "on"),
+        ("needs_media", "on"),
+    ];
     owner.post(&format!("{path}/tasks"), &task).await.redirects_to(&path);
     let page = owner.get(&path).await;
-    page.is(200, "Wash the floor").is(200, "−33").is(200, "needs a photo");
+    page.is(200, "Wash the floor").is(200, "penalty 33").is(200, "needs a photo");
     let id = Sites::of_app(&cabinet.app).tasks(site, false).await.unwrap()[0].id;
     let edit = |version: &'static str, text: &'static str| {
         let (owner, path) = (owner.clone(), format!("{path}/tasks/{id}"));
-        async move { owner.post(&path, &[("version", version), ("text", text), ("amount", "-50")]).await }
+        async move {
+            owner.post(&path, &[("version", version), ("text", text), ("price", "penalty"), ("amount", "50")]).await
+        }
     };
     edit("1", "Wash all floors").await.redirects_to(&path);
     let stale = edit("1", "Sweep the floor").await;
@@ -79,7 +87,9 @@ async fn slots_are_filled_copied_moved_and_deleted() {
         all.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
     };
     let week = format!("/calendar?site={site}&day=2026-01-05");
-    post(&owner, "/calendar/slots", &with(&[("day", "someday")])).await.is(422, "Please check this field.");
+    post(&owner, "/calendar/slots", &with(&[("day", "someday")]))
+        .await
+        .is(422, "Enter a date, for example 31.12.2026.");
     post(&owner, "/calendar/slots", &with(&[("day", "2026-01-07"), ("title", "Cashier")])).await;
     owner.get(&week).await.is(200, "09:00–18:00").is(200, "0/2").is(200, "Cashier");
     // Working days are Monday, Tuesday and Friday.
@@ -101,9 +111,9 @@ async fn slots_are_filled_copied_moved_and_deleted() {
     owner.post(&format!("{path}/move"), &moved).await.redirects_to(&format!("/calendar?site={site}&day=2026-01-08"));
     owner.get(&path).await.is(200, "08.01.2026");
     owner.post(&format!("{path}/move"), &moved).await.is(409, "Someone changed this first");
-    let task = [("text", "Bring the keys"), ("amount", "-40")];
+    let task = [("text", "Bring the keys"), ("price", "penalty"), ("amount", "40")];
     owner.post(&format!("{path}/tasks"), &task).await.redirects_to(&path);
-    owner.get(&path).await.is(200, "Bring the keys").is(200, "−40");
+    owner.get(&path).await.is(200, "Bring the keys").is(200, "penalty 40");
     owner.post(&format!("{path}/delete"), &[("version", "2")]).await.redirects_to(&path);
     assert_eq!(slots(&owner, &week).await.len(), 3 + 1, "three, and the one that can be brought back");
     owner.get(&week).await.is(200, "Deleted shifts").is(200, &format!("deleted-{id}"));
@@ -190,7 +200,10 @@ async fn managers_need_permissions_for_pages() {
     let page = manager.get(&path).await;
     page.is(200, "Lenin street, 1");
     assert!(!page.body.contains("save-site") && !page.body.contains("new-task"), "{}", page.body);
-    manager.post(&format!("{path}/tasks"), &[("text", "x")]).await.is(403, "You don't have access to this page");
+    manager
+        .post(&format!("{path}/tasks"), &[("text", "x"), ("price", "free")])
+        .await
+        .is(403, "You don't have access to this page");
     room.set_permissions(&anna, may.id, site, vec![Permission::View, Permission::Edit]).await.unwrap();
     manager.post(&format!("{path}/tasks"), &[("text", "Sweep")]).await.redirects_to(&path);
     cabinet.close().await;

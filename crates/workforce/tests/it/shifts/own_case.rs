@@ -239,7 +239,7 @@ async fn assert_tasks_are_refused(cafe: &Cafe, page: &str) {
     let hers = room.create_task(&cafe.anna, cafe.site, Some(cafe.slot), task("Sweep", 100)).await.unwrap();
     assert!(!manager.get(page).await.body.contains("task\""), "the page has a form for tasks");
     owner.get(page).await.is(200, "data-testid=\"save-task\"");
-    let dear = [("text", "Sweep"), ("amount", "50000"), ("version", "1")];
+    let dear = [("text", "Sweep"), ("price", "bonus"), ("amount", "50000"), ("version", "1")];
     let of_task = format!("{page}/tasks/{hers}");
     for path in [format!("{page}/tasks"), of_task.clone(), format!("{of_task}/delete")] {
         manager.post(&path, &dear).await.is(409, OWN_CASE);

@@ -127,13 +127,16 @@ async fn a_penalty_stays_negative_everywhere(kind: StorageKind) {
     let owner = cabinet.signed_in(ANNA).await;
     let (site, app) = (make_site(&cabinet, &owner).await, cabinet.app.clone());
     let path = format!("/sites/{site}");
-    owner.post(&format!("{path}/tasks"), &[("text", "Sweep"), ("amount", "-33")]).await.redirects_to(&path);
+    owner
+        .post(&format!("{path}/tasks"), &[("text", "Sweep"), ("price", "penalty"), ("amount", "33")])
+        .await
+        .redirects_to(&path);
     let sites = workforce::sites::Sites::of_app(&app);
     let template = sites.tasks(site, false).await.unwrap().remove(0);
     assert_eq!(template.about.amount_kopecks, -3_300);
-    // The form shows the sign, and can be sent back as shown.
-    owner.get(&path).await.is(200, "value=\"-33").is(200, "−33");
-    let again = [("version", "1"), ("text", "Sweep well"), ("amount", "-33.00")];
+    // The form shows a penalty without its sign, and can be sent back as shown.
+    owner.get(&path).await.is(200, "value=\"33\"").is(200, "penalty 33");
+    let again = [("version", "1"), ("text", "Sweep well"), ("price", "penalty"), ("amount", "33.00")];
     owner.post(&format!("{path}/tasks/{}", template.id), &again).await.redirects_to(&path);
     assert_eq!(sites.tasks(site, false).await.unwrap()[0].about.amount_kopecks, -3_300);
 

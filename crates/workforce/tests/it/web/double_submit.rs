@@ -60,7 +60,10 @@ async fn forms_sent_twice_create_one_thing() {
     let page = format!("/sites/{site}");
     let once = idempotency_key(&owner, &page).await;
     for _ in 0..2 {
-        owner.post(&format!("{page}/tasks"), &[("text", "Sweep"), ("once", &once)]).await.redirects_to(&page);
+        owner
+            .post(&format!("{page}/tasks"), &[("text", "Sweep"), ("price", "free"), ("once", &once)])
+            .await
+            .redirects_to(&page);
     }
     assert_eq!(room.tasks(site, true).await.unwrap().len(), 1);
 

@@ -8,15 +8,24 @@ use maud::{Markup, html};
 
 use super::{ContractAccess, NEW, path};
 use crate::audit::Line;
+use crate::key;
 use crate::money::Money;
 use crate::person::{Permission, Person};
 use crate::sites::{AboutContract, Contract, ContractStatus, Site, SiteRefusal};
 use crate::text;
 use crate::texts::Language;
 use crate::web::Visitor;
-use crate::web::form::{Fields, FilledForm, FormAttempt, FormSpec, Reader, fields, money_field};
+use crate::web::form::{FieldErrors, Fields, FilledForm, FormAttempt, FormSpec, Reader, fields, money_field};
 
 mod history;
+
+/// What to type into the fields of a contract.
+const HELP: [(&str, &str); 4] = [
+    (RATE, key!("cabinet-bad-rate")),
+    (SITES, key!("cabinet-contract-needs-site")),
+    (VALID_FROM, key!("web-form-bad-day")),
+    (VALID_UNTIL, key!("cabinet-bad-valid-until")),
+];
 
 /// Form fields: the person, the rate, and a stand-in for the checkboxes of all sites.
 pub const WHO: &str = "who";
@@ -202,9 +211,11 @@ fn write(about: &AboutContract) -> Fields {
 }
 
 /// Reads the form fields; returns the names of the invalid ones.
-pub fn read(typed: &Fields, sites: &[Site]) -> Result<AboutContract, Vec<&'static str>> {
+pub fn read(typed: &Fields, sites: &[Site]) -> Result<AboutContract, FieldErrors> {
     let mut reader = Reader::new(typed);
-    let status = reader.read("status", |text| text.parse().ok().map(Some)).unwrap_or(ContractStatus::Draft);
+    let status = reader
+        .read("status", key!("web-form-bad-choice"), |text| text.parse().ok().map(Some))
+        .unwrap_or(ContractStatus::Draft);
     let about = AboutContract {
         status,
         rate_kopecks: reader.optional_money(RATE),
@@ -213,9 +224,8 @@ pub fn read(typed: &Fields, sites: &[Site]) -> Result<AboutContract, Vec<&'stati
         valid_until: reader.optional_day(VALID_UNTIL),
         sites: sites.iter().map(|site| site.id).filter(|id| reader.tick(&site_field(*id))).collect(),
     };
-    let mut bad = reader.bad;
-    bad.extend(about.invalid_fields());
-    if bad.is_empty() { Ok(about) } else { Err(bad) }
+    let invalid = about.invalid_fields();
+    reader.finish(about, &invalid, &HELP)
 }
 
 fn site_field(id: i64) -> String {
@@ -254,7 +264,7 @@ fn inputs(form: &FilledForm<'_>, sites: &[Site], may_see_rates: bool) -> Markup 
         (form.tick("allows_spontaneous", &text!(language, "cabinet-allows-spontaneous")))
         fieldset {
             legend { (text!(language, "cabinet-nav-sites")) }
-            @if form.bad.contains(&SITES) { span.bad { (text!(language, "cabinet-contract-needs-site")) } }
+            (form.error(SITES))
             div.row.choice { @for site in sites { (form.tick(&site_field(site.id), &site.about.name)) } }
         }
     }

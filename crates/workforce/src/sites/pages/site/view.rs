@@ -13,8 +13,12 @@ use crate::person::Permission;
 use crate::sites::{Site, Task};
 use crate::text;
 use crate::texts::Language;
+use crate::time_zones;
 use crate::web::Visitor;
 use crate::web::form::{Fields, FilledForm, FormAttempt, FormSpec, time_of};
+
+/// A pasted link may be long.
+const MAX_POSITION_TEXT: usize = 1000;
 
 /// The data of the list.
 pub struct SiteListPage<'a> {
@@ -33,6 +37,8 @@ pub struct SitePage {
     pub site: Site,
     pub tasks: Vec<Task>,
     pub is_open: bool,
+    /// What skipping a mandatory task without a price costs.
+    pub skipped: Option<Money>,
 }
 
 const DAY_NAMES: [&str; 7] = [
@@ -175,7 +181,7 @@ pub fn site(visitor: &Visitor, shown: &SitePage, attempt: &FormAttempt) -> Marku
             section.card #tasks {
                 h2 { (text!(language, "cabinet-tasks")) }
                 p.quiet { (text!(language, "cabinet-tasks-about")) }
-                (tasks::list(visitor, TaskListPlace { page: &page, may_edit }, tasks, attempt))
+                (tasks::list(visitor, TaskListPlace { page: &page, may_edit, skipped: shown.skipped }, tasks, attempt))
             }
             @if may_edit { (edit_site(visitor, access, site, attempt)) } @else { (facts(site, language)) }
         },
@@ -232,9 +238,9 @@ fn site_fields(form: &FilledForm<'_>, may_see_rates: bool) -> Markup {
             (form.line("address", &text!(language, "cabinet-address"), 300))
         }
         div.row.fields {
-            (form.line("position", &text!(language, "cabinet-position"), 60))
+            (form.line("position", &text!(language, "cabinet-position"), MAX_POSITION_TEXT))
             (form.short("max_distance", &text!(language, "cabinet-max-distance"), "number"))
-            (form.line("time_zone", &text!(language, "cabinet-time-zone"), 60))
+            (form.time_zone("time_zone", &text!(language, "cabinet-time-zone")))
         }
         div.row.fields {
             (form.short("opens", &text!(language, "cabinet-opens"), "time"))
@@ -259,7 +265,7 @@ fn facts(site: &Site, language: Language) -> Markup {
             dl.facts {
                 dt { (text!(language, "cabinet-address")) } dd { (site.about.address) }
                 dt { (text!(language, "cabinet-hours")) } dd { (hours(site)) }
-                dt { (text!(language, "cabinet-time-zone")) } dd { (site.about.time_zone.name()) }
+                dt { (text!(language, "cabinet-time-zone")) } dd { (time_zones::shown(site.about.time_zone, language)) }
             }
         }
     }

@@ -43,8 +43,15 @@ const SITE: Fields = &[
     STALE,
     ("once", ""),
 ];
-const TASK: Fields =
-    &[("text", "Sweep"), ("amount", "-10"), ("is_mandatory", "on"), ("needs_media", "on"), STALE, ("once", "")];
+const TASK: Fields = &[
+    ("text", "Sweep"),
+    ("price", "penalty"),
+    ("amount", "10"),
+    ("is_mandatory", "on"),
+    ("needs_media", "on"),
+    STALE,
+    ("once", ""),
+];
 const SLOT: Fields = &[
     ("site", "1"),
     ("title", "Cashier"),
