@@ -205,7 +205,7 @@ async fn managers_need_permissions_for_pages() {
         .await
         .is(403, "You don't have access to this page");
     room.set_permissions(&anna, may.id, site, vec![Permission::View, Permission::Edit]).await.unwrap();
-    manager.post(&format!("{path}/tasks"), &[("text", "Sweep")]).await.redirects_to(&path);
+    manager.post(&format!("{path}/tasks"), &[("text", "Sweep"), ("price", "free")]).await.redirects_to(&path);
     cabinet.close().await;
 }
 
