@@ -66,22 +66,14 @@ fn draw(visitor: &Visitor, person: &Person, attempt: &FormAttempt) -> Markup {
             section.card {
                 (visitor.record_form(attempt, spec, |form| html! {
                     (form.line(NAME, &text!(language, "web-name"), 100))
-                    (mistake(attempt, NAME, || text!(language, "web-person-name-hint")))
                     (form.line(PHONE, &text!(language, "web-phone"), 40))
-                    (mistake(attempt, PHONE, || text!(language, "web-person-phone-hint")))
                     (form.line(EMAIL, &text!(language, "web-email"), 254))
-                    (mistake(attempt, EMAIL, || text!(language, "web-person-email-hint")))
                     div.row.fields { (form.choice(LANGUAGE, &text!(language, "web-language"), &languages)) }
                     p.quiet { (text!(language, "web-person-username-about")) }
                 }))
             }
         },
     )
-}
-
-/// Says what to type, with an example, after a mistake.
-fn mistake(attempt: &FormAttempt, name: &str, hint: impl FnOnce() -> String) -> Markup {
-    html! { @if attempt.bad.contains(&name) { p.bad data-testid={ "hint-" (name) } { (hint()) } } }
 }
 
 fn write(about: &AboutPerson) -> Fields {
@@ -99,9 +91,9 @@ fn read(typed: &Fields) -> Result<AboutPerson, FieldErrors> {
     let optional = |text: &str, parse: fn(&str) -> Option<String>| {
         if text.is_empty() { Some(None) } else { parse(text).map(Some) }
     };
-    let full_name = reader.read(NAME, key!("people-bad-name"), |text| contact::name(text).ok());
-    let phone = reader.read(PHONE, key!("people-bad-phone"), |text| optional(text, contact::phone));
-    let email = reader.read(EMAIL, key!("people-bad-email"), |text| optional(text, contact::email));
+    let full_name = reader.read(NAME, key!("web-person-name-hint"), |text| contact::name(text).ok());
+    let phone = reader.read(PHONE, key!("web-person-phone-hint"), |text| optional(text, contact::phone));
+    let email = reader.read(EMAIL, key!("web-person-email-hint"), |text| optional(text, contact::email));
     let language = reader.read(LANGUAGE, key!("web-form-bad-choice"), |text| text.parse().ok().map(Some));
     let language = language.unwrap_or(Language::Ru);
     reader.bad.or(AboutPerson { full_name, phone, email, language })

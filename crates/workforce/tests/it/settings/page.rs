@@ -101,7 +101,7 @@ async fn set(browser: &Browser, wishes: &[(&str, &str, &str)]) -> crate::kit::ca
 async fn another_currency_is_in_labels_and_amounts_at_once() {
     let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let owner = cabinet.signed_in(ANNA).await;
-    set(&owner, &[("currency", "RUB", "XXX")]).await.is(422, "Please check this field.");
+    set(&owner, &[("currency", "RUB", "XXX")]).await.is(422, "Choose an option from the list.");
     set(&owner, &[("currency", "RUB", "KZT")]).await.redirects_to(PATH);
     let page = owner.get(PATH).await;
     page.is(200, "Default: 50\u{a0}₸.").is(200, "not done, ₸").is(200, "RUB, ₽ → <strong>KZT, ₸</strong>");

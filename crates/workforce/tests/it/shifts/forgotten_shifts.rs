@@ -109,8 +109,8 @@ async fn staff_set_the_end_of_a_forgotten_shift(kind: StorageKind) {
         let refused = owner.post(&close, &[("end", "at"), ("time", outside)]).await;
         refused.is(422, "Choose a time between the start of the shift and now.").is(422, outside);
     }
-    owner.post(&close, &[("end", "at"), ("time", "soon")]).await.is(422, "Please check this field.");
-    owner.post(&close, &[("end", "never")]).await.is(422, "Please check this field.");
+    owner.post(&close, &[("end", "at"), ("time", "soon")]).await.is(422, "Enter a date and time");
+    owner.post(&close, &[("end", "never")]).await.is(422, "Choose an option from the list.");
     assert_eq!(paid(shift).await, None);
     owner.post(&close, &[("end", "by_itself")]).await.redirects_to(&page);
     assert_eq!(paid(shift).await, Some(50_100), "two hours, and not four");

@@ -29,7 +29,7 @@ async fn a_refused_contract_names_the_existing_one() {
     let before = [&active[..], &[("valid_until", "2026-02-28")]].concat();
     owner.post(&page, &before).await.redirects_to(&page);
     let wrong = [&active[..], &[("valid_from", "2026-02-02"), ("valid_until", "2026-02-01")]].concat();
-    owner.post(&page, &wrong).await.is(422, "Please check this field.");
+    owner.post(&page, &wrong).await.is(422, "Enter a date that is not before the start");
     cabinet.close().await;
 }
 
