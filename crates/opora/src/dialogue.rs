@@ -224,6 +224,18 @@ impl<S: States> Dialogue<S> {
         self
     }
 
+    /// Says what a cancelled dialogue leaves behind, in place of the general text:
+    /// `async fn(&mut Turn, S) -> Result<(), BoxError>`. The cancel command then ends everything that is open in the
+    /// foreground. Of a child and its parent, only the child is asked.
+    #[must_use]
+    pub fn on_cancel<Q>(mut self, farewell: Q) -> Self
+    where
+        Q: for<'t> Question<'t, (S,)> + 'static,
+    {
+        self.definition.cancel = Some(erase_question(|state: S| Some((state,)), farewell));
+        self
+    }
+
     /// Sets what happens when a turn of the dialogue has failed for good.
     #[must_use]
     pub fn on_error(mut self, policy: OnError) -> Self {

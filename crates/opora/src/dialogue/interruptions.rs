@@ -120,15 +120,23 @@ impl ScriptRun<'_> {
         self.ask_or_continue().await
     }
 
-    /// Ends what is open in the turn's track, and its draft.
-    pub async fn cancel(&mut self) {
+    /// Ends what is open in the turn's track, and its draft. The dialogue on top says what it leaves behind.
+    pub async fn cancel(&mut self) -> Result<(), TurnError> {
         let track = self.turn.conversation.track(&self.turn.track);
-        if track.is_some_and(|track| !track.stack.is_empty() || !track.kept.is_empty()) {
-            self.turn.conversation.close(&self.turn.track);
-            self.say_last_text(Texts::cancelled).await;
-        } else {
+        if track.is_none_or(|track| track.stack.is_empty() && track.kept.is_empty()) {
             self.say_last_text(Texts::nothing_to_cancel).await;
+            return Ok(());
         }
+        match self.top_definition().filter(|definition| definition.has(HandlerRef::Cancel, "")) {
+            Some(definition) => {
+                self.handled_by = definition.name;
+                let depth = self.depth();
+                definition.run(HandlerRef::Cancel, &mut self.turn, depth, &Input::Expired)?.await?;
+            }
+            None => self.say_last_text(Texts::cancelled).await,
+        }
+        self.turn.conversation.close(&self.turn.track);
+        Ok(())
     }
 
     /// Ends one expired dialogue. Others get turns of their own, so that it is known which of them fails.

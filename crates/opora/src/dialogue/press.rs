@@ -131,7 +131,6 @@ impl ScriptRun<'_> {
         if is_try_again {
             return self.resume_draft().await;
         }
-        self.cancel().await;
-        Ok(())
+        self.cancel().await
     }
 }

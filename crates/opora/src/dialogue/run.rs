@@ -175,7 +175,7 @@ impl<'s> ScriptRun<'s> {
         let script = self.script;
         match script.find_handler(self.top(), input) {
             Some(HandledBy::Handler(definition, handler)) => self.run_handler(definition, handler, input).await?,
-            Some(HandledBy::Cancel) => self.cancel().await,
+            Some(HandledBy::Cancel) => self.cancel().await?,
             Some(HandledBy::Help) => {
                 let language = self.language().await.to_owned();
                 if let Some(text) = script.help_text(&language) {

@@ -181,6 +181,22 @@ async fn cancel_ends_what_is_open_and_help_is_optional() {
     assert_eq!(anna.state().await, None);
 }
 
+#[tokio::test]
+async fn a_cancelled_dialogue_says_what_it_leaves_behind() {
+    async fn left(turn: &mut Turn, _: Form) -> Result<(), BoxError> {
+        turn.say("Your place stays yours.");
+        Ok(())
+    }
+    let stage = Stage::new(form().on_cancel(left));
+    let anna = stage.person("Anna");
+    anna.sends("/start").await;
+    anna.sends("/cancel").await;
+    assert_eq!(anna.answers(), ["Your place stays yours."]);
+    assert_eq!(anna.state().await, None);
+    anna.sends("/cancel").await;
+    anna.sees("There is nothing to cancel.");
+}
+
 struct ToMenu;
 
 impl Texts for ToMenu {
