@@ -12,7 +12,7 @@ use crate::application::{App, Speaker};
 use crate::domain::WriteInTurn;
 use crate::people;
 use crate::person::{OWNERS, Person, Role, Status, role_name};
-use crate::rooms::Rooms;
+use crate::rooms::{MenuButton, Rooms};
 pub use crate::texts::menu_button;
 use crate::texts::{Language, MENU};
 use crate::web::{self, RequestSource};
@@ -20,8 +20,11 @@ use crate::{jobs, key, text};
 
 const LANGUAGE: &str = "language:";
 const CABINET: &str = "cabinet";
+/// Captions up to this length may share a row. Longer ones would be cut on a phone.
+const SHORT_CAPTION_CHARS: usize = 18;
 
 pub mod navigation;
+pub mod reply;
 pub mod text_limits;
 
 /// The front's own dialogue.
@@ -162,8 +165,16 @@ async fn start(turn: &mut Turn, command: Command) -> Step<Front> {
     {
         return Ok(Next::Call(Some(Front::Newcomer), child));
     }
-    greet(turn, &app, &speaker);
+    remove_keyboard(turn, &app, speaker.language);
+    greet(turn, &app, &speaker).await?;
     Ok(Next::End)
+}
+
+/// Removes the keyboard of the dialogue that the menu replaces. A message cannot do that and have buttons.
+fn remove_keyboard(turn: &mut Turn, app: &App, language: Language) {
+    if app.rooms.iter().any(|room| room.shows_keyboard(turn)) {
+        turn.say(Say::text(text!(language, "front-keys-away")).remove_keyboard());
+    }
 }
 
 async fn newcomer_returned(_: &mut Turn, _: Returned) -> Step<Front> {
@@ -172,6 +183,8 @@ async fn newcomer_returned(_: &mut Turn, _: Returned) -> Step<Front> {
 }
 
 async fn back_to_menu(turn: &mut Turn, _: Press) -> Step<Front> {
+    let (app, speaker) = (turn.context::<App>(), identify_speaker(turn).await?);
+    remove_keyboard(turn, &app, speaker.language);
     show_menu(turn).await?;
     Ok(Next::End)
 }
@@ -180,45 +193,67 @@ async fn back_to_menu(turn: &mut Turn, _: Press) -> Step<Front> {
 pub async fn show_menu(turn: &mut Turn) -> Result<(), BoxError> {
     let (app, speaker) = (turn.context::<App>(), identify_speaker(turn).await?);
     if is_private(turn) {
-        greet(turn, &app, &speaker);
-    } else {
-        ask_to_private_chat(turn, speaker.language, None);
+        return greet(turn, &app, &speaker).await;
     }
+    ask_to_private_chat(turn, speaker.language, None);
     Ok(())
 }
 
 /// Shows the menu, or says why there is none.
-fn greet(turn: &mut Turn, app: &App, speaker: &Speaker) {
+async fn greet(turn: &mut Turn, app: &App, speaker: &Speaker) -> Result<(), BoxError> {
     let language = speaker.language;
     let Some(person) = &speaker.person else {
         if app.rooms.welcome().is_some() {
             turn.say(text!(language, "front-newcomer-may-register"));
-            return;
+            return Ok(());
         }
         let id = turn.key().user.to_string();
         turn.say(text!(language, "front-newcomer", id = id));
-        return;
+        return Ok(());
     };
     match person.status {
         Status::Pending => turn.say(text!(language, "front-pending")),
         Status::Rejected => turn.say(text!(language, "front-rejected")),
         Status::Blocked => turn.say(text!(language, "front-blocked")),
-        Status::Verified => say_menu(turn, app, person),
+        Status::Verified => menu(turn, app, person).await?,
     }
+    Ok(())
 }
 
-fn say_menu(turn: &mut Turn, app: &App, person: &Person) {
+/// Shows the menu: what the person should know now, and what the person can do, urgent things first.
+async fn menu(turn: &mut Turn, app: &App, person: &Person) -> Result<(), BoxError> {
     let language = person.language;
-    let items = app.rooms.menu_of(person);
-    let has_pages = app.rooms.demo_links().next().is_some();
-    let cabinet = has_pages.then(|| [Button::raw(text!(language, "front-cabinet-button"), CABINET)]);
-    let text = if items.is_empty() {
+    let menu = app.rooms.menu_of(app, person, turn.now()).await?;
+    let question = if menu.buttons.is_empty() {
         text!(language, "front-menu-empty", name = person.full_name.as_str())
     } else {
         text!(language, "front-menu", name = person.full_name.as_str())
     };
-    let rooms = items.iter().map(|item| [Button::new(language.text(item.caption), item.data)]);
-    turn.say(Say::text(text).buttons(rooms.chain(cabinet)));
+    let text = if menu.lines.is_empty() { question } else { format!("{}\n\n{question}", menu.lines.join("\n")) };
+    let mut rows = menu_rows(menu.buttons);
+    if app.rooms.demo_links().next().is_some() {
+        rows.push(vec![Button::raw(text!(language, "front-cabinet-button"), CABINET)]);
+    }
+    reply::show(turn, text, rows);
+    Ok(())
+}
+
+/// Rows of at most two buttons. Only short captions share a row, and urgent buttons only with urgent ones.
+fn menu_rows(buttons: Vec<MenuButton>) -> Vec<Vec<Button>> {
+    let is_short = |button: &MenuButton| button.caption.chars().count() <= SHORT_CAPTION_CHARS;
+    let mut rows: Vec<Vec<MenuButton>> = Vec::new();
+    for button in buttons {
+        match rows.last_mut().map(Vec::as_mut_slice) {
+            Some([left]) if left.is_urgent == button.is_urgent && is_short(left) && is_short(&button) => {
+                if let Some(row) = rows.last_mut() {
+                    row.push(button);
+                }
+            }
+            _ => rows.push(vec![button]),
+        }
+    }
+    let tagged = |button: MenuButton| Button::new(button.caption, button.data);
+    rows.into_iter().map(|row| row.into_iter().map(tagged).collect()).collect()
 }
 
 async fn ask_language(turn: &mut Turn, _: Command) -> Step<Front> {
@@ -258,7 +293,7 @@ async fn offer_cabinet(turn: &mut Turn, bot: Option<&str>) -> Step<Front> {
     }
     match speaker.person.as_ref().filter(|person| person.status == Status::Verified) {
         Some(person) => web::offer_link(turn, &app, person)?,
-        None => greet(turn, &app, &speaker),
+        None => greet(turn, &app, &speaker).await?,
     }
     Ok(Next::Stay)
 }
@@ -294,14 +329,14 @@ async fn not_understood(turn: &mut Turn, input: Input) -> Step<Front> {
     let (app, speaker) = (turn.context::<App>(), identify_speaker(turn).await?);
     if is_old_key(&input) {
         turn.say(Say::text(text!(speaker.language, "front-keys-away")).remove_keyboard());
-        greet(turn, &app, &speaker);
+        greet(turn, &app, &speaker).await?;
         return Ok(Next::Stay);
     }
     if speaker.person.as_ref().is_some_and(|person| person.status == Status::Verified) {
         let text = text!(speaker.language, "front-not-understood");
         turn.say(Say::text(text).buttons([[menu_button(speaker.language)]]));
     } else {
-        greet(turn, &app, &speaker);
+        greet(turn, &app, &speaker).await?;
     }
     Ok(Next::Stay)
 }

@@ -5,12 +5,14 @@
 //! everything, managers what their permissions allow, employees their own data.
 
 use futures_util::future::BoxFuture;
+use opora::clock::Millis;
 use opora::dialogue::Script;
+use opora::store::BoxError;
 
 use crate::application::App;
 use crate::key;
 use crate::person::{OWNERS, Permission, Person, SITE_STAFF, WORKERS};
-use crate::rooms::{MenuItem, Room};
+use crate::rooms::{MenuItem, MenuPart, Room};
 use crate::web::ui::Icon;
 use crate::web::{NavItem, PageError, Routes, Section};
 
@@ -37,6 +39,25 @@ impl Room for OverviewRoom {
             MenuItem { caption: key!("sites-today-button"), data: owner::TODAY, roles: SITE_STAFF },
             MenuItem { caption: key!("sites-button"), data: owner::SITES, roles: SITE_STAFF },
         ]
+    }
+
+    /// Today counts the cancellations that wait for a decision.
+    fn menu_now<'a>(
+        &'a self,
+        app: &'a App,
+        person: &'a Person,
+        _: Millis,
+    ) -> BoxFuture<'a, Result<MenuPart, BoxError>> {
+        Box::pin(async move {
+            if !person.may(SITE_STAFF) {
+                return Ok(MenuPart::default());
+            }
+            let mut buttons: Vec<_> = self.menu().iter().map(|item| item.button(person.language)).collect();
+            if let Some(today) = buttons.first_mut() {
+                *today = today.clone().counting(owner::count_waiting(app, person).await?);
+            }
+            Ok(MenuPart { lines: Vec::new(), buttons })
+        })
     }
 
     fn routes(&self) -> Routes {

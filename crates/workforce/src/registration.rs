@@ -25,7 +25,7 @@ use crate::application::App;
 use crate::domain::{Domain, Transaction};
 use crate::key;
 use crate::person::{OWNERS, Person, Status};
-use crate::rooms::{Job, MenuItem, Room, Welcome};
+use crate::rooms::{Job, MenuItem, MenuPart, Room, Welcome};
 use crate::web::ui::Icon;
 use crate::web::{Card, NavItem, PageError, Routes, Section};
 
@@ -73,6 +73,23 @@ impl Room for RegistrationRoom {
 
     fn menu(&self) -> Vec<MenuItem> {
         vec![MenuItem { caption: key!("registration-waiting-button"), data: deciding::WAITING, roles: OWNERS }]
+    }
+
+    /// The button counts the registrations that wait.
+    fn menu_now<'a>(
+        &'a self,
+        app: &'a App,
+        person: &'a Person,
+        _: Millis,
+    ) -> BoxFuture<'a, Result<MenuPart, BoxError>> {
+        Box::pin(async move {
+            let mut part = MenuPart::default();
+            for item in self.menu().iter().filter(|item| person.may(item.roles)) {
+                let waiting = Registrations::of_app(app).count().await?;
+                part.buttons.push(item.button(person.language).counting(waiting));
+            }
+            Ok(part)
+        })
     }
 
     fn welcome(&self) -> Option<Welcome> {

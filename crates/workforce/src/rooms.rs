@@ -85,9 +85,28 @@ pub trait Room: Debug + Send + Sync + 'static {
         bot
     }
 
-    /// Buttons of the main menu.
+    /// Buttons of the main menu, whatever the situation.
     fn menu(&self) -> Vec<MenuItem> {
         Vec::new()
+    }
+
+    /// What the main menu tells and offers a person now. By default the [items](Self::menu) for the person's roles.
+    fn menu_now<'a>(
+        &'a self,
+        app: &'a App,
+        person: &'a Person,
+        now: Millis,
+    ) -> BoxFuture<'a, Result<MenuPart, BoxError>> {
+        let _ = (app, now);
+        let items = self.menu().into_iter().filter(|item| person.may(item.roles));
+        let buttons = items.map(|item| item.button(person.language)).collect();
+        Box::pin(async { Ok(MenuPart { lines: Vec::new(), buttons }) })
+    }
+
+    /// Whether the open dialogue of this turn has shown a Telegram keyboard, which has to be removed when it is left.
+    fn shows_keyboard(&self, turn: &Turn) -> bool {
+        let _ = turn;
+        false
     }
 
     /// Where `/start` leads people who are not verified. The first room with a welcome wins.
@@ -334,6 +353,47 @@ pub struct MenuItem {
     pub roles: &'static [Role],
 }
 
+impl MenuItem {
+    /// The button in this language.
+    pub fn button(&self, language: Language) -> MenuButton {
+        MenuButton { caption: language.text(self.caption), data: self.data, is_urgent: false }
+    }
+}
+
+/// What a room adds to the main menu of a person.
+#[derive(Clone, Debug, Default)]
+pub struct MenuPart {
+    /// Sentences about the situation.
+    pub lines: Vec<String>,
+    pub buttons: Vec<MenuButton>,
+}
+
+/// A button of the main menu of a person.
+#[derive(Clone, Debug)]
+pub struct MenuButton {
+    pub caption: String,
+    pub data: &'static str,
+    /// Whether it comes before the buttons of all rooms that are not urgent.
+    pub is_urgent: bool,
+}
+
+impl MenuButton {
+    /// The same button, before those that are not urgent.
+    #[must_use]
+    pub fn urgent(self) -> Self {
+        Self { is_urgent: true, ..self }
+    }
+
+    /// The same button with the number of things that wait behind it; urgent if there are any.
+    #[must_use]
+    pub fn counting(self, waiting: u64) -> Self {
+        if waiting == 0 {
+            return self;
+        }
+        Self { caption: format!("{} · {waiting}", self.caption), ..self }.urgent()
+    }
+}
+
 /// Work on a schedule. The leader runs it, at least once per interval and soon after every start, so a run with nothing
 /// to do must do nothing. A failure is logged, and the next run comes at its time.
 #[derive(Clone, Copy, Debug)]
@@ -375,10 +435,17 @@ impl Rooms {
         self.0.iter().copied()
     }
 
-    /// The buttons of the main menu that a person sees.
-    pub fn menu_of(&self, person: &Person) -> Vec<MenuItem> {
-        let items = self.iter().flat_map(Room::menu);
-        items.filter(|item| person.may(item.roles)).collect()
+    /// The main menu of a person: what all rooms tell and offer now, urgent buttons first.
+    pub async fn menu_of(&self, app: &App, person: &Person, now: Millis) -> Result<MenuPart, BoxError> {
+        let mut menu = MenuPart::default();
+        for room in self.iter() {
+            let part = room.menu_now(app, person, now).await?;
+            menu.lines.extend(part.lines);
+            menu.buttons.extend(part.buttons);
+        }
+        // The sort is stable: buttons of a room keep their order.
+        menu.buttons.sort_by_key(|button| !button.is_urgent);
+        Ok(menu)
     }
 
     pub fn welcome(&self) -> Option<Welcome> {

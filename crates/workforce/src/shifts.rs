@@ -11,7 +11,8 @@ use futures_util::future::BoxFuture;
 use opora::bot::Bot;
 use opora::clock::Millis;
 use opora::dialogue::Script;
-use opora::store::WriteError;
+use opora::store::{BoxError, WriteError};
+use opora::turn::Turn;
 use sea_orm::DbErr;
 use serde_json::Value;
 
@@ -35,8 +36,8 @@ use crate::application::App;
 use crate::domain::{Domain, Transaction};
 use crate::key;
 use crate::payroll::Unsettled;
-use crate::person::{JUDGES, Permission, Person, SHIFT_READERS, WORKERS};
-use crate::rooms::{GivenBack, Job, MenuItem, PendingWork, Room};
+use crate::person::{JUDGES, Permission, Person, SHIFT_READERS};
+use crate::rooms::{GivenBack, Job, MenuItem, MenuPart, PendingWork, Room};
 use crate::settings;
 use crate::sites::{ChangedBy, Period, Site, local};
 use crate::texts::Language;
@@ -56,6 +57,7 @@ pub mod jobs;
 mod lateness;
 mod listing;
 mod marking;
+mod menu;
 mod mine;
 mod opening;
 pub mod pages;
@@ -67,6 +69,7 @@ mod records;
 mod rules;
 mod site_opening;
 mod tables;
+mod undone_tasks;
 mod unsettled;
 mod working;
 
@@ -96,16 +99,20 @@ impl Room for ShiftsRoom {
     }
 
     fn menu(&self) -> Vec<MenuItem> {
-        let item = |caption, data| MenuItem { caption, data, roles: WORKERS };
-        vec![
-            item(key!("shifts-open-button"), opening::BEGIN),
-            item(key!("shifts-tasks-button"), marking::BEGIN),
-            item(key!("shifts-close-button"), closing::BEGIN),
-            item(key!("shifts-plan-button"), planning::BEGIN),
-            item(key!("shifts-mine-button"), mine::MINE),
-            item(key!("shifts-open-site-button"), site_opening::OPEN),
-            item(key!("shifts-close-site-button"), site_opening::CLOSE),
-        ]
+        menu::ALL.to_vec()
+    }
+
+    fn menu_now<'a>(
+        &'a self,
+        app: &'a App,
+        person: &'a Person,
+        now: Millis,
+    ) -> BoxFuture<'a, Result<MenuPart, BoxError>> {
+        Box::pin(menu::now(app, person, now))
+    }
+
+    fn shows_keyboard(&self, turn: &Turn) -> bool {
+        opening::shows_keyboard(turn) || closing::shows_keyboard(turn) || site_opening::shows_keyboard(turn)
     }
 
     fn routes(&self) -> Routes {

@@ -27,8 +27,10 @@ static_loader! {
     };
 }
 
+pub use self::dates::{day_and_month, duration};
 pub use self::sentences::{MENU, Sentences, menu_button};
 
+mod dates;
 mod sentences;
 #[cfg(test)]
 mod tests;

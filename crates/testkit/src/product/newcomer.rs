@@ -2,6 +2,7 @@
 //!
 //! A newcomer waits for the expected message and presses the buttons of exactly that message.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use reqwest::multipart::{Form, Part};
@@ -49,14 +50,15 @@ pub struct Newcomer<'a> {
     timeout: Duration,
     /// The revision up to which the chat was read.
     revision: String,
-    last_id: i64,
+    /// The texts of the messages that were read, by their ids.
+    read: HashMap<i64, Value>,
     /// The message that [`Self::receives`] found last.
     message: Value,
 }
 
 impl<'a> Newcomer<'a> {
     pub fn new(emulator: &'a Demo, id: i64, timeout: Duration) -> Self {
-        Self { emulator, id, timeout, revision: "0".into(), last_id: 0, message: Value::Null }
+        Self { emulator, id, timeout, revision: "0".into(), read: HashMap::new(), message: Value::Null }
     }
 
     /// Does all steps of the registration, up to the one that saves it.
@@ -86,7 +88,7 @@ impl<'a> Newcomer<'a> {
         }
     }
 
-    /// Waits for an unread message that begins with this text.
+    /// Waits for an unread message that begins with this text. A message is unread again when its text has changed.
     pub async fn receives(&mut self, start: &str) {
         let id = self.id;
         let found = timeout(self.timeout, self.find_message(start)).await;
@@ -102,10 +104,10 @@ impl<'a> Newcomer<'a> {
             for message in &messages {
                 let number = message["message_id"].as_i64().unwrap();
                 // Messages that were edited are listed again.
-                if number <= self.last_id {
+                let before = self.read.insert(number, message["text"].clone());
+                if before.is_some_and(|before| before == message["text"]) {
                     continue;
                 }
-                self.last_id = number;
                 if message["text"].as_str().is_some_and(|text| text.starts_with(start)) {
                     self.message = message.clone();
                     return;

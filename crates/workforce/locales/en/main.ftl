@@ -3,6 +3,9 @@ minutes = { $count ->
     [one] { $count } minute
    *[other] { $count } minutes
 }
+duration = { $hours } h { $minutes } min
+duration-hours = { $hours } h
+duration-minutes = { $minutes } min
 main-menu-button = 🏠 Main menu
 back-button = ← Back
 cancel-button = Cancel
@@ -15,7 +18,7 @@ failed-and-kept = Something went wrong on our side. Everything you entered is sa
 failed-and-ended = Something went wrong on our side. Please try again later.
 try-again-button = Try again
 go-on = Let's continue. Please answer again.
-cancelled = Okay, stopped. Nothing has changed.
+cancelled = Okay, stopped. Anything already saved is kept.
 nothing-to-cancel = There is nothing to stop.
 timed-out = It's been a while, so I closed this conversation.
 unreadable = I've been updated and can't continue from where we were.

@@ -15,7 +15,7 @@ shifts-timed-out = It's been a while, so let's leave this for now. Everything yo
 shifts-resume = You can continue any time.
 shifts-too-long = Please keep it to { $count } characters.
 
-shifts-no-sites = You don't have a contract for any site yet. Please talk to your manager.
+shifts-no-sites = You don't have a contract with any site yet. A manager will add one, and then you can pick up shifts here.
 shifts-plan-site = Which site?
 shifts-free-button = ⚡ Next open shifts
 shifts-plan-free = Which shift would you like?
@@ -35,8 +35,8 @@ shifts-long-day-warning = ⚠️ With this shift you'd work about { $hours } hou
 
 shifts-mine = Your shifts:
 shifts-mine-none = None yet.
-shifts-mine-open = ▶️ { $when } · { $site } · { $hours } h so far at { $rate }
-shifts-mine-over = ✔️ { $when } · { $site } · { $hours } h at { $rate }
+shifts-mine-open = ▶️ { $when } · { $site } · { $time } so far, { $rate } an hour
+shifts-mine-over = ✔️ { $when } · { $site } · { $time }, { $rate } an hour
 shifts-cancel-choice = ✖ Cancel { $when }
 
 shifts-nothing-to-open = You have no shift planned right now.
@@ -75,11 +75,11 @@ shifts-tasks-kept = Everything you marked is saved.
 
 shifts-close-review = Clock out?
 shifts-closing = You're clocked out. I'll send the details in a separate message.
-shifts-closed = Your shift at { $site } is over: { $hours } h.
+shifts-closed = Your shift at { $site } is over: { $time }.
 shifts-closed-total = Total: { $total }
 shifts-site-closed-too = No one else is working at { $site }, so it's closed too.
 
-shifts-no-site-to-open = Nothing to open: your sites are already open, or you don't have a contract yet.
+shifts-no-site-to-open = Nothing to open: all your sites are already open.
 shifts-no-site-to-close = Nothing to close: none of your sites is open.
 shifts-open-which = Which site are you opening?
 shifts-close-which = Which site are you closing?
@@ -104,3 +104,28 @@ weekday-thu = Thu
 weekday-fri = Fri
 weekday-sat = Sat
 weekday-sun = Sun
+
+shifts-menu-at-work = ▶️ You're clocked in at { $site } since { $since }, { $time } so far.
+shifts-menu-today = 🗓 Your shift: { $site }, { $when }.
+
+shifts-close-undone = ⚠️ Not done:
+shifts-undone-deducted = • { $task }: { $amount } will be deducted
+shifts-undone-bonus = • { $task }: no bonus of { $amount }
+shifts-undone = • { $task }
+shifts-undone-more = • and { $count } more
+shifts-close-anyway = Clock out without them?
+shifts-close-anyway-button = Clock out anyway
+
+shifts-cancel-which = Cancelling your shift: { $site }, { $when }.
+shifts-cancel-fine = ⚠️ If your reason isn't accepted, { $amount } will be deducted.
+shifts-cancel-fine-late = ⚠️ Your shift starts in less than { $hours } h. If your reason isn't accepted, { $amount } will be deducted.
+
+# What stays after /cancel.
+shifts-plan-stopped = Okay, you're not signed up for anything new.
+shifts-open-stopped = Okay, no new shift was started.
+shifts-tasks-stopped = Okay. Everything you marked and sent is saved.
+shifts-close-stopped = Okay. You're still clocked in, and everything you marked and sent is saved.
+shifts-close-both-stopped = Okay. You're still clocked in, the site stays open, and everything you marked and sent is saved.
+shifts-open-site-stopped = Okay, no site was opened.
+shifts-close-site-stopped = Okay, the site stays open.
+shifts-cancel-stopped = Okay. Your shift on { $day } is still yours.

@@ -75,6 +75,7 @@ sites-new-slot-button = ➕ New shift
 sites-new-slot = Write the day, hours and number of people in one line, like: 31.12 09:00-18:00 2
 sites-slot-not-understood = I didn't get that. Example: 31.12 09:00-18:00 2
 sites-slot-made = New shift at { $site }: { $when }.
+sites-new-slot-stopped = Okay, no shift was added.
 sites-cancellation = { $name } can't make it to { $site }, { $when }. Reason: { $reason }
 sites-accept-button = ✅ Accept
 sites-reject-button = ❌ Reject

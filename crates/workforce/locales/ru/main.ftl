@@ -4,6 +4,9 @@ minutes = { $count ->
     [few] { $count } минуты
    *[many] { $count } минут
 }
+duration = { $hours } ч { $minutes } мин
+duration-hours = { $hours } ч
+duration-minutes = { $minutes } мин
 main-menu-button = 🏠 Главное меню
 back-button = ← Назад
 cancel-button = Отмена
@@ -16,7 +19,7 @@ failed-and-kept = У нас что-то пошло не так. Всё, что �
 failed-and-ended = У нас что-то пошло не так. Попробуйте ещё раз позже.
 try-again-button = Попробовать снова
 go-on = Продолжим. Ответьте, пожалуйста, ещё раз.
-cancelled = Хорошо, прервали. Ничего не изменилось.
+cancelled = Хорошо, прервали. Всё, что уже сохранено, остаётся.
 nothing-to-cancel = Прерывать нечего.
 timed-out = Прошло много времени, поэтому разговор завершён.
 unreadable = Бот обновился, и продолжить с того же места не получится.

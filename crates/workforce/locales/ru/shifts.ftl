@@ -15,7 +15,7 @@ shifts-timed-out = Ответа долго не было, поэтому пок�
 shifts-resume = Продолжить можно в любой момент.
 shifts-too-long = Напишите, пожалуйста, не больше { $count } знаков.
 
-shifts-no-sites = У вас пока нет договора ни на один объект. Обратитесь, пожалуйста, к менеджеру.
+shifts-no-sites = У вас пока нет договора ни с одним объектом. Его добавит менеджер, и тогда здесь можно будет записываться на смены.
 shifts-plan-site = На каком объекте?
 shifts-free-button = ⚡ Ближайшие свободные смены
 shifts-plan-free = Какая смена вам подходит?
@@ -35,8 +35,8 @@ shifts-long-day-warning = ⚠️ С этой сменой в тот день в�
 
 shifts-mine = Ваши смены:
 shifts-mine-none = Пока ни одной.
-shifts-mine-open = ▶️ { $when } · { $site } · уже { $hours } ч по { $rate }
-shifts-mine-over = ✔️ { $when } · { $site } · { $hours } ч по { $rate }
+shifts-mine-open = ▶️ { $when } · { $site } · уже { $time }, { $rate } в час
+shifts-mine-over = ✔️ { $when } · { $site } · { $time }, { $rate } в час
 shifts-cancel-choice = ✖ Отменить { $when }
 
 shifts-nothing-to-open = Сейчас у вас нет запланированной смены.
@@ -75,11 +75,11 @@ shifts-tasks-kept = Все отметки сохранены.
 
 shifts-close-review = Закрыть смену?
 shifts-closing = Смена закрыта. Расчёт придёт отдельным сообщением.
-shifts-closed = Смена на объекте { $site } закрыта: { $hours } ч.
+shifts-closed = Смена на объекте { $site } закрыта: { $time }.
 shifts-closed-total = Итого: { $total }
 shifts-site-closed-too = На объекте { $site } больше никто не работает, он тоже закрыт.
 
-shifts-no-site-to-open = Открывать нечего: ваши объекты уже открыты или у вас ещё нет договора.
+shifts-no-site-to-open = Открывать нечего: все ваши объекты уже открыты.
 shifts-no-site-to-close = Закрывать нечего: ваши объекты не открыты.
 shifts-open-which = Какой объект открываете?
 shifts-close-which = Какой объект закрываете?
@@ -104,3 +104,28 @@ weekday-thu = Чт
 weekday-fri = Пт
 weekday-sat = Сб
 weekday-sun = Вс
+
+shifts-menu-at-work = ▶️ Вы на смене: { $site }, с { $since }, уже { $time }.
+shifts-menu-today = 🗓 Ваша смена: { $site }, { $when }.
+
+shifts-close-undone = ⚠️ Не сделано:
+shifts-undone-deducted = • { $task } — удержим { $amount }
+shifts-undone-bonus = • { $task } — без бонуса { $amount }
+shifts-undone = • { $task }
+shifts-undone-more = • и ещё { $count }
+shifts-close-anyway = Закрыть смену без этих задач?
+shifts-close-anyway-button = Закрыть без них
+
+shifts-cancel-which = Отмена смены: { $site }, { $when }.
+shifts-cancel-fine = ⚠️ Если причину не примут, удержим { $amount }.
+shifts-cancel-fine-late = ⚠️ До начала меньше { $hours } ч. Если причину не примут, удержим { $amount }.
+
+# Что остаётся после /cancel.
+shifts-plan-stopped = Хорошо, новых записей нет.
+shifts-open-stopped = Хорошо, новую смену не открываем.
+shifts-tasks-stopped = Хорошо. Всё, что вы отметили и прислали, сохранено.
+shifts-close-stopped = Хорошо. Смена остаётся открытой, отметки и файлы сохранены.
+shifts-close-both-stopped = Хорошо. Смена и объект остаются открытыми, отметки и файлы сохранены.
+shifts-open-site-stopped = Хорошо, объект не открываем.
+shifts-close-site-stopped = Хорошо, объект остаётся открытым.
+shifts-cancel-stopped = Хорошо. Смена { $day } остаётся за вами.

@@ -78,6 +78,7 @@ sites-new-slot-button = ➕ Новая смена
 sites-new-slot = Напишите день, часы и число мест одной строкой, например: 31.12 09:00-18:00 2
 sites-slot-not-understood = Не получилось разобрать. Пример: 31.12 09:00-18:00 2
 sites-slot-made = Новая смена на объекте { $site }: { $when }.
+sites-new-slot-stopped = Хорошо, новую смену в расписание не добавили.
 sites-cancellation = { $name } не сможет выйти на смену: { $site }, { $when }. Причина: { $reason }
 sites-accept-button = ✅ Принять
 sites-reject-button = ❌ Отклонить

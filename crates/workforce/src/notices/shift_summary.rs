@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::front::text_limits::fit_between;
-use crate::money::{Kind, Money, PaidHours};
+use crate::money::{Kind, Money};
 use crate::text;
-use crate::texts::Language;
+use crate::texts::{Language, duration};
 
 /// The summary of a closed shift.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,8 +28,8 @@ pub struct SummaryLine {
 impl ShiftSummary {
     /// The text that the person reads.
     pub fn text(&self, language: Language) -> String {
-        let hours = PaidHours::worked(self.worked_seconds).shown(language);
-        let title = text!(language, "shifts-closed", site = self.site.as_str(), hours = hours);
+        let time = duration(self.worked_seconds, language);
+        let title = text!(language, "shifts-closed", site = self.site.as_str(), time = time);
         let total: Money = self.lines.iter().map(|line| line.amount).sum();
         let mut sum = text!(language, "shifts-closed-total", total = total.shown(language));
         if self.is_site_closed {

@@ -8,8 +8,7 @@ use opora::prelude::*;
 
 use crate::application::App;
 use crate::domain::{RefusalReason, WriteInTurn};
-use crate::front::text_limits::fit;
-use crate::front::{self, menu_button, navigation};
+use crate::front::{self, menu_button, navigation, reply};
 use crate::money::Money;
 use crate::notices;
 use crate::person::{Permission, Person, SITE_STAFF};
@@ -57,6 +56,15 @@ pub fn dialogue() -> Dialogue<OwnerSites> {
         .on(OwnerSites::NEW_SLOT, button(navigation::BACK), back_to_site)
         .expires_after(EXPIRY)
         .on_expiry(timed_out)
+        .on_cancel(cancelled)
+}
+
+/// How many cancellations wait for this person's decision.
+pub async fn count_waiting(app: &App, person: &Person) -> Result<u64, BoxError> {
+    let judged = Sites::of_app(app).permitted_sites_with_deleted(person, Permission::Employees).await?;
+    let ids: Vec<_> = judged.iter().map(|site| site.id).collect();
+    let waiting = Shifts::of_app(app).cancellations(&ids).await?;
+    Ok(waiting.iter().filter(|(one, _)| Sites::refuse_own_case(person, one.user_id).is_ok()).count() as u64)
 }
 
 /// Who works, is late or missing; which sites are open; which cancellations wait.
@@ -66,7 +74,7 @@ async fn today(turn: &mut Turn, _: Press) -> Step<OwnerSites> {
     let api = Sites::of_app(&app);
     let sites = api.permitted_sites(&person, Permission::View).await?;
     let lines = overview(&app, &sites, now, language).await?;
-    turn.say(Say::text(fit(lines.join("\n"))).buttons([[menu_button(language)]]));
+    reply::show(turn, lines.join("\n"), vec![vec![navigation::menu_of_question(language)]]);
     // Cancellations are shown only to people who may judge them.
     let judged = api.permitted_sites_with_deleted(&person, Permission::Employees).await?;
     let ids: Vec<_> = judged.iter().map(|site| site.id).collect();
@@ -140,7 +148,7 @@ fn site_lines(site: &Site, all: &Dashboard, people: &[Person], now: Millis, lang
     // A night shift that started yesterday may still be on.
     for plan in planned.filter(|plan| is_today(plan.period.from) || plan.period.is_on(now)) {
         let (name, when) = (name(plan.user_id), when(plan.period, site));
-        lines.push(if plan.expected_at() < now {
+        lines.push(if plan.is_overdue(now, site.about.late_threshold_minutes) {
             text!(language, "sites-not-come", name = name, when = when)
         } else {
             text!(language, "sites-comes", name = name, when = when)
@@ -155,16 +163,11 @@ async fn list(turn: &mut Turn, press: Press) -> Step<OwnerSites> {
     let sites = Sites::of_app(&turn.context::<App>()).permitted_sites(&person, Permission::View).await?;
     let text = if sites.is_empty() { text!(language, "sites-none") } else { text!(language, "sites-list") };
     let page = Page::new(&sites, offset(&press));
-    let site = |site: &Site| vec![Button::raw(caption(&site.about.name), format!("{SITE}{}", site.id))];
+    let site = |site: &Site| vec![Button::new(caption(&site.about.name), format!("{SITE}{}", site.id))];
     let mut rows: Vec<_> = page.items.iter().map(site).collect();
     rows.extend(page.page_buttons(&format!("{SITES}:"), language));
-    rows.push(vec![menu_button(language)]);
-    // From the menu a new list is sent; a page button replaces the shown page.
-    if press.rest.is_empty() {
-        turn.say(Say::text(text).buttons(rows));
-        return Ok(Next::Stay);
-    }
-    turn_page(turn, &press, Some((text, rows)))
+    rows.push(vec![navigation::menu_of_question(language)]);
+    turn_page(turn, Some((text, rows)))
 }
 
 /// A site with its tasks and the slots of a week.
@@ -194,8 +197,9 @@ async fn card(turn: &mut Turn, site: &str) -> Step<OwnerSites> {
             lines.push(format!("{} {} · {places}", when(slot.period, &site), slot.about.title).replace("  ", " "));
         }
     }
-    let new = Button::raw(text!(language, "sites-new-slot-button"), format!("{NEW_SLOT}{}", site.id));
-    turn.say(Say::text(fit(lines.join("\n"))).buttons([[new], [menu_button(language)]]));
+    let new = Button::new(text!(language, "sites-new-slot-button"), format!("{NEW_SLOT}{}", site.id));
+    let all = Button::new(text!(language, "back-button"), SITES);
+    reply::show(turn, lines.join("\n"), vec![vec![new], vec![all, navigation::menu_of_question(language)]]);
     Ok(Next::Stay)
 }
 
@@ -209,7 +213,7 @@ async fn new_slot(turn: &mut Turn, press: Press) -> Step<OwnerSites> {
 
 async fn ask_slot(turn: &mut Turn, _: i64) -> Result<(), BoxError> {
     let language = turn.context::<App>().speaker(turn).await?.language;
-    turn.say(Say::text(text!(language, "sites-new-slot")).buttons([navigation::navigation_row(language)]));
+    reply::show(turn, text!(language, "sites-new-slot"), vec![navigation::navigation_row(language)]);
     Ok(())
 }
 
@@ -249,6 +253,10 @@ async fn slot(turn: &mut Turn, site_id: i64, line: String) -> Step<OwnerSites> {
     });
     turn.say(Say::text(text).buttons([[new_slot], [menu_button(language)]]));
     Ok(Next::End)
+}
+
+async fn cancelled(turn: &mut Turn, _: OwnerSites) -> Result<(), BoxError> {
+    navigation::say_cancelled(turn, key!("sites-new-slot-stopped")).await
 }
 
 async fn timed_out(turn: &mut Turn, state: OwnerSites) -> Step<OwnerSites> {

@@ -2,19 +2,22 @@
 
 use std::collections::{HashMap, HashSet};
 
+use opora::clock::Millis;
 use opora::prelude::*;
 use sea_orm::DbErr;
 
-use super::chat::{self, EXPIRY, TypedKey, final_message, refused, worker};
+use super::chat::{self, EXPIRY, TypedKey, refused, worker};
 use super::plans::{self, CancellationDetails};
-use super::{MediumKind, Reason, ShiftEvent, ShiftEventKind, Shifts, mine, when};
+use super::{MediumKind, Plan, Reason, ShiftEvent, ShiftEventKind, Shifts, mine, when};
 use crate::application::App;
 use crate::attachments;
 use crate::domain::user_text;
+use crate::front::navigation::final_message;
+use crate::money::Money;
 use crate::people::WriteAs;
 use crate::person::{JUDGES, OWNERS, Permission, Person};
-use crate::sites::{SiteRefusal, Sites};
-use crate::texts::Language;
+use crate::sites::{Site, SiteRefusal, Sites, local};
+use crate::texts::{Language, day_and_month};
 use crate::{key, text};
 
 /// Followed by the id of a plan.
@@ -82,6 +85,7 @@ pub fn dialogue() -> Dialogue<CancelPlan> {
         .on_any_state(button(chat::BACK), chat::back)
         .expires_after(EXPIRY)
         .on_expiry(timed_out)
+        .on_cancel(stopped)
 }
 
 async fn begin(turn: &mut Turn, press: Press) -> Step<CancelPlan> {
@@ -95,13 +99,46 @@ async fn begin(turn: &mut Turn, press: Press) -> Step<CancelPlan> {
     }
 }
 
-async fn ask_reason(turn: &mut Turn, _: i64) -> Result<(), BoxError> {
-    let language = turn.context::<App>().speaker(turn).await?.language;
+/// Names the shift and what cancelling it may cost, before a reason is chosen.
+async fn ask_reason(turn: &mut Turn, plan_id: i64) -> Result<(), BoxError> {
+    let Some(person) = worker(turn).await? else { return Ok(()) };
+    let language = person.language;
     let row = |reason: Reason| vec![Button::new(reason.text(language), format!("{REASON}{}", reason.name()))];
     let mut rows: Vec<_> = Reason::OFFERED.into_iter().map(row).collect();
     rows.push(chat::navigation_row(language));
-    turn.say(Say::text(text!(language, "shifts-cancel-reason")).buttons(rows));
+    let mut text = text!(language, "shifts-cancel-reason");
+    if let Some((plan, site)) = own_plan(turn, &person, plan_id).await? {
+        let (name, when) = (site.about.name.as_str(), when(plan.period, &site));
+        let title = text!(language, "shifts-cancel-which", site = name, when = when);
+        let fine = fine_text(&turn.context::<App>(), &plan, turn.now(), language).await?;
+        text = [Some(title), fine, Some(text)].into_iter().flatten().collect::<Vec<_>>().join("\n\n");
+    }
+    chat::show(turn, text, rows);
     Ok(())
+}
+
+/// What a rejected reason costs; None if cancelling is free.
+async fn fine_text(app: &App, plan: &Plan, now: Millis, language: Language) -> Result<Option<String>, DbErr> {
+    let shifts = Shifts::of_app(app);
+    let cost = shifts.fine_if_rejected(plan, now).await?;
+    if cost.total() == Money::ZERO {
+        return Ok(None);
+    }
+    let amount = cost.total().shown(language);
+    if cost.short_notice.is_none() {
+        return Ok(Some(text!(language, "shifts-cancel-fine", amount = amount)));
+    }
+    let hours = shifts.fines().await?.notice_hours;
+    Ok(Some(text!(language, "shifts-cancel-fine-late", hours = hours, amount = amount)))
+}
+
+/// The person's own plan with its site.
+async fn own_plan(turn: &mut Turn, person: &Person, plan_id: i64) -> Result<Option<(Plan, Site)>, BoxError> {
+    let app = turn.context::<App>();
+    let plan = Shifts::of_app(&app).plan_of(plan_id).await?.filter(|plan| plan.user_id == person.id);
+    let Some(plan) = plan else { return Ok(None) };
+    let site = Sites::of_app(&app).site(plan.site_id).await?;
+    Ok(site.map(|site| (plan, site)))
 }
 
 async fn reason(_: &mut Turn, plan_id: i64, press: Press) -> Step<CancelPlan> {
@@ -180,12 +217,10 @@ async fn cancel(
     if let Some(why) = refused(turn) {
         return chat::give_up(turn, why, language);
     }
-    let shifts = Shifts::of_app(&app);
-    let plan = shifts.plan_of(plan_id).await?.filter(|plan| plan.user_id == person.id);
-    let Some(plan) = plan else { return chat::give_up(turn, SiteRefusal::Gone, language) };
-    let site = Sites::of_app(&app).site(plan.site_id).await?;
-    let Some(site) = site else { return chat::give_up(turn, SiteRefusal::Gone, language) };
-    let notice_hours = shifts.fines().await?.notice_hours;
+    let Some((plan, site)) = own_plan(turn, &person, plan_id).await? else {
+        return chat::give_up(turn, SiteRefusal::Gone, language);
+    };
+    let notice_hours = Shifts::of_app(&app).fines().await?.notice_hours;
     let mut judges = judges(&app, &[site.id]).await?.remove(&site.id).unwrap_or_default();
     judges.retain(|judge| *judge != person.id || person.may(OWNERS));
     let who = (person.id, person.full_name.clone());
@@ -196,7 +231,7 @@ async fn cancel(
     turn.write_as(&person, move |db| Box::pin(plans::cancel(db, plan_id, who, details, notice_hours, judges, at)));
     chat::publish(turn, ShiftEvent::new(ShiftEventKind::PlanCancelled, person.id).at(plan.site_id));
     let text = text!(language, "shifts-cancelled", site = site.about.name.as_str(), when = when(plan.period, &site));
-    turn.say(final_message(text, language));
+    chat::show_final(turn, text, language);
     Ok(Next::End)
 }
 
@@ -212,6 +247,23 @@ pub async fn judges(app: &App, sites: &[i64]) -> Result<HashMap<i64, Vec<i64>>, 
     Ok(sites.iter().copied().map(of_site).collect())
 }
 
+/// Says that the shift was not cancelled: "stop" is easily read as "the shift is cancelled".
+async fn stopped(turn: &mut Turn, state: CancelPlan) -> Result<(), BoxError> {
+    let Some(person) = worker(turn).await? else { return Ok(()) };
+    let plan_id = match state {
+        CancelPlan::Reason { plan_id } | CancelPlan::Words { plan_id } => plan_id,
+        CancelPlan::Document(DocumentWanted { plan_id, .. }) | CancelPlan::Photo(PhotoWanted { plan_id, .. }) => {
+            plan_id
+        }
+    };
+    let Some((plan, site)) = own_plan(turn, &person, plan_id).await? else {
+        return chat::say_cancelled(turn, key!("cancelled")).await;
+    };
+    let day = day_and_month(local(plan.period.from, site.about.time_zone).date(), person.language);
+    turn.say(final_message(text!(person.language, "shifts-cancel-stopped", day = day), person.language));
+    Ok(())
+}
+
 async fn timed_out(turn: &mut Turn, _: CancelPlan) -> Step<CancelPlan> {
     chat::timed_out(turn, key!("shifts-mine-button"), mine::MINE).await
 }
@@ -222,7 +274,7 @@ async fn ask(turn: &mut Turn, question: &'static str, may_skip: bool) -> Result<
     if may_skip {
         rows.insert(0, vec![Button::new(text!(language, "shifts-skip-button"), SKIP)]);
     }
-    turn.say(Say::text(language.text(question)).buttons(rows));
+    chat::show(turn, language.text(question), rows);
     Ok(())
 }
 

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use opora::clock::Millis;
 use opora::prelude::*;
-use opora::telegram::Target;
 
 use super::records::ShiftTask;
 use super::rules::too_far;
@@ -12,7 +11,11 @@ use super::{Shift, ShiftEvent};
 use crate::application::App;
 use crate::domain::RefusalReason;
 use crate::front;
-pub use crate::front::navigation::{BACK, back_to_menu, final_message, final_message_with, navigation_row, timed_out};
+pub use crate::front::navigation::{
+    BACK, back_to_menu, menu_of_question, navigation_row, say_cancelled, say_cancelled_with_keyboard, show_final,
+    show_final_with, timed_out,
+};
+pub use crate::front::reply::{drop_buttons, show};
 pub use crate::front::text_limits::{caption, fit, fit_between};
 use crate::money::Money;
 use crate::notices;
@@ -40,21 +43,34 @@ pub fn refused(turn: &Turn) -> Option<SiteRefusal> {
 
 /// Says the refusal and ends the dialogue.
 pub fn give_up<S>(turn: &mut Turn, why: SiteRefusal, language: Language) -> Step<S> {
-    turn.say(final_message(why.text(language), language));
+    show_final(turn, why.text(language), language);
     Ok(Next::End)
+}
+
+/// Removes the keyboard of a question for a position, says the refusal and ends the dialogue.
+pub fn give_up_position<S>(turn: &mut Turn, why: SiteRefusal, language: Language) -> Step<S> {
+    turn.say(Say::text(text!(language, "shifts-position-taken")).remove_keyboard());
+    give_up(turn, why, language)
 }
 
 pub async fn back<S: States>(_: &mut Turn, _: S, _: Press) -> Step<S> {
     Ok(Next::Back)
 }
 
-/// Asks for the person's position with a Telegram keyboard.
+/// Asks for the person's position with a Telegram keyboard. The keyboard stays until the position is taken or the
+/// dialogue is left.
 pub fn ask_position(turn: &mut Turn, text: String, language: Language) {
+    drop_buttons(turn);
     let share = Button::location(text!(language, "shifts-position-button"));
     let back = Button::text(text!(language, "back-button"));
     let menu = Button::text(text!(language, "main-menu-button"));
-    let keyboard = Keyboard::new([vec![share], vec![back, menu]]).one_time();
-    turn.say(Say::text(text).keyboard(keyboard));
+    turn.say(Say::text(text).keyboard(Keyboard::new([vec![share], vec![back, menu]])));
+}
+
+/// Refuses what was sent in place of a good position, and shows the keyboard again: Telegram may have hidden it.
+pub fn refuse_position<S>(turn: &mut Turn, text: String, language: Language) -> Step<S> {
+    ask_position(turn, text, language);
+    Ok(Next::Stay)
 }
 
 /// The keyboard key that a person pressed where a position was asked for.
@@ -83,7 +99,7 @@ pub fn accepted_position(turn: &mut Turn, site: &Site, sent: Location, language:
     let is_old = sent.live_s.is_some() && turn.now().since(sent.sent_at) > MAX_POSITION_AGE;
     if !sent.own || is_old {
         let key = if is_old { key!("shifts-position-old") } else { key!("shifts-position-not-own") };
-        let _: Step<()> = turn.refuse(language.text(key));
+        let _: Step<()> = refuse_position(turn, language.text(key), language);
         return None;
     }
     let position = Position { latitude: sent.latitude, longitude: sent.longitude };
@@ -94,7 +110,7 @@ pub fn accepted_position(turn: &mut Turn, site: &Site, sent: Location, language:
             let distance = distance_text(distance, language);
             let max_distance = distance_text(max_distance_m, language);
             let text = text!(language, "shifts-too-far", site = name, distance = distance, most = max_distance);
-            let _: Step<()> = turn.refuse(text);
+            let _: Step<()> = refuse_position(turn, text, language);
             None
         }
     }
@@ -159,16 +175,7 @@ pub async fn open_shift(turn: &mut Turn, person: &Person) -> Result<Option<(Shif
     if found.is_none() {
         let open = Button::raw(text!(person.language, "shifts-open-button"), super::opening::BEGIN);
         let text = text!(person.language, "shifts-none-open");
-        turn.say(final_message_with(text, [open], person.language));
+        show_final_with(turn, text, [open], person.language);
     }
     Ok(found)
-}
-
-/// Edits the message under the pressed button, or sends a new one if there is none.
-pub fn edit_or_say(turn: &mut Turn, press: &Press, text: String, rows: Vec<Vec<Button>>) {
-    let text = fit(text);
-    match press.message_id {
-        Some(id) => turn.edit(Edit::text(Target::from(id), text).buttons(rows)),
-        None => turn.say(Say::text(text).buttons(rows)),
-    }
 }

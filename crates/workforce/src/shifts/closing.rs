@@ -4,10 +4,10 @@
 use opora::clock::Millis;
 use opora::prelude::*;
 
-use super::chat::{self, EXPIRY, TypedKey, final_message, refused, worker};
+use super::chat::{self, EXPIRY, TypedKey, refused, worker};
 use super::marking::MyTasks;
 use super::working::{self, ShiftEnd};
-use super::{ClosedBy, Shift, ShiftEvent, ShiftEventKind, Shifts, tasks_of};
+use super::{ClosedBy, Shift, ShiftEvent, ShiftEventKind, Shifts, tasks_of, undone_tasks};
 use crate::application::App;
 use crate::people::WriteAs;
 use crate::person::Person;
@@ -56,6 +56,7 @@ pub fn dialogue() -> Dialogue<CloseShift> {
         .on(CloseShift::POSITION, text(), typed)
         .expires_after(EXPIRY)
         .on_expiry(timed_out)
+        .on_cancel(cancelled)
 }
 
 async fn begin(turn: &mut Turn, _: Press) -> Step<CloseShift> {
@@ -68,20 +69,29 @@ async fn ask_review(turn: &mut Turn, shift_id: i64, _: bool) -> Result<(), BoxEr
     let Some(person) = worker(turn).await? else { return Ok(()) };
     let (app, language) = (turn.context::<App>(), person.language);
     if own_shift(&app, &person, shift_id).await?.is_none() {
-        turn.say(final_message(SiteRefusal::Gone.text(language), language));
+        chat::show_final(turn, SiteRefusal::Gone.text(language), language);
         return Ok(());
     }
     let tasks = tasks_of(app.domain.read(), shift_id).await?;
-    let mut rows = vec![vec![Button::new(text!(language, "shifts-go-on-button"), GO_ON)]];
+    let penalty = Shifts::of_app(&app).mandatory_task_penalty().await?;
+    let undone = undone_tasks::lines(&tasks, penalty, language);
+    let (question, go_on) = if undone.is_empty() {
+        (text!(language, "shifts-close-review"), text!(language, "shifts-go-on-button"))
+    } else {
+        let title = text!(language, "shifts-close-undone");
+        let question = text!(language, "shifts-close-anyway");
+        (format!("{title}\n{}\n\n{question}", undone.join("\n")), text!(language, "shifts-close-anyway-button"))
+    };
+    let mut rows = vec![vec![Button::new(go_on, GO_ON)]];
     let text = if tasks.is_empty() {
-        text!(language, "shifts-close-review")
+        question
     } else {
         rows.insert(0, vec![Button::new(text!(language, "shifts-change-tasks-button"), TASKS)]);
-        let (title, question) = (text!(language, "shifts-tasks"), text!(language, "shifts-close-review"));
+        let title = text!(language, "shifts-tasks");
         chat::fit_between(&format!("{title}\n"), &chat::task_lines(&tasks, language), &format!("\n\n{question}"))
     };
     rows.push(chat::navigation_row(language));
-    turn.say(Say::text(text).buttons(rows));
+    chat::show(turn, text, rows);
     Ok(())
 }
 
@@ -140,11 +150,10 @@ async fn position(turn: &mut Turn, shift_id: i64, sent: Location) -> Step<CloseS
     let Some(person) = worker(turn).await? else { return Ok(Next::End) };
     let (app, language) = (turn.context::<App>(), person.language);
     let Some((shift, site)) = own_shift(&app, &person, shift_id).await? else {
-        return chat::give_up(turn, SiteRefusal::Gone, language);
+        return chat::give_up_position(turn, SiteRefusal::Gone, language);
     };
     if let Some(why) = refused(turn) {
-        turn.say(Say::text(text!(language, "shifts-position-taken")).remove_keyboard());
-        return chat::give_up(turn, why, language);
+        return chat::give_up_position(turn, why, language);
     }
     let Some(position) = chat::accepted_position(turn, &site, sent, language) else { return Ok(Next::Stay) };
     let last_position = (position, chat::sent_at(turn, &sent));
@@ -165,13 +174,12 @@ async fn close(
     let at = turn.now();
     let (position, position_at) = last_position.unzip();
     let text = text!(person.language, "shifts-closing");
-    turn.say(match position {
-        Some(_) => {
-            let thanks = text!(person.language, "shifts-position-taken");
-            Say::text(format!("{thanks} {text}")).remove_keyboard()
-        }
-        None => final_message(text, person.language),
-    });
+    if position.is_some() {
+        let thanks = text!(person.language, "shifts-position-taken");
+        turn.say(Say::text(format!("{thanks} {text}")).remove_keyboard());
+    } else {
+        chat::show_final(turn, text, person.language);
+    }
     let ended_at = position_at.unwrap_or(at).max(shift.started_at);
     let mandatory_task_penalty = Shifts::of_app(app).mandatory_task_penalty().await?;
     let (shift_id, closed_by) = (shift.id, ClosedBy::Person);
@@ -186,7 +194,22 @@ async fn typed(turn: &mut Turn, _: i64, text: String) -> Step<CloseShift> {
     match chat::typed_key(turn, &text, language).await? {
         TypedKey::Back => Ok(Next::Back),
         TypedKey::Menu => Ok(Next::End),
-        TypedKey::SomethingElse => turn.refuse(text!(language, "shifts-position-wanted")),
+        TypedKey::SomethingElse => chat::refuse_position(turn, text!(language, "shifts-position-wanted"), language),
+    }
+}
+
+/// Whether the dialogue waits for a position, with a keyboard on the screen.
+pub fn shows_keyboard(turn: &Turn) -> bool {
+    matches!(turn.draft::<CloseShift>(), Some(CloseShift::Position { .. }))
+}
+
+async fn cancelled(turn: &mut Turn, state: CloseShift) -> Result<(), BoxError> {
+    match state {
+        CloseShift::Review { closes_site: false, .. } => chat::say_cancelled(turn, key!("shifts-close-stopped")).await,
+        CloseShift::Review { closes_site: true, .. } => {
+            chat::say_cancelled(turn, key!("shifts-close-both-stopped")).await
+        }
+        CloseShift::Position { .. } => chat::say_cancelled_with_keyboard(turn, key!("shifts-close-stopped")).await,
     }
 }
 

@@ -4,7 +4,7 @@
 
 use opora::prelude::*;
 
-use super::chat::{self, EXPIRY, final_message, final_message_with, refused, worker};
+use super::chat::{self, EXPIRY, refused, worker};
 use super::working::{self, Proof};
 use super::{MediumKind, ShiftEvent, ShiftEventKind, ShiftTask, closing, tasks_of};
 use crate::application::App;
@@ -89,6 +89,7 @@ pub fn dialogue() -> Dialogue<MyTasks> {
         .on_any_state(button(chat::BACK), back)
         .expires_after(EXPIRY)
         .on_expiry(timed_out)
+        .on_cancel(cancelled)
 }
 
 async fn begin(turn: &mut Turn, _: Press) -> Step<MyTasks> {
@@ -96,7 +97,7 @@ async fn begin(turn: &mut Turn, _: Press) -> Step<MyTasks> {
     let Some((shift, _)) = chat::open_shift(turn, &person).await? else { return Ok(Next::Stay) };
     let app = turn.context::<App>();
     if tasks_of(app.domain.read(), shift.id).await?.is_empty() {
-        turn.say(final_message(text!(person.language, "shifts-no-tasks"), person.language));
+        chat::show_final(turn, text!(person.language, "shifts-no-tasks"), person.language);
         return Ok(Next::Stay);
     }
     Ok(Next::Go(MyTasks::list(shift.id, false)))
@@ -112,7 +113,7 @@ async fn ask_list(turn: &mut Turn, state: TaskList) -> Result<(), BoxError> {
         task.done_at = task.done_at.or(Some(now));
     }
     let (text, rows) = list(&tasks, is_closing, language);
-    turn.say(Say::text(chat::fit(text)).buttons(rows));
+    chat::show(turn, text, rows);
     Ok(())
 }
 
@@ -143,7 +144,7 @@ async fn set(turn: &mut Turn, state: TaskList, press: Press, is_done: bool) -> S
     }
     chat::publish(turn, ShiftEvent::of_shift(ShiftEventKind::ShiftChanged, shift_id, user_id));
     let (text, rows) = list(&tasks, is_closing, language);
-    chat::edit_or_say(turn, &press, text, rows);
+    chat::show(turn, text, rows);
     Ok(Next::StayWith(MyTasks::list(shift_id, is_closing)))
 }
 
@@ -163,7 +164,7 @@ async fn ask_media(turn: &mut Turn, state: MediaWanted) -> Result<(), BoxError> 
     let tasks = tasks_of(app.domain.read(), state.shift_id).await?;
     let task = tasks.iter().find(|task| task.id == state.task_id).map(|task| task.text.clone()).unwrap_or_default();
     let text = text!(language, "shifts-send-media", task = chat::caption(&task));
-    turn.say(Say::text(text).buttons([chat::navigation_row(language)]));
+    chat::show(turn, text, vec![chat::navigation_row(language)]);
     Ok(())
 }
 
@@ -218,7 +219,7 @@ async fn ready(turn: &mut Turn, state: TaskList, _: Press) -> Step<MyTasks> {
     }
     let language = turn.context::<App>().speaker(turn).await?.language;
     let close = Button::raw(text!(language, "shifts-close-button"), closing::BEGIN);
-    turn.say(final_message_with(text!(language, "shifts-tasks-kept"), [close], language));
+    chat::show_final_with(turn, text!(language, "shifts-tasks-kept"), [close], language);
     Ok(Next::End)
 }
 
@@ -229,6 +230,13 @@ async fn back(turn: &mut Turn, state: MyTasks, press: Press) -> Step<MyTasks> {
         MyTasks::List(TaskList { is_closing: true, .. }) => Ok(Next::End),
         MyTasks::List(TaskList { is_closing: false, .. }) => chat::back_to_menu(turn, press).await,
     }
+}
+
+/// Marks and files are saved already; a shift that was about to be closed stays open.
+async fn cancelled(turn: &mut Turn, state: MyTasks) -> Result<(), BoxError> {
+    let (MyTasks::List(TaskList { is_closing, .. }) | MyTasks::Media(MediaWanted { is_closing, .. })) = state;
+    let key = if is_closing { key!("shifts-close-stopped") } else { key!("shifts-tasks-stopped") };
+    chat::say_cancelled(turn, key).await
 }
 
 async fn timed_out(turn: &mut Turn, state: MyTasks) -> Step<MyTasks> {

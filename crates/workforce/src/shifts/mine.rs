@@ -3,16 +3,15 @@
 use opora::clock::Millis;
 use opora::prelude::*;
 
-use super::chat::{fit, worker};
+use super::chat::{fit, menu_of_question, worker};
 use super::paging::{self, Page, Question, offset, turn_page};
 use super::planning::PlanShift;
 use super::{Plan, PlanStatus, Shift, Shifts, cancelling, planning, when};
 use crate::application::App;
-use crate::front::menu_button;
-use crate::money::{Money, PaidHours};
+use crate::money::Money;
 use crate::sites::{Period, Site, Sites};
 use crate::text;
-use crate::texts::Language;
+use crate::texts::{Language, duration};
 
 pub const MINE: &str = "shifts:mine";
 
@@ -20,17 +19,13 @@ pub const MINE: &str = "shifts:mine";
 const HISTORY_MS: i64 = 14 * 24 * 3_600_000;
 const MAX_SHIFTS: usize = 5;
 
-/// Sends a new list from the menu; a page button replaces the shown page.
+/// Shows the list, or another page of it.
 pub async fn show(turn: &mut Turn, press: Press) -> Step<PlanShift> {
-    if press.rest.is_empty() {
-        say(turn).await?;
-        return Ok(Next::Stay);
-    }
     let question = list(turn, offset(&press)).await?;
-    turn_page(turn, &press, question)
+    turn_page(turn, question)
 }
 
-/// Sends the first page of the list.
+/// Shows the first page of the list.
 pub async fn say(turn: &mut Turn) -> Result<(), BoxError> {
     let question = list(turn, 0).await?;
     paging::ask(turn, question);
@@ -55,7 +50,7 @@ async fn list(turn: &mut Turn, offset: usize) -> Result<Question, BoxError> {
         lines.push(plan_line(plan, site));
         if plan.status == PlanStatus::Planned {
             let caption = text!(language, "shifts-cancel-choice", when = when(plan.period, site));
-            rows.push(vec![Button::raw(caption, format!("{}{}", cancelling::BEGIN, plan.id))]);
+            rows.push(vec![Button::new(caption, format!("{}{}", cancelling::BEGIN, plan.id))]);
         }
     }
     if plans.is_empty() {
@@ -65,8 +60,8 @@ async fn list(turn: &mut Turn, offset: usize) -> Result<Question, BoxError> {
         lines.extend(site_of(shift.site_id).map(|site| shift_line(shift, site, now, language)));
     }
     rows.extend(page.page_buttons(&format!("{MINE}:"), language));
-    rows.push(vec![Button::raw(text!(language, "shifts-plan-button"), planning::BEGIN)]);
-    rows.push(vec![menu_button(language)]);
+    rows.push(vec![Button::new(text!(language, "shifts-plan-button"), planning::BEGIN)]);
+    rows.push(vec![menu_of_question(language)]);
     Ok(Some((fit(lines.join("\n")), rows)))
 }
 
@@ -78,11 +73,11 @@ fn plan_line(plan: &Plan, site: &Site) -> String {
 fn shift_line(shift: &Shift, site: &Site, now: Millis, language: Language) -> String {
     let ended_at = shift.ended_at.unwrap_or(now);
     let period = Period { from: shift.started_at, to: ended_at };
-    let hours = PaidHours::worked((ended_at.0 - shift.started_at.0) / 1000).shown(language);
+    let time = duration((ended_at.0 - shift.started_at.0) / 1000, language);
     let rate = Money::from_kopecks(shift.rate_kopecks).shown(language);
     let (name, when) = (site.about.name.as_str(), when(period, site));
     if shift.ended_at.is_none() {
-        return text!(language, "shifts-mine-open", site = name, when = when, hours = hours, rate = rate);
+        return text!(language, "shifts-mine-open", site = name, when = when, time = time, rate = rate);
     }
-    text!(language, "shifts-mine-over", site = name, when = when, hours = hours, rate = rate)
+    text!(language, "shifts-mine-over", site = name, when = when, time = time, rate = rate)
 }

@@ -4,7 +4,7 @@
 use opora::clock::Millis;
 use opora::prelude::*;
 
-use super::chat::{self, EXPIRY, TypedKey, final_message, final_message_with, refused, worker};
+use super::chat::{self, EXPIRY, TypedKey, refused, worker};
 use super::paging::{self, Page, Question, offset};
 use super::rules::EARLY_START_MS;
 use super::working::{self, ShiftStart};
@@ -40,6 +40,7 @@ struct Choices {
     sites: Vec<Site>,
     /// All these sites, including those of the plans.
     known: Vec<Site>,
+    has_no_contract: bool,
 }
 
 pub fn dialogue() -> Dialogue<OpenShift> {
@@ -55,6 +56,7 @@ pub fn dialogue() -> Dialogue<OpenShift> {
         .on(OpenShift::POSITION, text(), typed)
         .expires_after(EXPIRY)
         .on_expiry(timed_out)
+        .on_cancel(cancelled)
 }
 
 async fn begin(turn: &mut Turn, _: Press) -> Step<OpenShift> {
@@ -71,7 +73,11 @@ async fn begin(turn: &mut Turn, _: Press) -> Step<OpenShift> {
             return is_at_work_already(turn, &person);
         }
         let plan = Button::raw(text!(language, "shifts-plan-button"), planning::BEGIN);
-        turn.say(final_message_with(text!(language, "shifts-nothing-to-open"), [plan], language));
+        if choices.has_no_contract {
+            chat::show_final(turn, text!(language, "shifts-no-sites"), language);
+            return Ok(Next::Stay);
+        }
+        chat::show_final_with(turn, text!(language, "shifts-nothing-to-open"), [plan], language);
         return Ok(Next::Stay);
     }
     Ok(Next::Go(OpenShift::Choose))
@@ -79,7 +85,7 @@ async fn begin(turn: &mut Turn, _: Press) -> Step<OpenShift> {
 
 fn is_at_work_already(turn: &mut Turn, person: &Person) -> Step<OpenShift> {
     let buttons = [tasks_button(person), close_button(person)];
-    turn.say(final_message_with(SiteRefusal::Working.text(person.language), buttons, person.language));
+    chat::show_final_with(turn, SiteRefusal::Working.text(person.language), buttons, person.language);
     Ok(Next::Stay)
 }
 
@@ -91,7 +97,7 @@ async fn ask_choice(turn: &mut Turn) -> Result<(), BoxError> {
 
 async fn more(turn: &mut Turn, press: Press) -> Step<OpenShift> {
     let question = choices_page(turn, offset(&press)).await?;
-    paging::turn_page(turn, &press, question)
+    paging::turn_page(turn, question)
 }
 
 /// A page of choices: plans first, then sites.
@@ -181,7 +187,7 @@ async fn site_to_open(
 async fn ask_position(turn: &mut Turn, site_id: i64, plan_id: Option<i64>) -> Result<(), BoxError> {
     let Some(person) = worker(turn).await? else { return Ok(()) };
     let Some(site) = site_to_open(&turn.context::<App>(), &person, site_id, plan_id).await? else {
-        turn.say(final_message(SiteRefusal::NoContract.text(person.language), person.language));
+        chat::show_final(turn, SiteRefusal::NoContract.text(person.language), person.language);
         return Ok(());
     };
     let text = text!(person.language, "shifts-open-position", site = site.about.name);
@@ -193,11 +199,10 @@ async fn position(turn: &mut Turn, site_id: i64, plan_id: Option<i64>, sent: Loc
     let Some(person) = worker(turn).await? else { return Ok(Next::End) };
     let (app, language) = (turn.context::<App>(), person.language);
     let Some(site) = site_to_open(&app, &person, site_id, plan_id).await? else {
-        return chat::give_up(turn, SiteRefusal::NoContract, language);
+        return chat::give_up_position(turn, SiteRefusal::NoContract, language);
     };
     if let Some(why) = refused(turn) {
-        turn.say(Say::text(text!(language, "shifts-position-taken")).remove_keyboard());
-        return chat::give_up(turn, why, language);
+        return chat::give_up_position(turn, why, language);
     }
     let Some(position) = chat::accepted_position(turn, &site, sent, language) else { return Ok(Next::Stay) };
     turn.say(Say::text(text!(language, "shifts-position-taken")).remove_keyboard());
@@ -240,7 +245,8 @@ async fn open(
         let title = text!(language, "shifts-opened-tasks");
         text = format!("{text}\n\n{title}\n{}", chat::task_lines(&tasks, language));
     }
-    turn.say(final_message_with(text, [tasks_button(person), close_button(person)], language));
+    let tasks = (!tasks.is_empty()).then(|| tasks_button(person));
+    chat::show_final_with(turn, text, tasks.into_iter().chain([close_button(person)]), language);
     Ok(())
 }
 
@@ -249,7 +255,19 @@ async fn typed(turn: &mut Turn, _: i64, _: Option<i64>, text: String) -> Step<Op
     match chat::typed_key(turn, &text, language).await? {
         TypedKey::Back => Ok(Next::Go(OpenShift::Choose)),
         TypedKey::Menu => Ok(Next::End),
-        TypedKey::SomethingElse => turn.refuse(text!(language, "shifts-position-wanted")),
+        TypedKey::SomethingElse => chat::refuse_position(turn, text!(language, "shifts-position-wanted"), language),
+    }
+}
+
+/// Whether the dialogue waits for a position, with a keyboard on the screen.
+pub fn shows_keyboard(turn: &Turn) -> bool {
+    matches!(turn.draft::<OpenShift>(), Some(OpenShift::Position { .. }))
+}
+
+async fn cancelled(turn: &mut Turn, state: OpenShift) -> Result<(), BoxError> {
+    match state {
+        OpenShift::Choose => chat::say_cancelled(turn, key!("shifts-open-stopped")).await,
+        OpenShift::Position { .. } => chat::say_cancelled_with_keyboard(turn, key!("shifts-open-stopped")).await,
     }
 }
 
@@ -268,8 +286,9 @@ fn close_button(person: &Person) -> Button {
 async fn choices(app: &App, person: &Person, now: Millis) -> Result<Choices, BoxError> {
     let sites = Sites::of_app(app);
     let mut plans = Shifts::of_app(app).plans_of(person.id, now).await?;
-    plans.retain(|plan| plan.status == PlanStatus::Planned && plan.period.from.0 - EARLY_START_MS <= now.0);
+    plans.retain(|plan| may_open(plan, now));
     let mut contracts = sites.active_contracts_of(person.id).await?;
+    let has_no_contract = contracts.is_empty();
     contracts.retain(|one| one.about.allows_spontaneous);
     let of_contracts = contracts.iter().flat_map(|one| one.about.sites.iter().copied());
     let ids: Vec<i64> = plans.iter().map(|plan| plan.site_id).chain(of_contracts).collect();
@@ -281,5 +300,14 @@ async fn choices(app: &App, person: &Person, now: Millis) -> Result<Choices, Box
     let is_planned = |site: &Site| plans.iter().any(|plan| plan.site_id == site.id);
     let live = known.iter().filter(|site| site.deleted_at.is_none() && is_spontaneous(site));
     let sites = live.filter(|site| !is_planned(site)).cloned().collect();
-    Ok(Choices { plans, sites, known })
+    Ok(Choices { plans, sites, known, has_no_contract })
+}
+
+/// Those of these plans that can be opened now.
+pub fn plans_to_open(plans: &[Plan], now: Millis) -> Vec<&Plan> {
+    plans.iter().filter(|plan| may_open(plan, now)).collect()
+}
+
+fn may_open(plan: &Plan, now: Millis) -> bool {
+    plan.status == PlanStatus::Planned && plan.period.from.0 - EARLY_START_MS <= now.0
 }

@@ -5,7 +5,7 @@
 
 use opora::prelude::*;
 
-use super::chat;
+use crate::front::reply;
 use crate::text;
 use crate::texts::Language;
 
@@ -23,17 +23,16 @@ pub struct Page<'a, T> {
 /// A question with its buttons; None if the speaker may not answer.
 pub type Question = Option<(String, Vec<Vec<Button>>)>;
 
+/// Shows a question in place of the one before.
 pub fn ask(turn: &mut Turn, question: Question) {
     if let Some((text, rows)) = question {
-        turn.say(Say::text(text).buttons(rows));
+        reply::show(turn, text, rows);
     }
 }
 
-/// Replaces the message under the pressed button with another page.
-pub fn turn_page<S>(turn: &mut Turn, press: &Press, question: Question) -> Step<S> {
-    if let Some((text, rows)) = question {
-        chat::edit_or_say(turn, press, text, rows);
-    }
+/// Shows another page in place of the one before.
+pub fn turn_page<S>(turn: &mut Turn, question: Question) -> Step<S> {
+    ask(turn, question);
     Ok(Next::Stay)
 }
 

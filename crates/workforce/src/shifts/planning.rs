@@ -5,7 +5,7 @@ use chrono::{Datelike, NaiveDate, Weekday};
 use opora::clock::Millis;
 use opora::prelude::*;
 
-use super::chat::{self, EXPIRY, final_message, final_message_with, navigation_row, refused, worker};
+use super::chat::{self, EXPIRY, navigation_row, refused, worker};
 use super::paging::{self, Page, Question, offset};
 use super::rules::{LONG_DAY_MINUTES, minutes_of_day, plannable};
 use super::{ShiftEvent, ShiftEventKind, Shifts, mine, plans, when};
@@ -72,13 +72,14 @@ pub fn dialogue() -> Dialogue<PlanShift> {
         .on_any_state(button(chat::BACK), chat::back)
         .expires_after(EXPIRY)
         .on_expiry(timed_out)
+        .on_cancel(cancelled)
 }
 
 async fn begin(turn: &mut Turn, _: Press) -> Step<PlanShift> {
     let Some(person) = worker(turn).await? else { return Ok(Next::Stay) };
     let sites = Sites::of_app(&turn.context::<App>()).sites_of_worker(person.id).await?;
     if sites.is_empty() {
-        turn.say(final_message(text!(person.language, "shifts-no-sites"), person.language));
+        chat::show_final(turn, text!(person.language, "shifts-no-sites"), person.language);
         return Ok(Next::Stay);
     }
     Ok(Next::Go(PlanShift::Site))
@@ -92,7 +93,7 @@ async fn ask_site(turn: &mut Turn) -> Result<(), BoxError> {
 
 async fn more_sites(turn: &mut Turn, press: Press) -> Step<PlanShift> {
     let question = which_site(turn, offset(&press)).await?;
-    paging::turn_page(turn, &press, question)
+    paging::turn_page(turn, question)
 }
 
 async fn which_site(turn: &mut Turn, offset: usize) -> Result<Question, BoxError> {
@@ -127,7 +128,7 @@ async fn ask_free(turn: &mut Turn) -> Result<(), BoxError> {
 
 async fn more_free(turn: &mut Turn, press: Press) -> Step<PlanShift> {
     let question = which_free(turn, offset(&press)).await?;
-    paging::turn_page(turn, &press, question)
+    paging::turn_page(turn, question)
 }
 
 async fn which_free(turn: &mut Turn, offset: usize) -> Result<Question, BoxError> {
@@ -153,7 +154,7 @@ async fn ask_day(turn: &mut Turn, site_id: i64) -> Result<(), BoxError> {
 
 async fn more_days(turn: &mut Turn, site_id: i64, press: Press) -> Step<PlanShift> {
     let question = which_day(turn, site_id, offset(&press)).await?;
-    paging::turn_page(turn, &press, question)
+    paging::turn_page(turn, question)
 }
 
 async fn which_day(turn: &mut Turn, site_id: i64, offset: usize) -> Result<Question, BoxError> {
@@ -188,7 +189,7 @@ async fn ask_slot(turn: &mut Turn, site_id: i64, day: NaiveDate) -> Result<(), B
 
 async fn more_slots(turn: &mut Turn, site_id: i64, day: NaiveDate, press: Press) -> Step<PlanShift> {
     let question = which_slot(turn, site_id, day, offset(&press)).await?;
-    paging::turn_page(turn, &press, question)
+    paging::turn_page(turn, question)
 }
 
 async fn which_slot(turn: &mut Turn, site_id: i64, day: NaiveDate, offset: usize) -> Result<Question, BoxError> {
@@ -224,7 +225,7 @@ async fn ask_yes(turn: &mut Turn, slot_id: i64) -> Result<(), BoxError> {
     let Some(person) = worker(turn).await? else { return Ok(()) };
     let (app, language, now) = (turn.context::<App>(), person.language, turn.now());
     let Some((slot, site)) = Sites::of_app(&app).slot_of_worker(person.id, slot_id).await? else {
-        turn.say(Say::text(SiteRefusal::Gone.text(language)).buttons([navigation_row(language)]));
+        chat::show(turn, SiteRefusal::Gone.text(language), vec![navigation_row(language)]);
         return Ok(());
     };
     let contract = Sites::of_app(&app).contract_for(person.id, site.id, slot.about.day).await?;
@@ -237,7 +238,7 @@ async fn ask_yes(turn: &mut Turn, slot_id: i64) -> Result<(), BoxError> {
         text = format!("{text}\n\n{warning}");
     }
     let yes = Button::new(text!(language, "shifts-plan-yes-button"), YES);
-    turn.say(Say::text(text).buttons([vec![yes], navigation_row(language)]));
+    chat::show(turn, text, vec![vec![yes], navigation_row(language)]);
     Ok(())
 }
 
@@ -246,7 +247,7 @@ async fn yes(turn: &mut Turn, slot_id: i64, _: Press) -> Step<PlanShift> {
     let (app, language, at, user_id) = (turn.context::<App>(), person.language, turn.now(), person.id);
     if let Some(why) = refused(turn) {
         let plan_again = Button::raw(text!(language, "shifts-plan-button"), BEGIN);
-        turn.say(final_message_with(why.text(language), [plan_again], language));
+        chat::show_final_with(turn, why.text(language), [plan_again], language);
         return Ok(Next::End);
     }
     let Some((slot, site)) = Sites::of_app(&app).slot_of_worker(user_id, slot_id).await? else {
@@ -256,8 +257,13 @@ async fn yes(turn: &mut Turn, slot_id: i64, _: Press) -> Step<PlanShift> {
     chat::publish(turn, ShiftEvent::new(ShiftEventKind::PlanCreated, user_id).at(site.id));
     let (name, when) = (site.about.name.as_str(), when(slot.period, &site));
     let my_shifts = Button::raw(text!(language, "shifts-mine-button"), mine::MINE);
-    turn.say(final_message_with(text!(language, "shifts-planned", site = name, when = when), [my_shifts], language));
+    let text = text!(language, "shifts-planned", site = name, when = when);
+    chat::show_final_with(turn, text, [my_shifts], language);
     Ok(Next::End)
+}
+
+async fn cancelled(turn: &mut Turn, _: PlanShift) -> Result<(), BoxError> {
+    chat::say_cancelled(turn, key!("shifts-plan-stopped")).await
 }
 
 async fn timed_out(turn: &mut Turn, _: PlanShift) -> Step<PlanShift> {

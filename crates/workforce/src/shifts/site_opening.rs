@@ -2,11 +2,12 @@
 
 use opora::prelude::*;
 
-use super::chat::{self, EXPIRY, TypedKey, final_message, final_message_with, refused, worker};
+use super::chat::{self, EXPIRY, TypedKey, refused, worker};
 use super::closing::{CloseResult, CloseShift};
 use super::paging::{self, Page, Question, offset};
 use super::{ShiftEvent, ShiftEventKind, Shifts, opening, working};
 use crate::application::App;
+use crate::front::navigation::final_message;
 use crate::people::WriteAs;
 use crate::person::Person;
 use crate::sites::{self, Site, SiteRefusal, Sites, local};
@@ -52,13 +53,13 @@ pub fn dialogue() -> Dialogue<OpenCloseSite> {
         .on_returned(OpenCloseSite::CLOSING, shift_is_closed)
         .expires_after(EXPIRY)
         .on_expiry(timed_out)
+        .on_cancel(cancelled)
 }
 
 async fn open(turn: &mut Turn, _: Press) -> Step<OpenCloseSite> {
     let Some(person) = worker(turn).await? else { return Ok(Next::Stay) };
     if own_sites(&turn.context::<App>(), &person, false).await?.is_empty() {
-        turn.say(final_message(text!(person.language, "shifts-no-site-to-open"), person.language));
-        return Ok(Next::Stay);
+        return nothing_to_do(turn, &person, key!("shifts-no-site-to-open")).await;
     }
     Ok(Next::Go(OpenCloseSite::OpenWhich))
 }
@@ -66,10 +67,17 @@ async fn open(turn: &mut Turn, _: Press) -> Step<OpenCloseSite> {
 async fn close(turn: &mut Turn, _: Press) -> Step<OpenCloseSite> {
     let Some(person) = worker(turn).await? else { return Ok(Next::Stay) };
     if own_sites(&turn.context::<App>(), &person, true).await?.is_empty() {
-        turn.say(final_message(text!(person.language, "shifts-no-site-to-close"), person.language));
-        return Ok(Next::Stay);
+        return nothing_to_do(turn, &person, key!("shifts-no-site-to-close")).await;
     }
     Ok(Next::Go(OpenCloseSite::CloseWhich))
+}
+
+/// Says why there is no site to open or to close: there is no contract, or all sites are open or closed already.
+async fn nothing_to_do(turn: &mut Turn, person: &Person, why: &'static str) -> Step<OpenCloseSite> {
+    let has_sites = !Sites::of_app(&turn.context::<App>()).sites_of_worker(person.id).await?.is_empty();
+    let why = if has_sites { why } else { key!("shifts-no-sites") };
+    chat::show_final(turn, person.language.text(why), person.language);
+    Ok(Next::Stay)
 }
 
 async fn ask_open(turn: &mut Turn) -> Result<(), BoxError> {
@@ -86,12 +94,12 @@ async fn ask_close(turn: &mut Turn) -> Result<(), BoxError> {
 
 async fn more_to_open(turn: &mut Turn, press: Press) -> Step<OpenCloseSite> {
     let question = which(turn, false, offset(&press)).await?;
-    paging::turn_page(turn, &press, question)
+    paging::turn_page(turn, question)
 }
 
 async fn more_to_close(turn: &mut Turn, press: Press) -> Step<OpenCloseSite> {
     let question = which(turn, true, offset(&press)).await?;
-    paging::turn_page(turn, &press, question)
+    paging::turn_page(turn, question)
 }
 
 async fn which(turn: &mut Turn, is_open: bool, offset: usize) -> Result<Question, BoxError> {
@@ -120,7 +128,7 @@ async fn open_this(turn: &mut Turn, press: Press) -> Step<OpenCloseSite> {
 async fn ask_position(turn: &mut Turn, site_id: i64) -> Result<(), BoxError> {
     let Some(person) = worker(turn).await? else { return Ok(()) };
     let Some(site) = Sites::of_app(&turn.context::<App>()).site_of_worker_today(person.id, site_id).await? else {
-        turn.say(final_message(SiteRefusal::NoContract.text(person.language), person.language));
+        chat::show_final(turn, SiteRefusal::NoContract.text(person.language), person.language);
         return Ok(());
     };
     let text = text!(person.language, "shifts-open-site-position", site = site.about.name);
@@ -132,7 +140,7 @@ async fn position(turn: &mut Turn, site_id: i64, sent: Location) -> Step<OpenClo
     let Some(person) = worker(turn).await? else { return Ok(Next::End) };
     let (app, language) = (turn.context::<App>(), person.language);
     let Some(site) = Sites::of_app(&app).site_of_worker_today(person.id, site_id).await? else {
-        return chat::give_up(turn, SiteRefusal::NoContract, language);
+        return chat::give_up_position(turn, SiteRefusal::NoContract, language);
     };
     if refused(turn).is_none() && chat::accepted_position(turn, &site, sent, language).is_none() {
         return Ok(Next::Stay);
@@ -156,11 +164,8 @@ fn open_site(turn: &mut Turn, person: &Person, site: &Site) -> Step<OpenCloseSit
     });
     chat::publish(turn, ShiftEvent::new(ShiftEventKind::SiteOpened, user_id).at(site_id));
     let begin = Button::raw(text!(language, "shifts-open-button"), opening::BEGIN);
-    turn.say(final_message_with(
-        text!(language, "shifts-site-opened", site = site.about.name.as_str()),
-        [begin],
-        language,
-    ));
+    let text = text!(language, "shifts-site-opened", site = site.about.name.as_str());
+    chat::show_final_with(turn, text, [begin], language);
     Ok(Next::End)
 }
 
@@ -169,7 +174,7 @@ async fn typed(turn: &mut Turn, _: i64, text: String) -> Step<OpenCloseSite> {
     match chat::typed_key(turn, &text, language).await? {
         TypedKey::Back => Ok(Next::Go(OpenCloseSite::OpenWhich)),
         TypedKey::Menu => Ok(Next::End),
-        TypedKey::SomethingElse => turn.refuse(text!(language, "shifts-position-wanted")),
+        TypedKey::SomethingElse => chat::refuse_position(turn, text!(language, "shifts-position-wanted"), language),
     }
 }
 
@@ -196,7 +201,7 @@ async fn close_this(turn: &mut Turn, press: Press) -> Step<OpenCloseSite> {
         })
     });
     chat::publish(turn, ShiftEvent::new(ShiftEventKind::SiteClosed, user_id).at(site_id));
-    turn.say(final_message(text!(language, "shifts-site-closed", site = site.about.name), language));
+    chat::show_final(turn, text!(language, "shifts-site-closed", site = site.about.name), language);
     Ok(Next::End)
 }
 
@@ -213,6 +218,23 @@ async fn shift_is_closed(turn: &mut Turn, site_id: i64, returned: Returned) -> S
         turn.say(final_message(SiteRefusal::OthersWork.text(language), language));
     }
     Ok(Next::End)
+}
+
+/// Whether the dialogue waits for a position, with a keyboard on the screen.
+pub fn shows_keyboard(turn: &Turn) -> bool {
+    matches!(turn.draft::<OpenCloseSite>(), Some(OpenCloseSite::Position { .. }))
+}
+
+async fn cancelled(turn: &mut Turn, state: OpenCloseSite) -> Result<(), BoxError> {
+    match state {
+        OpenCloseSite::OpenWhich => chat::say_cancelled(turn, key!("shifts-open-site-stopped")).await,
+        OpenCloseSite::Position { .. } => {
+            chat::say_cancelled_with_keyboard(turn, key!("shifts-open-site-stopped")).await
+        }
+        OpenCloseSite::CloseWhich | OpenCloseSite::Closing { .. } => {
+            chat::say_cancelled(turn, key!("shifts-close-site-stopped")).await
+        }
+    }
 }
 
 async fn timed_out(turn: &mut Turn, state: OpenCloseSite) -> Step<OpenCloseSite> {

@@ -45,6 +45,7 @@ mod planning;
 mod prepared_tables;
 mod regressions;
 mod sites_without_position;
+mod situations;
 mod staff_notices;
 mod staff_plans;
 mod timed_jobs;
@@ -166,10 +167,25 @@ pub async fn person(firm: &Firm, someone: &ChatUser) -> Person {
     firm.app.people.by_telegram(someone.key().user).await.unwrap().unwrap()
 }
 
-/// Opens the menu and presses an item.
+/// Opens the menu and presses an item, which may count what waits behind it.
 pub async fn chooses_from_menu(someone: &ChatUser, caption: &str) {
     someone.sends("/start").await;
-    someone.presses(caption).await;
+    let counted = format!("[{caption} · ");
+    match someone.transcript().rsplit_once(&counted) {
+        Some((_, rest)) => {
+            let count = rest.split(']').next().unwrap();
+            someone.presses(&format!("{caption} · {count}")).await;
+        }
+        None => someone.presses(caption).await,
+    }
+}
+
+/// Confirms in the review that the shift is to be closed, with or without undone tasks.
+pub async fn goes_on_to_close(someone: &ChatUser) {
+    let chat = someone.transcript();
+    let offered = ["Continue to clock out", "Clock out anyway"].into_iter();
+    let last = offered.max_by_key(|caption| chat.rfind(&format!("[{caption}]")));
+    someone.presses(last.unwrap()).await;
 }
 
 /// Shares the position of the sites.
@@ -198,7 +214,7 @@ pub async fn opens(someone: &ChatUser, start: &str) {
 
 pub async fn closes(someone: &ChatUser) {
     chooses_from_menu(someone, "⏹ Clock out").await;
-    someone.presses("Continue to clock out").await;
+    goes_on_to_close(someone).await;
     shares_position(someone).await;
 }
 

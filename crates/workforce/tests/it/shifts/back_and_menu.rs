@@ -1,10 +1,13 @@
 //! Every question of the dialogues about shifts and sites: a wrong answer repeats it, Back leads to the previous
 //! question, and the main menu is one press away.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use opora::testing::chat::ChatUser;
+use workforce::application;
 use workforce::person::Role;
+use workforce::rooms::Rooms;
 use workforce::sites::AboutTask;
 
 use self::Action::{Press, Type};
@@ -13,6 +16,8 @@ use super::{Workplace, button_with, chooses_from_menu, opens, plans, task};
 use crate::kit::firm::StorageKind;
 
 const BACK: &str = "← Back";
+/// Back below a question of the first turn.
+const OLD_BACK: &str = "~1~shifts:back";
 const MENU: &str = "🏠 Main menu";
 const MENU_ASKS: &str = "what would you like to do?";
 /// The answer to unfit input where a question has no text of its own.
@@ -248,6 +253,24 @@ impl Question {
         assert_eq!(someone.state().await.as_deref(), Some(self.at.0), "{}", someone.transcript());
     }
 
+    /// What `/cancel` says.
+    fn what_stays(&self) -> &'static str {
+        let is_closing = self.way.0 != "✅ My tasks";
+        match self.at.0 {
+            "my_tasks:list" | "my_tasks:media" if !is_closing => "Okay. Everything you marked and sent is saved.",
+            "site_doors:open_which" | "site_doors:position" => "Okay, no site was opened.",
+            "site_doors:close_which" => "Okay, the site stays open.",
+            state => match state.split(':').next() {
+                Some("plan_shift") => "Okay, you're not signed up for anything new.",
+                Some("open_shift") => "Okay, no new shift was started.",
+                Some("close_shift" | "my_tasks") => "You're still clocked in",
+                Some("cancel_plan") => "Okay. Your shift on Jan 2 is still yours.",
+                Some("owner_sites") => "Okay, no shift was added.",
+                _ => "Okay, stopped. Anything already saved is kept.",
+            },
+        }
+    }
+
     /// Sends a text that is no answer.
     async fn answer_with_nonsense(&self, someone: &ChatUser) {
         let again = match self.answer {
@@ -275,7 +298,8 @@ impl Question {
             someone.sends(BACK).await;
             someone.sees(MENU_ASKS);
         } else {
-            someone.presses(BACK).await;
+            // The question itself may have been replaced.
+            someone.presses_data(OLD_BACK).await;
             someone.sees_toast("This button no longer works.");
         }
         assert_eq!(someone.state().await, None, "{}", someone.transcript());
@@ -298,11 +322,52 @@ async fn leave_all(workplace: &Workplace, someone: &ChatUser, questions: &[Quest
 
         question.ask(someone).await;
         someone.sends("/cancel").await;
-        someone.sees("Okay, stopped. Nothing has changed.");
-        someone.sees_button(MENU);
+        someone.sees(question.what_stays());
+        match question.answer {
+            Key(_) => someone.sees(MENU_ASKS),
+            Button | Sent(_) | Text => someone.sees_button(MENU),
+        }
         question.assert_over(someone).await;
         workplace.firm.stage.advance(MINUTE).await;
     }
+}
+
+/// States without a row in these tables. Those of `front` and `site_doors` wait for a child and ask nothing. The others
+/// are tested with their rooms.
+const EXCEPTIONS: &[&str] = &[
+    "front:newcomer",
+    "site_doors:closing",
+    "registration:language",
+    "registration:resume",
+    "registration:name",
+    "registration:phone",
+    "registration:email",
+    "registration:document_kind",
+    "registration:document",
+    "registration:selfie",
+    "registration:saving",
+    "registration:not_saved",
+    "registration_decision:reason",
+    "OnboardingStates:consent",
+    "OnboardingStates:question",
+    "OnboardingStates:returning",
+    "ChatStates:active",
+    "ChatStates:replying",
+];
+
+#[test]
+fn every_question_of_the_script_has_a_row() {
+    let script = application::script(&Rooms::all());
+    let states = script
+        .dialogue_states()
+        .flat_map(|(dialogue, states)| states.iter().map(move |state| format!("{dialogue}:{state}")));
+    let states: BTreeSet<String> = states.collect();
+    let asked = [BEFORE_WORK, AT_WORK, OWNERS].into_iter().flatten().map(|question| question.at.0);
+    let rows: BTreeSet<String> = asked.chain(EXCEPTIONS.iter().copied()).map(ToOwned::to_owned).collect();
+    let missing: Vec<_> = states.difference(&rows).collect();
+    let gone: Vec<_> = rows.difference(&states).collect();
+    assert!(missing.is_empty(), "states without a row, where Back, the menu and /cancel are not tested: {missing:#?}");
+    assert!(gone.is_empty(), "rows without a state in the script: {gone:#?}");
 }
 
 /// A keyboard stays when its question is left by an older button. Its keys must not be taken as an answer.

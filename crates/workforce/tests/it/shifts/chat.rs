@@ -84,7 +84,7 @@ async fn a_person_too_far_away_is_told_the_distance() {
     shares_position(&anna).await;
     anna.sees("You clocked in at Shop at 15:00.");
     anna.sees_button("🏠 Main menu");
-    chooses_from_menu(&anna, "▶️ Clock in").await;
+    anna.presses_data("open:begin").await;
     anna.sees("You're already clocked in.");
     closes(&anna).await;
     is_notified(&workplace, &anna, "No one else is working at Shop, so it's closed too.").await;
@@ -265,7 +265,7 @@ async fn closing_a_site_closes_the_own_shift_first() {
     shares_position(&boris).await;
     is_notified(&workplace, &boris, "so it's closed too").await;
     assert_eq!(workplace.rows("SELECT site_id FROM site_openings WHERE closed_at IS NULL").await.len(), 0);
-    chooses_from_menu(&boris, "🔒 Close a site").await;
+    boris.presses_data("site:close").await;
     boris.sees("Nothing to close: none of your sites is open.");
     chooses_from_menu(&boris, "🔓 Open a site").await;
     boris.presses("Shop").await;
@@ -306,7 +306,8 @@ async fn a_rejected_late_cancellation_costs_two_fines() {
     anna.sees_button("🏠 Main menu");
     assert_eq!(workplace.sites.slot(slot).await.unwrap().unwrap().taken, 0, "the place is free at once");
     assert!(workplace.adjustments().await.is_empty(), "the reason is not judged yet");
-    anna.presses("✖ Cancel 01.01 16:00–18:00").await;
+    let plan = workplace.rows("SELECT id FROM shift_plans").await[0][0].clone();
+    anna.presses_data(&format!("plan:cancel:{plan}")).await;
     anna.sees_toast("already been started or cancelled");
 
     let shifts = Shifts::of_app(&workplace.firm.app);
@@ -333,8 +334,10 @@ async fn a_place_is_planned_by_site_and_day() {
     workplace.slot(shop, 60, 8 * 60, |slot| slot.title = "cashier".into()).await;
     workplace.slot(other, 9 * 60, 6 * 60, |_| {}).await;
     let vera = workplace.firm.member("Vera", &[workforce::person::Role::Employee]).await;
-    chooses_from_menu(&vera, "🗓 Pick up a shift").await;
-    vera.sees("You don't have a contract for any site yet.");
+    for data in ["plan:begin", "open:begin", "site:open", "site:close"] {
+        vera.presses_data(data).await;
+        vera.sees("You don't have a contract with any site yet.");
+    }
     let anna = workplace.worker("Anna", &[shop, other], |_| {}).await;
     let boris = workplace.worker("Boris", &[shop], |_| {}).await;
     for who in [&anna, &boris] {

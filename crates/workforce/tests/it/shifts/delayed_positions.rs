@@ -66,7 +66,7 @@ async fn a_delayed_position_counts_when_it_was_sent(kind: StorageKind) {
     chooses_to_close(&anna).await;
     clock.advance(minutes(9));
     sends_live_position(&anna, 3659).await;
-    is_notified(&workplace, &anna, "1.00 h").await;
+    is_notified(&workplace, &anna, "is over: 1\u{a0}h.").await;
     assert_eq!(worked_seconds(&workplace).await, [[Some(59), Some(3659)]]);
     assert_eq!(workplace.adjustments().await, [("shift_base".to_owned(), 10_000)]);
     let closed = workplace.rows("SELECT closed_at FROM site_openings").await;
@@ -126,7 +126,7 @@ async fn a_shift_ends_no_earlier_than_it_began(kind: StorageKind) {
     sends_position(&anna, 0).await;
     chooses_to_close(&anna).await;
     sends_position(&anna, -60).await;
-    is_notified(&workplace, &anna, "is over: 0.00 h").await;
+    is_notified(&workplace, &anna, "is over: 0\u{a0}min.").await;
     assert_eq!(worked_seconds(&workplace).await, [[Some(0), Some(0)]]);
 }
 

@@ -32,7 +32,7 @@ async fn a_forgotten_shift_does_not_block_the_next(kind: StorageKind) {
     plans(&anna).await;
     opens(&anna, "Shop").await;
     workplace.minutes_pass(119).await;
-    chooses_from_menu(&anna, "▶️ Clock in").await;
+    anna.presses_data("open:begin").await;
     anna.sees("You're already clocked in.");
     // Half an hour after its end the job would not close it yet.
     workplace.minutes_pass(31).await;

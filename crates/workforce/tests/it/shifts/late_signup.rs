@@ -29,7 +29,13 @@ async fn lateness_counts_from_taking_the_place(kind: StorageKind) {
     let max = workplace.firm.member("Max", &[workforce::person::Role::Owner]).await;
     chooses_from_menu(&max, "📋 Today").await;
     assert!(!max.transcript().contains("no-show: 01.01 10:00"), "she has planned it only now");
-    workplace.seconds_pass(7 * 60).await;
+    // Nor while the lateness is forgiven.
+    workplace.seconds_pass(4 * 60).await;
+    chooses_from_menu(&max, "📋 Today").await;
+    max.sees("• Anna expected: 01.01 10:00");
+    workplace.seconds_pass(3 * 60).await;
+    chooses_from_menu(&max, "📋 Today").await;
+    max.sees("• Anna no-show: 01.01 10:00");
     opens(&anna, "Shop").await;
     workplace.seconds_pass(36).await;
     closes(&anna).await;

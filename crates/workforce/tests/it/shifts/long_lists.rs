@@ -105,8 +105,9 @@ async fn long_task_lists_are_cut_but_not_the_question() {
     chooses_from_menu(&anna, "✅ My tasks").await;
     button_with(&anna, "⬜ 20");
     chooses_from_menu(&anna, "⏹ Clock out").await;
-    anna.sees("я…\n\nClock out?");
-    anna.presses("Continue to clock out").await;
+    anna.sees("я…\n\n⚠️ Not done:\n• 01 ");
+    anna.sees("\n• and 10 more\n\nClock out without them?");
+    anna.presses("Clock out anyway").await;
     shares_position(&anna).await;
     is_notified(&workplace, &anna, "я…\nTotal: −1").await;
     is_notified(&workplace, &anna, "₽\n\nNo one else is working at Shop, so it's closed too.").await;

@@ -103,11 +103,13 @@ async fn my_shifts_lists_planned_open_and_past_shifts() {
     opens(&anna, "unscheduled").await;
     workplace.firm.stage.advance(Duration::from_secs(90 * 60)).await;
     chooses_from_menu(&anna, "📅 My shifts").await;
-    anna.sees("🗓 02.01 15:00–17:00 · Shop\n▶️ 01.01 15:00–16:30 · Shop · 1.50 h so far at 100\u{a0}₽");
+    anna.sees(
+        "🗓 02.01 15:00–17:00 · Shop\n▶️ 01.01 15:00–16:30 · Shop · 1\u{a0}h 30\u{a0}min so far, 100\u{a0}₽ an hour",
+    );
     closes(&anna).await;
     workplace.firm.stage.advance(Duration::from_secs(3600)).await;
     chooses_from_menu(&anna, "📅 My shifts").await;
-    anna.sees("🗓 02.01 15:00–17:00 · Shop\n✔️ 01.01 15:00–16:30 · Shop · 1.50 h at 100\u{a0}₽");
+    anna.sees("🗓 02.01 15:00–17:00 · Shop\n✔️ 01.01 15:00–16:30 · Shop · 1\u{a0}h 30\u{a0}min, 100\u{a0}₽ an hour");
     anna.sees_button("✖ Cancel 02.01 15:00–17:00");
     // After two weeks it is not shown any more.
     workplace.firm.stage.advance(Duration::from_secs(15 * 24 * 3600)).await;

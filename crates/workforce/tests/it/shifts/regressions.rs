@@ -19,7 +19,10 @@ use workforce::application;
 use workforce::rooms::Rooms;
 use workforce::shifts::{ClosedBy, ShiftEnd, ShiftStart, Shifts, tasks_of};
 
-use super::{Workplace, about_contract, chooses_from_menu, closes, is_notified, opens, plans, shares_position, task};
+use super::{
+    Workplace, about_contract, chooses_from_menu, closes, goes_on_to_close, is_notified, opens, plans, shares_position,
+    task,
+};
 use crate::kit::cabinet::Cabinet;
 use crate::kit::demo::{ANNA, BORIS};
 use crate::kit::firm::{NOON, StorageKind, on_databases};
@@ -89,7 +92,7 @@ async fn a_slots_tasks_are_listed_when_closing_its_site() {
     chooses_from_menu(&anna, "🔒 Close a site").await;
     anna.presses("Shop").await;
     anna.sees("✅ Of the slot · +10\u{a0}₽\n⬜ Of the site · −5\u{a0}₽");
-    anna.presses("Continue to clock out").await;
+    goes_on_to_close(&anna).await;
     shares_position(&anna).await;
     let expected = "Bonus for a task «Of the slot»: +10\u{a0}₽\nTask not done «Of the site»: −5";
     is_notified(&workplace, &anna, expected).await;

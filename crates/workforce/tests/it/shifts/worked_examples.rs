@@ -68,7 +68,7 @@ async fn shift_352(workplace: &Workplace) {
     anna.sees("✅ Drive 123 · +123\u{a0}₽ · 📷 1\n✅ Sweep · 📷 1");
     workplace.firm.stage.advance(Duration::from_secs(252)).await;
     closes(&anna).await;
-    is_notified(workplace, &anna, "0.07 h").await;
+    is_notified(workplace, &anna, "is over: 4\u{a0}min.").await;
     is_notified(
         workplace,
         &anna,

@@ -21,10 +21,8 @@ embedded_and_on_servers! {
 }
 
 const VERA: i64 = 1003;
-const CLOSING: &[Step] = &[
-    (Action::Presses("⏹ Clock out"), "Clock out?"),
-    (Action::Presses("Continue to clock out"), "Please share your location"),
-];
+const CLOSING: &[Step] =
+    &[(Action::Presses("⏹ Clock out"), "[Mark tasks]"), (Action::Chooses("lock out"), "Please share your location")];
 
 const ANNA_PLANS: &[Step] = &[
     (Action::Says("/start"), "what would you like"),
@@ -34,6 +32,7 @@ const ANNA_PLANS: &[Step] = &[
     (Action::Presses("Yes, I'll be there"), "You're signed up: Warehouse"),
 ];
 const ANNA_WORKS: &[Step] = &[
+    (Action::Says("/start"), "[▶️ Clock in]"),
     (Action::Presses("▶️ Clock in"), "Which shift are you starting?"),
     (Action::Chooses(" · Warehouse"), "Please share your location"),
     (Action::Here, "⬜ Drive 123 · +123\u{a0}₽ · 📷 0\n⬜ Sweep · 📷 0"),
@@ -43,7 +42,7 @@ const ANNA_WORKS: &[Step] = &[
     (Action::Presses("📷 Sweep"), "for: Sweep"),
     (Action::Photo(TOWER), "✅ Drive 123 · +123\u{a0}₽ · 📷 1\n✅ Sweep · 📷 1"),
 ];
-const ANNA_EARNS: &str = "Your shift at Warehouse is over: 0.07 h.\n\nHours worked: +7.77\u{a0}₽\n\
+const ANNA_EARNS: &str = "\n\nHours worked: +7.77\u{a0}₽\n\
     Late start: −100\u{a0}₽\nBonus for a task «Drive 123»: +123\u{a0}₽\nTotal: 30.77\u{a0}₽";
 
 const BORIS_WORKS: &[Step] = &[
@@ -54,7 +53,7 @@ const BORIS_WORKS: &[Step] = &[
     (Action::Presses("✅ My tasks"), "[⬜ Wash the windows]"),
     (Action::Presses("⬜ Wash the windows"), "[✅ Wash the windows]"),
 ];
-const BORIS_EARNS: &str = "Your shift at Shop is over: 0.10 h.\n\nHours worked: +9.90\u{a0}₽\n\
+const BORIS_EARNS: &str = "\n\nHours worked: +9.90\u{a0}₽\n\
     Task not done «Count the till»: −33\u{a0}₽\nBonus for a task «Wash the windows»: +100\u{a0}₽\nTotal: 76.90\u{a0}₽";
 
 /// Her task is marked while closing.
@@ -63,12 +62,12 @@ const VERA_WORKS: &[Step] = &[
     (Action::Presses("▶️ Clock in"), "Which shift are you starting?"),
     (Action::Presses("Kiosk, unscheduled"), "Please share your location"),
     (Action::Here, "⬜ Lock the door · −44\u{a0}₽\n⬜ Wash the windows · +50\u{a0}₽"),
-    (Action::Presses("⏹ Clock out"), "Clock out?"),
+    (Action::Presses("⏹ Clock out"), "[Clock out anyway]"),
     (Action::Presses("Mark tasks"), "[⬜ Lock the door]"),
     (Action::Presses("⬜ Lock the door"), "[✅ Lock the door]"),
     (Action::Presses("Continue to clock out"), "Please share your location"),
 ];
-const VERA_EARNS: &str = "Your shift at Kiosk is over: 0.01 h.\n\nHours worked: +0.44\u{a0}₽\n\
+const VERA_EARNS: &str = "\n\nHours worked: +0.44\u{a0}₽\n\
     Task done «Lock the door»: 0\u{a0}₽\nTotal: 0.44\u{a0}₽";
 
 /// Processes on the same storage, each later than the one before.
