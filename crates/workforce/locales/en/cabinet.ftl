@@ -58,7 +58,6 @@ cabinet-deleted-tasks = Deleted tasks
 cabinet-task-text = What to do
 cabinet-task-amount = Amount, { CURRENCY() }
 cabinet-task-amount-about = Above zero: a bonus for doing it. With a minus: a penalty for not doing it.
-cabinet-task-amount = Amount, ₽
 
 cabinet-mandatory = required
 cabinet-needs-media = needs a photo

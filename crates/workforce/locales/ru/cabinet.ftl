@@ -58,7 +58,6 @@ cabinet-deleted-tasks = Удалённые задачи
 cabinet-task-text = Что нужно сделать
 cabinet-task-amount = Сумма, { CURRENCY() }
 cabinet-task-amount-about = Больше нуля — премия за выполнение. Со знаком минус — штраф за невыполнение.
-cabinet-task-amount = Сумма, ₽
 
 cabinet-mandatory = обязательная
 cabinet-needs-media = нужно фото
