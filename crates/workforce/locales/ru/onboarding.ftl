@@ -35,12 +35,14 @@ chat-sent = Вопрос получит { $name }.
 chat-nobody = Сейчас некому ответить. Попробуйте, пожалуйста, позже.
 chat-too-long = Напишите, пожалуйста, не больше { $count } знаков.
 chat-question = { $name } пишет:
-chat-answer = Напишите ответ: его получит { $name }. Передумали — /cancel.
+chat-answer = Напишите ответ: его получит { $name }.
 chat-answer-from = { $name } отвечает:
 chat-write-answer-toast = Просто напишите ответ.
 chat-closed = Разговор завершён.
 chat-closed-by = Разговор завершён: { $name }.
 chat-closed-toast = Этот разговор уже завершён.
+chat-left = Хорошо, вопрос не отправлен.
+chat-left-open = Хорошо. Разговор остаётся открытым: ответ придёт сюда.
 chat-timed-out = Отложили разговор. Ответ всё равно придёт сюда.
 chat-answer-timed-out = Вы ещё не ответили. Вопрос остаётся открытым.
 
@@ -48,7 +50,12 @@ chat-answer-timed-out = Вы ещё не ответили. Вопрос оста
 onboarding-section = Анкета
 onboarding-not-begun = Ещё не начата.
 onboarding-earlier = Прежняя анкета
-onboarding-answered = Пройдено вопросов: { $answered } из { $all }
+onboarding-answered = Ответов: { $answered } из { $all }
+onboarding-skipped-count = { $count ->
+    [one] { $count } вопрос пропущен
+    [few] { $count } вопроса пропущено
+   *[many] { $count } вопросов пропущено
+}
 onboarding-status-active = заполняется
 onboarding-status-paused = на паузе
 onboarding-status-completed = заполнена

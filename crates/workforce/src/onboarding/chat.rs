@@ -9,6 +9,7 @@ use opora::prelude::*;
 
 use crate::application::App;
 use crate::domain::user_text;
+use crate::front::navigation::{self, navigation_row};
 use crate::front::{self, menu_button};
 use crate::people::WriteAs;
 use crate::person::{ANSWERERS, Person, QUESTIONED};
@@ -51,10 +52,13 @@ pub fn dialogue() -> Dialogue<ChatStates> {
         .on(ChatStates::ACTIVE, text(), question)
         .on(ChatStates::ACTIVE, button(OPEN), already_open)
         .on(ChatStates::ACTIVE, button(CLOSE), close_and_leave)
+        .on(ChatStates::ACTIVE, command("cancel"), leave_chat)
         .ask(ChatStates::REPLYING, ask_answer)
         .on(ChatStates::REPLYING, text(), answer)
         .on(ChatStates::REPLYING, button(REPLY), reply_to_another)
         .on(ChatStates::REPLYING, button(END), end_and_leave)
+        .on(ChatStates::REPLYING, button(navigation::BACK), leave_reply)
+        .on(ChatStates::REPLYING, command("cancel"), leave_reply_by_command)
         .calls::<ChatStates>()
         .expires_after(EXPIRY)
         .on_expiry(timed_out)
@@ -77,8 +81,24 @@ async fn already_open(turn: &mut Turn, _: Press) -> Step<ChatStates> {
 
 async fn ask_question(turn: &mut Turn) -> Result<(), BoxError> {
     let language = turn.context::<App>().speaker(turn).await?.language;
-    turn.say(Say::text(text!(language, "chat-open")).buttons([[close_button(language)]]));
+    let text = text!(language, "chat-open");
+    turn.say(Say::text(text).buttons([[close_button(language)], [menu_button(language)]]));
     Ok(())
+}
+
+/// `/cancel` of the person who asks: an open question stays open.
+async fn leave_chat(turn: &mut Turn, _: Command) -> Step<ChatStates> {
+    let app = turn.context::<App>();
+    let speaker = app.speaker(turn).await?;
+    let language = speaker.language;
+    let open = match &speaker.person {
+        Some(person) => records::open_chat(app.domain.read(), person.id).await?,
+        None => None,
+    };
+    let text = if open.is_some() { text!(language, "chat-left-open") } else { text!(language, "chat-left") };
+    let reopen = Button::raw(text!(language, "chat-open-button"), OPEN);
+    turn.say(Say::text(text).buttons([[reopen], [menu_button(language)]]));
+    Ok(Next::End)
 }
 
 fn close_button(language: Language) -> Button {
@@ -204,10 +224,29 @@ async fn questioner_of(app: &App, person: &Person, user_id: i64) -> Result<Optio
 async fn ask_answer(turn: &mut Turn, user_id: i64) -> Result<(), BoxError> {
     let Some(person) = front::allowed_person(turn, ANSWERERS).await? else { return Ok(()) };
     match questioner_of(&turn.context::<App>(), &person, user_id).await? {
-        Some(questioner) => turn.say(text!(person.language, "chat-answer", name = questioner.full_name)),
+        Some(questioner) => {
+            let text = text!(person.language, "chat-answer", name = questioner.full_name);
+            turn.say(Say::text(text).buttons([navigation_row(person.language)]));
+        }
         None => turn.say(text!(person.language, "chat-closed-toast")),
     }
     Ok(())
+}
+
+async fn leave_reply(turn: &mut Turn, user_id: i64, _: Press) -> Step<ChatStates> {
+    leave_unanswered(turn, user_id).await
+}
+
+async fn leave_reply_by_command(turn: &mut Turn, user_id: i64, _: Command) -> Step<ChatStates> {
+    leave_unanswered(turn, user_id).await
+}
+
+/// The person who answers stops: the question stays open.
+async fn leave_unanswered(turn: &mut Turn, user_id: i64) -> Step<ChatStates> {
+    let language = turn.context::<App>().speaker(turn).await?.language;
+    let reply = Button::raw(text!(language, "chat-reply-button"), format!("{REPLY}{user_id}"));
+    turn.say(navigation::final_message_with(text!(language, "chat-answer-timed-out"), [reply], language));
+    Ok(Next::End)
 }
 
 /// Passes an answer back to the questioner.

@@ -16,6 +16,7 @@ use crate::front::{self, menu_button};
 use crate::people::WriteAs;
 use crate::person::{Person, QUESTIONED};
 use crate::text;
+use crate::texts::MENU;
 
 /// Expiry of a question.
 pub const EXPIRY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -75,6 +76,7 @@ pub fn dialogue() -> Dialogue<OnboardingStates> {
         .on(OnboardingStates::CONSENT, button(AGREE), agree)
         .on(OnboardingStates::CONSENT, button(DECLINE), decline)
         .on(OnboardingStates::CONSENT, button(BEGIN), already_asked)
+        .on(OnboardingStates::CONSENT, command("cancel"), leave_undecided)
         .on(OnboardingStates::RETURNING, any(), return_to_question)
         .ask(OnboardingStates::QUESTION, messages::ask)
         .on(OnboardingStates::QUESTION, text(), text_answer)
@@ -84,6 +86,7 @@ pub fn dialogue() -> Dialogue<OnboardingStates> {
         .on(OnboardingStates::QUESTION, button(KEEP), keep)
         .on(OnboardingStates::QUESTION, button(PAUSE), pause)
         .on(OnboardingStates::QUESTION, button(BEGIN), already_begun)
+        .on(OnboardingStates::QUESTION, button(MENU), pause_and_show_menu)
         .on(OnboardingStates::QUESTION, command("cancel"), cancel)
         .expires_after(EXPIRY)
         .on_expiry(timed_out)
@@ -125,6 +128,14 @@ async fn ask_consent(turn: &mut Turn) -> Result<(), BoxError> {
     let (_, all) = app.onboarding.current().await?;
     turn.say(messages::consent(&all, language));
     Ok(())
+}
+
+/// `/cancel` before the person has decided: the questionnaire stays in the menu.
+async fn leave_undecided(turn: &mut Turn, _: Command) -> Step<OnboardingStates> {
+    let language = turn.context::<App>().speaker(turn).await?.language;
+    let text = text!(language, "onboarding-undecided");
+    turn.say(Say::text(text).buttons([[begin_button(language)], [menu_button(language)]]));
+    Ok(Next::End)
 }
 
 async fn agree(turn: &mut Turn, _: Press) -> Step<OnboardingStates> {
@@ -180,14 +191,20 @@ fn say_session_is_gone(turn: &mut Turn, person: &Person) -> Step<OnboardingState
 }
 
 async fn text_answer(turn: &mut Turn, position: QuestionPosition, text: String) -> Step<OnboardingStates> {
-    handle_answer(turn, position, GivenAnswer::Typed(&text)).await
+    handle_answer(turn, position, GivenAnswer::Typed(&text), None).await
 }
 
 async fn button_answer(turn: &mut Turn, position: QuestionPosition, press: Press) -> Step<OnboardingStates> {
-    handle_answer(turn, position, GivenAnswer::Pressed(&press.rest)).await
+    handle_answer(turn, position, GivenAnswer::Pressed(&press.rest), press.message_id).await
 }
 
-async fn handle_answer(turn: &mut Turn, position: QuestionPosition, given: GivenAnswer<'_>) -> Step<OnboardingStates> {
+/// Takes an answer. The message whose button was pressed then shows the choice instead of its buttons.
+async fn handle_answer(
+    turn: &mut Turn,
+    position: QuestionPosition,
+    given: GivenAnswer<'_>,
+    pressed: Option<i64>,
+) -> Step<OnboardingStates> {
     let Some(person) = allowed_person(turn).await? else { return Ok(Next::Stay) };
     let all = turn.context::<App>().onboarding.questionnaire(position.questionnaire).await?;
     let question = all.question(&position.question).ok_or("the question is not in its questionnaire")?;
@@ -195,14 +212,20 @@ async fn handle_answer(turn: &mut Turn, position: QuestionPosition, given: Given
         turn.say(messages::hint(question, person.language));
         return Ok(Next::AskAgain);
     };
+    if turn.refusal().is_none() {
+        messages::show_choice(turn, pressed, &all, question, Some(&answer), person.language);
+    }
     store_answer(turn, &person, &all, position, Some(answer)).await
 }
 
-async fn skip(turn: &mut Turn, position: QuestionPosition, _: Press) -> Step<OnboardingStates> {
+async fn skip(turn: &mut Turn, position: QuestionPosition, press: Press) -> Step<OnboardingStates> {
     let Some(person) = allowed_person(turn).await? else { return Ok(Next::Stay) };
     let all = turn.context::<App>().onboarding.questionnaire(position.questionnaire).await?;
-    if !all.question(&position.question).is_some_and(|question| question.is_skippable) {
+    let Some(question) = all.question(&position.question).filter(|question| question.is_skippable) else {
         return Ok(Next::AskAgain);
+    };
+    if turn.refusal().is_none() {
+        messages::show_choice(turn, press.message_id, &all, question, None, person.language);
     }
     store_answer(turn, &person, &all, position, None).await
 }
@@ -264,6 +287,17 @@ async fn keep(_: &mut Turn, position: QuestionPosition, _: Press) -> Step<Onboar
 
 async fn pause(turn: &mut Turn, _: QuestionPosition, _: Press) -> Step<OnboardingStates> {
     pause_session(turn).await
+}
+
+/// The main menu, with the answers kept as on a pause.
+async fn pause_and_show_menu(turn: &mut Turn, _: QuestionPosition, _: Press) -> Step<OnboardingStates> {
+    let speaker = turn.context::<App>().speaker(turn).await?;
+    if let Some(person) = speaker.person {
+        turn.write(move |db| Box::pin(records::set_status(db, person.id, Status::Paused)));
+    }
+    turn.say(text!(speaker.language, "onboarding-paused"));
+    front::show_menu(turn).await?;
+    Ok(Next::End)
 }
 
 async fn cancel(turn: &mut Turn, _: QuestionPosition, _: Command) -> Step<OnboardingStates> {

@@ -1,6 +1,7 @@
 //! Messages of the questionnaire: questions, hints, the summary.
 
 use opora::prelude::*;
+use opora::telegram::Target;
 
 use super::dialogue::{AGREE, ANSWER, BACK, DECLINE, KEEP, PAUSE, QuestionPosition, SKIP};
 use super::questionnaire::{ANSWER_MAX, Kind, Question, Questionnaire, SCALE};
@@ -22,7 +23,8 @@ pub fn consent(all: &Questionnaire, language: Language) -> Say {
     let count = i64::try_from(all.questions.len()).unwrap_or_default();
     let agree = Button::new(text!(language, "onboarding-agree-button"), AGREE);
     let decline = Button::new(text!(language, "onboarding-decline-button"), DECLINE);
-    Say::text(text!(language, "onboarding-consent", count = count)).buttons([[agree], [decline]])
+    let text = text!(language, "onboarding-consent", count = count);
+    Say::text(text).buttons([[agree], [decline], [menu_button(language)]])
 }
 
 /// Asks a question.
@@ -32,13 +34,36 @@ pub async fn ask(turn: &mut Turn, position: QuestionPosition) -> Result<(), BoxE
     let all = app.onboarding.questionnaire(position.questionnaire).await?;
     let question = all.question(&position.question).ok_or("the question is not in its questionnaire")?;
     let number = all.index(&position.question).map_or(0, |index| index + 1);
-    let progress = format!("{number}/{}", all.questions.len());
-    let mut text = format!("{progress}\n{}", question.text.in_language(language));
+    let mut text = heading(all.as_ref(), question, language);
     if let Kind::Number { .. } = question.kind {
         text = format!("{text}\n{}", hint(question, language));
     }
     turn.say(Say::text(text).buttons(buttons(question, &position, number > 1, language)));
     Ok(())
+}
+
+/// The number of a question, and its text.
+fn heading(all: &Questionnaire, question: &Question, language: Language) -> String {
+    let number = all.index(&question.id).map_or(0, |index| index + 1);
+    format!("{number}/{}\n{}", all.questions.len(), question.text.in_language(language))
+}
+
+/// Shows the answer below its question, in place of the buttons; none means skipped.
+pub fn show_choice(
+    turn: &mut Turn,
+    message: Option<i64>,
+    all: &Questionnaire,
+    question: &Question,
+    answer: Option<&str>,
+    language: Language,
+) {
+    let Some(message) = message else { return };
+    let answer = answer.map_or_else(
+        || text!(language, "onboarding-skipped"),
+        |answer| format!("✓ {}", question.shown(answer, language)),
+    );
+    let text = format!("{}\n\n{answer}", heading(all, question, language));
+    turn.edit(Edit::text(Target::from(message), text));
 }
 
 fn buttons(question: &Question, position: &QuestionPosition, has_before: bool, language: Language) -> Vec<Vec<Button>> {
@@ -64,7 +89,7 @@ fn buttons(question: &Question, position: &QuestionPosition, has_before: bool, l
         ways.push(Button::new(text!(language, "onboarding-skip-button"), SKIP));
     }
     rows.push(ways);
-    rows.push(vec![Button::new(text!(language, "onboarding-pause-button"), PAUSE)]);
+    rows.push(vec![Button::new(text!(language, "onboarding-pause-button"), PAUSE), menu_button(language)]);
     rows.retain(|row| !row.is_empty());
     rows
 }

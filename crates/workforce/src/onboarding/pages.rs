@@ -39,7 +39,9 @@ fn view(sessions: &[Session], language: Language) -> Markup {
 }
 
 fn session(session: &Session, language: Language) -> Markup {
-    let (answered, all) = (session.answers.len(), session.questions);
+    // A skipped question has no answer.
+    let answered = session.answers.iter().filter(|answer| answer.answer.is_some()).count();
+    let (skipped, all) = (session.answers.len() - answered, session.questions);
     html! {
         p {
             (status_label(session.status, language)) " "
@@ -47,6 +49,7 @@ fn session(session: &Session, language: Language) -> Markup {
                 (moment(session.ended_at.unwrap_or(session.began_at)))
                 @if session.status != Status::Declined {
                     " · " (text!(language, "onboarding-answered", answered = answered, all = all))
+                    @if skipped > 0 { ", " (text!(language, "onboarding-skipped-count", count = skipped)) }
                 }
             }
         }

@@ -285,18 +285,50 @@ async fn a_double_tap_answers_once() {
     daria.sees_nothing();
     daria.sends("Dasha").await;
     daria.sends("3").await;
-    daria.presses("Days").await;
-    daria.presses("Nights").await;
+    // The question above was answered by typing, so it still has its buttons.
+    daria.presses_older("⏸ Pause", 1).await;
     daria.sees_toast("no longer works");
     daria.sees_nothing();
-    daria.presses("7").await;
-    daria.presses("7").await;
-    daria.sees_toast("no longer works");
-    daria.presses("Skip").await;
-    daria.presses("Skip").await;
-    daria.sees_toast("no longer works");
+    for caption in ["Days", "7", "Skip"] {
+        daria.presses(caption).await;
+    }
     let kept = [some("Dasha"), some("3"), some("Days"), some("7"), None];
     assert_eq!(answers(&firm, &daria).await, kept);
+}
+
+#[tokio::test]
+async fn the_message_shows_the_answer_that_was_tapped() {
+    let firm = firm(StorageKind::Sqlite).await;
+    let daria = firm.member("Daria", &[Role::Employee]).await;
+    begins(&daria).await;
+    daria.sends("Dasha").await;
+    daria.sends("3").await;
+    daria.presses("Nights").await;
+    daria.presses("8").await;
+    daria.presses("Skip").await;
+    let chat = daria.transcript();
+    for traces in ["Which hours?\n\n✓ Nights", "How confident?\n\n✓ 8", "Which skills?\n\n(skipped)"] {
+        let found = traces.split("\n\n").all(|line| chat.contains(line));
+        assert!(found, "no {traces:?} in {chat}");
+    }
+    assert!(!chat.contains("[Days]"), "the buttons are gone: {chat}");
+}
+
+#[tokio::test]
+async fn the_menu_and_cancel_leave_with_the_answers_kept() {
+    let firm = firm(StorageKind::Sqlite).await;
+    let daria = firm.member("Daria", &[Role::Employee]).await;
+    daria.presses_data("onboarding:begin").await;
+    daria.sends("/cancel").await;
+    daria.sees("The questionnaire can wait.");
+    begins(&daria).await;
+    daria.sends("Dasha").await;
+    daria.presses("🏠 Main menu").await;
+    daria.sees("Paused.");
+    daria.sees_button("📝 Questionnaire");
+    assert_eq!((daria.state().await, session_of(&firm, &daria).await.status), (None, Status::Paused));
+    daria.presses("📝 Questionnaire").await;
+    daria.sees("2/5");
 }
 
 #[tokio::test]

@@ -171,6 +171,33 @@ async fn answers_arrive_days_later_unless_the_chat_is_closed() {
     assert_eq!((boris.state().await, messages(&firm).await.len()), (None, 2));
 }
 
+#[tokio::test]
+async fn leaving_a_question_or_a_reply_keeps_the_chat_open() {
+    let firm = firm(StorageKind::Sqlite).await;
+    let (daria, boris) = (firm.member("Daria", &[Role::Employee]).await, firm.member("Boris", &[Role::Manager]).await);
+    daria.presses_data("chat:open").await;
+    daria.sends("/cancel").await;
+    daria.sees("no question was sent");
+    daria.presses_data("chat:open").await;
+    daria.sends("Where are the keys?").await;
+    daria.sends("/cancel").await;
+    daria.sees("Our conversation stays open");
+    for leave in ["/cancel", "← Back"] {
+        boris.presses("Reply").await;
+        boris.sees_button("🏠 Main menu");
+        if leave.starts_with('/') {
+            boris.sends(leave).await
+        } else {
+            boris.presses(leave).await
+        }
+        boris.sees("The question is still open.");
+        assert_eq!(boris.state().await, None);
+    }
+    boris.presses("Reply").await;
+    boris.sends("In the office").await;
+    daria.sees("Boris answers:\n\nIn the office");
+}
+
 /// A room that approves people, as the registration room does.
 #[derive(Debug)]
 struct Approving;
