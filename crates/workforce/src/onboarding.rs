@@ -107,17 +107,17 @@ impl Onboarding {
         Ok(listed)
     }
 
-    /// Offers the questionnaire within a turn, as after an approval; does nothing if it is not for this person.
+    /// Offers the questionnaire within a turn; does nothing if it is not for this person.
     pub fn offer(turn: &mut Turn, person: &Person) {
-        if let Some(invitation) = Self::invitation(person) {
-            turn.say_to(person.telegram_id, invitation);
+        if let Some((text, button)) = Self::invitation(person) {
+            turn.say_to(person.telegram_id, Say::text(text).buttons([[button]]));
         }
     }
 
-    /// The message that offers the questionnaire; none if it is not for this person.
-    pub fn invitation(person: &Person) -> Option<Say> {
-        let (text, button) = (text!(person.language, "onboarding-offer"), begin_button(person.language));
-        person.may(QUESTIONED).then(|| Say::text(text).buttons([[button]]))
+    /// The sentence that offers the questionnaire, and its button; none if it is not for this person.
+    pub fn invitation(person: &Person) -> Option<(String, Button)> {
+        let offer = || (text!(person.language, "onboarding-offer"), begin_button(person.language));
+        person.may(QUESTIONED).then(offer)
     }
 }
 

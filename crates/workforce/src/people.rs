@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use futures_util::future::BoxFuture;
 use opora::clock::Millis;
 use sea_orm::sea_query::{IntoCondition, Query};
-use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder};
+use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 
 pub use self::actor::{WriteAs, require_role, require_unchanged};
 pub use self::changes::{
@@ -16,7 +16,7 @@ pub use self::changes::{
     set_documents, set_language, set_status, set_test, set_username, take_role,
 };
 pub use self::owners::{OwnerAction, OwnerActionRefusal, lock_and_check};
-pub use self::personal_data::{export, forget};
+pub use self::personal_data::{export, forget, forget_documents, forget_unchanged};
 pub use self::search::{PAGE, Page};
 use self::tables::{role as user_role, user};
 use crate::application::App;
@@ -145,6 +145,34 @@ pub async fn is_pending(db: &impl ConnectionTrait, id: i64) -> Result<bool, DbEr
 pub async fn is_granted(db: &impl ConnectionTrait, id: i64) -> Result<bool, DbErr> {
     let row = user::Entity::find_by_id(id).one(db).await?;
     Ok(row.is_some_and(|row| row.enrolled_by == "grant"))
+}
+
+/// Whether a person names a document and a selfie.
+pub async fn has_documents(db: &impl ConnectionTrait, id: i64) -> Result<bool, DbErr> {
+    let row = user::Entity::find_by_id(id).one(db).await?;
+    Ok(row.is_some_and(|row| row.main_document_id.is_some() && row.selfie_id.is_some()))
+}
+
+/// The first people with this status whose row was last changed before a time, in the order of their ids. With documents
+/// only, if asked so.
+pub async fn unchanged_since(
+    db: &impl ConnectionTrait,
+    status: Status,
+    before: Millis,
+    with_documents: bool,
+    max: u64,
+) -> Result<Vec<Person>, DbErr> {
+    let mut due = Condition::all()
+        .add(user::Column::Status.eq(status.name()))
+        .add(user::Column::UpdatedAt.lt(before.0))
+        // A negative account is a person who is forgotten already.
+        .add(user::Column::TelegramId.gt(0));
+    if with_documents {
+        due = due.add(user::Column::MainDocumentId.is_not_null());
+    }
+    let ids = user::Entity::find().select_only().column(user::Column::Id).filter(due);
+    let ids: Vec<i64> = ids.order_by_asc(user::Column::Id).limit(max).into_tuple().all(db).await?;
+    find(db, user::Column::Id.is_in(ids)).await
 }
 
 async fn find(db: &impl ConnectionTrait, which: impl IntoCondition) -> Result<Vec<Person>, DbErr> {

@@ -18,9 +18,10 @@ use sea_orm::DbErr;
 use serde_json::Value;
 
 pub use self::documents::{Document, DocumentKind, DocumentStatus};
-pub use self::draft::{Draft, Picture};
-pub use self::registrations::{Decision, DecisionError, PendingRegistration, Registrations};
+pub use self::draft::{Draft, GivenConsent, Picture};
+pub use self::registrations::{Approval, Decision, DecisionError, PendingRegistration, Registrations};
 use self::states::Registration;
+pub use self::validity::{ExpiringDocument, NotedDate, Validity, ValidityRefusal};
 use crate::application::App;
 use crate::domain::{Domain, Transaction};
 use crate::key;
@@ -32,6 +33,8 @@ use crate::web::{Card, NavItem, PageError, Routes, Section};
 mod answers;
 pub mod cleanup;
 pub mod command;
+pub mod consent;
+mod contract_dialogue;
 mod deciding;
 mod documents;
 mod draft;
@@ -41,10 +44,12 @@ mod personal_data;
 mod questions;
 mod registrations;
 pub mod repair;
+pub mod retention;
 mod saving;
 mod states;
 mod tables;
 mod unblocking;
+mod validity;
 
 const CLEANUP_INTERVAL: Duration = Duration::from_secs(60 * 60);
 const DECISION_NOTICES_INTERVAL: Duration = Duration::from_secs(60);
@@ -175,6 +180,7 @@ impl Room for RegistrationRoom {
                 every: DECISION_NOTICES_INTERVAL,
                 run: |app| Box::pin(registrations::send_decision_notices(app)),
             },
+            Job { name: "retention", every: CLEANUP_INTERVAL, run: |app| Box::pin(retention::run(app)) },
         ]
     }
 }

@@ -533,6 +533,7 @@ mod tests {
             ("payroll", 60),
             ("questionnaire", 1),
             ("registration-news", 1),
+            ("retention", 60),
             ("sessions", 60),
             ("shift-adjustments", 10),
             ("shift-auto-close", 30),

@@ -16,6 +16,7 @@ use sea_orm::{
 };
 use serde_json::json;
 
+pub use self::long_text::{MAX_TEXT_UNITS, TextSetting};
 pub use self::question_recipient::QuestionRecipient;
 use self::tables::{change, value};
 use crate::audit;
@@ -31,6 +32,7 @@ use crate::web::ui::Icon;
 use crate::web::{NavGroup, NavItem, Routes};
 
 pub mod command;
+mod long_text;
 mod pages;
 mod question_recipient;
 mod tables;
@@ -66,8 +68,17 @@ pub const CURRENCY: Setting<Currency> = Setting { name: "currency", default: Cur
 pub const QUESTIONS_GO_TO: Setting<QuestionRecipient> =
     Setting { name: "questions_go_to", default: QuestionRecipient::Managers };
 
+/// What newcomers agree to before they give personal data, in each language.
+pub const CONSENT_TEXT_RU: TextSetting =
+    TextSetting { name: "consent_text_ru", language: Language::Ru, default_key: key!("registration-consent-default") };
+pub const CONSENT_TEXT_EN: TextSetting =
+    TextSetting { name: "consent_text_en", language: Language::En, default_key: key!("registration-consent-default") };
+
+/// Days after which data of rejected applicants and documents of blocked staff are forgotten; 0 keeps them.
+pub const RETENTION_DAYS: Setting<u16> = Setting { name: "retention_days", default: 0 };
+
 /// All settings, for lists and for changes by name.
-pub const ALL: [&dyn AnySetting; 8] = [
+pub const ALL: [&dyn AnySetting; 11] = [
     &ENABLE_TEST_USERS,
     &MANDATORY_TASK_PENALTY,
     &CANCEL_NOTICE_HOURS,
@@ -76,6 +87,9 @@ pub const ALL: [&dyn AnySetting; 8] = [
     &TIME_ZONE,
     &CURRENCY,
     &QUESTIONS_GO_TO,
+    &CONSENT_TEXT_RU,
+    &CONSENT_TEXT_EN,
+    &RETENTION_DAYS,
 ];
 
 /// A setting with its type.
@@ -95,6 +109,8 @@ pub enum ValueKind {
     Currency,
     /// Managers, owners, or one person who may answer.
     QuestionRecipient,
+    /// Several lines of text.
+    Text,
 }
 
 /// A type of setting values.
@@ -251,6 +267,12 @@ impl Settings {
     pub async fn apply_currency(&self) -> Result<(), DbErr> {
         self.get(&CURRENCY).await?.make_current();
         Ok(())
+    }
+
+    /// The value of a text setting.
+    pub async fn text(&self, setting: &TextSetting) -> Result<String, DbErr> {
+        let row = value::Entity::find_by_id(setting.name).one(self.domain.read()).await?;
+        Ok(row.and_then(|row| setting.normalize(&row.value)).unwrap_or_else(|| setting.default_text()))
     }
 
     /// All settings with their values as text.

@@ -75,6 +75,8 @@ mod working;
 
 /// The topic that pages name in `data-live` to follow plans, shifts and openings.
 pub const TOPIC: &str = "shifts";
+/// Data of the button that begins to plan a shift.
+pub const PLAN_A_SHIFT: &str = planning::BEGIN;
 
 #[derive(Debug)]
 pub struct ShiftsRoom;

@@ -22,7 +22,7 @@ pub use self::changes::{
 pub use self::contracts::{
     AboutContract, Contract, ContractStatus, contract_for, create_contract, require_contract, set_permissions,
 };
-pub use self::events::schedule_changed;
+pub use self::events::{contract_changed, schedule_changed};
 pub use self::position_text::{PositionMistake, read_position};
 pub use self::records::{AboutSite, AboutSlot, AboutTask, MAX_KOPECKS, Site, Slot, Task, is_price};
 pub use self::refusal::{ActionError, SiteRefusal, constraint_refusal};

@@ -19,9 +19,10 @@ pub const DONE: &str = "Done! Your registration is awaiting approval.";
 pub const NOT_SAVED: &str = "Your registration couldn't be saved.";
 
 /// The steps of a registration: what the newcomer does, and how the answer begins.
-pub const REGISTRATION_STEPS: [(Action, &str); 8] = [
+pub const REGISTRATION_STEPS: [(Action, &str); 9] = [
     (Action::Says("/start"), "Let's get to know each other."),
-    (Action::Presses("English"), "What's your first and last name?"),
+    (Action::Presses("English"), "To take you on, we need"),
+    (Action::Presses("I agree"), "What's your first and last name?"),
     (Action::Says("Anna Smith"), "What's your phone number?"),
     (Action::SharesNumber, "What's your email address?"),
     (Action::Presses("Skip"), "Which document will you send?"),

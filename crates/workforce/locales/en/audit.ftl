@@ -8,6 +8,8 @@ audit-test-user-unmarked = No longer a test user
 audit-registration-deleted = Registration deleted
 audit-setting-changed = Setting changed: { $name }
 audit-data-exported = Personal data exported
+audit-documents-forgotten = Documents deleted: the retention period is over
+audit-document-validity-noted = Document validity: until { $valid_until }
 audit-person-forgotten = Personal data deleted
 
 # Sites, shifts, pay.

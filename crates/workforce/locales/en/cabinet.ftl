@@ -272,6 +272,12 @@ cabinet-setting-managers = Managers
 cabinet-setting-owners = Owners
 cabinet-setting-left = { $id } (can no longer answer)
 cabinet-setting-nobody = This person can't answer questions. Please choose from the list.
+cabinet-setting-consent-ru = Consent to the processing of personal data, in Russian
+cabinet-setting-consent-en = Consent to the processing of personal data, in English
+cabinet-setting-consent-about = Newcomers read it before the first question. A changed text is shown in new registrations only: people who have agreed are not asked again.
+cabinet-setting-text-bad = Enter a text of up to 3,500 characters.
+cabinet-setting-retention = Days after which data of rejected applicants and documents of blocked people are deleted
+cabinet-setting-retention-about = Counted from the last change. Rejected applicants are deleted entirely, blocked people lose only their documents; shifts and pay stay. 0 keeps everything.
 cabinet-setting-test-users = Test users sign in with any PIN
 cabinet-setting-test-users-about = Only for trying things out. Applies to people marked as test users.
 

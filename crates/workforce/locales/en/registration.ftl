@@ -42,6 +42,30 @@ registration-cancelled = Registration stopped, nothing was saved. Send /start to
 registration-timed-out = A day has passed, so I deleted what you had entered. Send /start to register again.
 registration-once-more = Your last registration was rejected: { $reason } You can register again.
 
+# Consent to the processing of personal data.
+registration-consent-default =
+    To take you on, we need some of your personal data: your name, phone number, email address (optional), a photo of a document and a selfie.
+
+    We keep it to review your registration, to draw up your contract and to pay you. Only owners and superadmins can see your documents. We delete your data when you ask us to.
+
+    By pressing “I agree” you consent to the processing of your personal data (Federal Law No. 152-FZ). You can withdraw your consent: just write to the owner.
+registration-agree-button = I agree
+registration-disagree-button = I don't agree
+registration-agreed = ✓ You agreed.
+registration-consent-changed = The text changed while you were reading. Please read the new one.
+registration-consent-refused = Fair enough. I can't register you without your consent, so nothing was saved. If you change your mind, send /start.
+registration-discard-button = Delete my answers
+registration-paused = Stopped. Your answers are saved for a day; send /start to continue.
+
+registration-still-waits = Okay, no decision was made on { $name }.
+registration-no-site-yet = You'll be assigned a site soon, and I'll write to you. Then you can pick up shifts.
+registration-your-sites = { $count ->
+    [one] Your site: { $sites }.
+   *[other] Your sites: { $sites }.
+    } You can pick up a shift now.
+registration-which-site = Which site will they work at? Choose one and I'll draw up the contract. The site's rate applies; you can change it in the dashboard.
+registration-contract-given = Contract created: { $name }, { $site }. I've told them that they can pick up shifts.
+
 # Deciding.
 registration-waiting-button = 📝 Registrations
 registration-new =
@@ -61,7 +85,7 @@ registration-approve-button = ✅ Approve
 registration-reject-button = ❌ Reject
 registration-papers-button = 🪪 Documents
 registration-no-papers = No documents.
-registration-reason = Why are you rejecting { $name }? They will read your answer. Changed your mind? /cancel
+registration-reason = Why are you rejecting { $name }? They will read your answer.
 registration-reason-bad = Please write a reason, 1 to { $most } characters.
 registration-approved-by-you = Approved: { $name }
 registration-rejected-by-you = Rejected: { $name }
@@ -101,3 +125,18 @@ registration-reason-label = Reason for rejection
 registration-document-pending = awaiting approval
 registration-document-approved = approved
 registration-document-rejected = rejected
+registration-contract = Where they will work
+registration-contract-about = Tick the sites, and the contract is created with the approval. Leave them empty to add it later.
+registration-page-approved-at = { $name } is approved and has a contract ({ $sites }). I've told them that they can pick up shifts.
+registration-page-approved = { $name } is approved. They need a contract to pick up shifts: add it on their page.
+registration-page-rejected = { $name } is rejected. I've passed on the reason.
+registration-open-person = Open the person's page
+registration-next = Next registration
+registration-consent-given = Consent to the processing of personal data:
+registration-consent-version = version { $version }
+registration-valid-until = valid until { $day }
+registration-expires = expires { $day }
+registration-expired = expired { $day }
+registration-valid-until-label = Valid until
+registration-valid-until-optional = Document valid until (optional)
+registration-valid-until-about = The document shows up under “needs attention” 30 days before this date. Leave it empty for no date.

@@ -8,6 +8,8 @@ audit-test-user-unmarked = Снята отметка тестового поль
 audit-registration-deleted = Заявка удалена
 audit-setting-changed = Изменена настройка: { $name }
 audit-data-exported = Личные данные выгружены
+audit-documents-forgotten = Документы удалены: истёк срок хранения
+audit-document-validity-noted = Срок действия документа: до { $valid_until }
 audit-person-forgotten = Личные данные удалены
 
 # Объекты, смены, выплаты.

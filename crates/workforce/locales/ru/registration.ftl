@@ -42,6 +42,30 @@ registration-cancelled = Регистрация прервана, ничего �
 registration-timed-out = Прошли сутки, и введённые данные удалены. Начать регистрацию заново — /start.
 registration-once-more = Прошлую заявку отклонили: { $reason } Вы можете подать новую.
 
+# Согласие на обработку персональных данных.
+registration-consent-default =
+    Чтобы принять вас на работу, нам нужны ваши персональные данные: имя, телефон, почта (по желанию), фото документа и селфи.
+
+    Мы храним их, чтобы проверить заявку, оформить вас и платить за смены. Документы видят только владелец и главный администратор. Данные удаляются по вашей просьбе.
+
+    Нажимая «Согласен(на)», вы даёте согласие на обработку персональных данных по Федеральному закону № 152-ФЗ. Его можно отозвать: напишите владельцу.
+registration-agree-button = Согласен(на)
+registration-disagree-button = Не согласен(на)
+registration-agreed = ✓ Согласие получено.
+registration-consent-changed = Пока вы читали, текст изменился. Прочитайте, пожалуйста, новый.
+registration-consent-refused = Понимаю. Без согласия зарегистрировать вас нельзя, поэтому я ничего не сохраняю. Если передумаете — /start.
+registration-discard-button = Удалить ответы
+registration-paused = Остановились. Ответы сохранятся сутки; продолжить — /start.
+
+registration-still-waits = Хорошо, заявка ({ $name }) осталась без решения.
+registration-no-site-yet = Скоро вам назначат объект, и я напишу. После этого можно брать смены.
+registration-your-sites = { $count ->
+    [one] Ваш объект: { $sites }.
+   *[other] Ваши объекты: { $sites }.
+    } Теперь можно взять смену.
+registration-which-site = На каком объекте будет работать этот человек? Выберите, и я оформлю договор. Ставка — по объекту; её можно изменить в кабинете.
+registration-contract-given = Договор оформлен: { $name }, { $site }. Можно брать смены — я об этом написал.
+
 # Решение.
 registration-waiting-button = 📝 Заявки
 registration-new =
@@ -62,7 +86,7 @@ registration-approve-button = ✅ Одобрить
 registration-reject-button = ❌ Отклонить
 registration-papers-button = 🪪 Документы
 registration-no-papers = Документов нет.
-registration-reason = Почему отклоняете заявку ({ $name })? Человек прочитает ваш ответ. Передумали — /cancel.
+registration-reason = Почему отклоняете заявку ({ $name })? Человек прочитает ваш ответ.
 registration-reason-bad = Напишите причину: от 1 до { $most } знаков.
 registration-approved-by-you = Заявка одобрена: { $name }
 registration-rejected-by-you = Заявка отклонена: { $name }
@@ -103,3 +127,18 @@ registration-reason-label = Причина отказа
 registration-document-pending = на проверке
 registration-document-approved = одобрено
 registration-document-rejected = отклонено
+registration-contract = Где будет работать
+registration-contract-about = Отметьте объекты, и договор появится вместе с одобрением. Не отметите — добавите его позже.
+registration-page-approved-at = { $name }: заявка одобрена, договор оформлен ({ $sites }). Я написал, что можно брать смены.
+registration-page-approved = { $name }: заявка одобрена. Чтобы брать смены, нужен договор: добавьте его на странице человека.
+registration-page-rejected = { $name }: заявка отклонена. Причину я передал.
+registration-open-person = Открыть страницу человека
+registration-next = Следующая заявка
+registration-consent-given = Согласие на обработку персональных данных:
+registration-consent-version = версия { $version }
+registration-valid-until = действует до { $day }
+registration-expires = истекает { $day }
+registration-expired = срок истёк { $day }
+registration-valid-until-label = Действует до
+registration-valid-until-optional = Документ действует до (необязательно)
+registration-valid-until-about = За 30 дней до этой даты документ появится среди дел, которые требуют внимания. Пустое поле — без срока.

@@ -3,9 +3,10 @@
 //! Every room contributes its part. A forgotten person remains as a number, which work and pay refer to, and nothing
 //! tells whose it was. The account may register again as a new person.
 
+use futures_util::future::BoxFuture;
 use opora::clock::Millis;
-use opora::store::WriteError;
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, Set};
+use opora::store::{Refusal, WriteError};
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect, Set};
 use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
 
@@ -13,10 +14,14 @@ use super::changes::{change, note};
 use super::owners::{self, OwnerAction};
 use super::tables::{role as user_role, user};
 use super::{Person, Role, Status, forget_queue};
+use crate::application::App;
 use crate::audit;
-use crate::domain::{Domain, Transaction};
+use crate::domain::{Domain, NotWritten, Transaction};
 use crate::files::Files;
 use crate::rooms::Rooms;
+
+/// The refusal if a person has changed since it was decided to forget something.
+const CHANGED: &str = "this person has changed meanwhile";
 
 /// Everything that is known about a person, in the words of the tables; documents are listed. The export is audited.
 pub async fn export(
@@ -78,6 +83,58 @@ pub async fn forget(
     }
     tracing::info!(user = person_id, "a person is forgotten");
     Ok(())
+}
+
+/// Forgets a person as [`forget`] does, unless the person has changed since `person` was read. Returns whether it did.
+pub async fn forget_unchanged(app: &App, person: &Person, at: Millis) -> anyhow::Result<bool> {
+    let (rooms, forgotten) = (app.rooms.clone(), person.clone());
+    let names = app.domain.write_and_get(move |db| {
+        Box::pin(async move {
+            require_version(db, &forgotten).await?;
+            forget_within(db, &rooms, &forgotten, None, at).await
+        })
+    });
+    remove_files(app, person.id, names.await).await
+}
+
+/// Forgets only a person's documents, unless the person has changed since. `delete` removes the rows of the documents and
+/// returns the names of their files. Name, work and pay stay. Returns whether it did.
+pub async fn forget_documents<F>(app: &App, person: &Person, at: Millis, delete: F) -> anyhow::Result<bool>
+where
+    F: for<'w> FnOnce(&'w Transaction<'_, '_>, i64) -> BoxFuture<'w, Result<Vec<String>, WriteError>> + Send + 'static,
+{
+    let forgotten = person.clone();
+    let names = app.domain.write_and_get(move |db| {
+        Box::pin(async move {
+            require_version(db, &forgotten).await?;
+            let without = user::ActiveModel { main_document_id: Set(None), selfie_id: Set(None), ..Default::default() };
+            change(db, forgotten.id, without, at).await?;
+            let names = delete(db, forgotten.id).await?;
+            note(db, forgotten.id, "documents forgotten", json!({}), None, at).await?;
+            Ok(names)
+        })
+    });
+    remove_files(app, person.id, names.await).await
+}
+
+/// Locks a person, and refuses unless the row is the one that was read.
+async fn require_version(db: &Transaction<'_, '_>, person: &Person) -> Result<(), WriteError> {
+    let row = user::Entity::find_by_id(person.id).lock_exclusive().one(db).await?;
+    let is_same = row.is_some_and(|row| row.version == person.version);
+    if is_same { Ok(()) } else { Err(Refusal::because(CHANGED)) }
+}
+
+/// Removes files after the commit that forgot their owner; the cleanup finds files that remain.
+async fn remove_files(app: &App, user: i64, names: Result<Vec<String>, NotWritten>) -> anyhow::Result<bool> {
+    let names = match names {
+        Ok(names) => names,
+        Err(NotWritten::Refused(_)) => return Ok(false),
+        Err(failed) => return Err(failed.into()),
+    };
+    if let Err(error) = app.files.remove(names).await {
+        tracing::warn!(user, %error, "files of a forgotten person remain; the cleanup removes them");
+    }
+    Ok(true)
 }
 
 /// Returns the names of files that have no owner any more.

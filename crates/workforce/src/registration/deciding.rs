@@ -4,19 +4,23 @@
 
 use std::time::Duration;
 
-use chrono::DateTime;
+use chrono_tz::Tz;
 use opora::clock::Millis;
 use opora::prelude::*;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder};
 
 use super::registrations::{self, Registrations, Verdict};
 use super::tables::document;
-use super::{Decision, DocumentKind, DocumentStatus, answers, questions};
+use super::{Decision, DocumentKind, DocumentStatus, answers, contract_dialogue, questions};
 use crate::application::App;
 use crate::domain::WriteInTurn;
 use crate::front;
+use crate::front::navigation::{self, navigation_row};
 use crate::onboarding::Onboarding;
 use crate::person::{OWNERS, Person, Status};
+use crate::settings::TIME_ZONE;
+use crate::shifts::PLAN_A_SHIFT;
+use crate::sites;
 use crate::text;
 use crate::texts::Language;
 
@@ -48,11 +52,12 @@ pub struct RejectionReason {
 }
 
 /// A registration as deciders see it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Card<'a> {
     pub telegram_id: i64,
     pub name: &'a str,
-    pub since: Millis,
+    /// By the clock of the business, see [`moment`].
+    pub since: String,
     pub main_document_id: &'a str,
 }
 
@@ -62,21 +67,24 @@ pub fn dialogue() -> Dialogue<Deciding> {
         .start(button(APPROVE), approve)
         .start(button(REJECT), reject)
         .start(button(DOCUMENTS), show_documents)
+        .start(button(contract_dialogue::GIVE), contract_dialogue::give)
         .ask(Deciding::REASON, ask_reason)
         .on(Deciding::REASON, text(), reason)
+        .on(Deciding::REASON, button(navigation::BACK), keep_waiting)
+        .on(Deciding::REASON, command("cancel"), keep_waiting_by_command)
         .expires_after(EXPIRY)
 }
 
 impl Card<'_> {
     /// The message to deciders when it arrives.
     pub fn announced(&self, language: Language) -> Say {
-        let text = text!(language, "registration-new", name = self.name, id = self.id(), since = moment(self.since));
+        let text = text!(language, "registration-new", name = self.name, id = self.id(), since = self.since.as_str());
         self.with_buttons(text, language)
     }
 
     /// The message in the list of pending registrations.
     fn listed(&self, language: Language) -> Say {
-        let text = text!(language, "registration-waits", name = self.name, id = self.id(), since = moment(self.since));
+        let text = text!(language, "registration-waits", name = self.name, id = self.id(), since = self.since.as_str());
         self.with_buttons(text, language)
     }
 
@@ -94,13 +102,39 @@ impl Card<'_> {
     }
 }
 
-/// The message to a person about the decision.
-pub fn decision_message(language: Language, reason: Option<&str>, is_approved: bool) -> Say {
-    if is_approved {
-        let text = text!(language, "registration-approved");
-        return Say::text(text).buttons([[front::menu_button(language)]]);
-    }
+/// The message to a person whose registration was rejected.
+pub fn rejection_message(language: Language, reason: Option<&str>) -> Say {
     Say::text(text!(language, "registration-rejected", reason = reason.unwrap_or("–")))
+}
+
+/// The one message to a person who was approved: where they work, and what to do next.
+pub fn approval_message(person: &Person, sites: &[String]) -> Say {
+    let language = person.language;
+    let mut text = text!(language, "registration-approved");
+    let mut rows = Vec::new();
+    text.push_str("\n\n");
+    if sites.is_empty() {
+        text.push_str(&text!(language, "registration-no-site-yet"));
+    } else {
+        text.push_str(&next_step(sites, language));
+        rows.push(vec![plan_button(language)]);
+    }
+    if let Some((offer, button)) = Onboarding::invitation(person) {
+        text = format!("{text}\n\n{offer}");
+        rows.push(vec![button]);
+    }
+    rows.push(vec![front::menu_button(language)]);
+    Say::text(front::text_limits::fit(text)).buttons(rows)
+}
+
+/// The sites of a new contract, and that a shift may be picked up.
+pub fn next_step(sites: &[String], language: Language) -> String {
+    let names = sites.join(", ");
+    text!(language, "registration-your-sites", count = sites.len(), sites = names)
+}
+
+pub fn plan_button(language: Language) -> Button {
+    Button::raw(text!(language, "shifts-plan-button"), PLAN_A_SHIFT)
 }
 
 /// Tells a person who registers again why the last registration was rejected.
@@ -116,6 +150,7 @@ async fn waiting(turn: &mut Turn, _: Press) -> Step<Deciding> {
     let language = decider.language;
     let registrations = Registrations::of_app(&turn.context::<App>());
     let (waiting, count) = (registrations.waiting(MAX_SHOWN).await?, registrations.count().await?);
+    let zone = turn.context::<App>().settings.get(&TIME_ZONE).await?;
     if waiting.is_empty() {
         let text = text!(language, "registration-nobody-waits");
         turn.say(Say::text(text).buttons([[front::menu_button(language)]]));
@@ -126,7 +161,7 @@ async fn waiting(turn: &mut Turn, _: Press) -> Step<Deciding> {
         let card = Card {
             telegram_id: one.person.telegram_id,
             name: &one.person.full_name,
-            since: one.since,
+            since: moment(one.since, zone),
             main_document_id: main.map_or("", |document| &document.id),
         };
         turn.say(card.listed(language));
@@ -169,7 +204,7 @@ async fn approve(turn: &mut Turn, press: Press) -> Step<Deciding> {
     }
     let text = text!(decider.language, "registration-approved-by-you", name = person.full_name.as_str());
     decide(turn, &decider, &person, mark, None);
-    turn.say(text);
+    contract_dialogue::offer(turn, text, &person, decider.language).await?;
     Ok(Next::Stay)
 }
 
@@ -188,8 +223,28 @@ async fn ask_reason(turn: &mut Turn, state: RejectionReason) -> Result<(), BoxEr
     let Some(decider) = front::allowed_person(turn, OWNERS).await? else { return Ok(()) };
     let (app, language) = (turn.context::<App>(), decider.language);
     let name = app.people.by_telegram(state.telegram_id).await?.map(|person| person.full_name).unwrap_or_default();
-    turn.say(text!(language, "registration-reason", name = name));
+    let text = text!(language, "registration-reason", name = name);
+    turn.say(Say::text(text).buttons([navigation_row(language)]));
     Ok(())
+}
+
+async fn keep_waiting(turn: &mut Turn, state: RejectionReason, _: Press) -> Step<Deciding> {
+    leave_undecided(turn, state).await
+}
+
+async fn keep_waiting_by_command(turn: &mut Turn, state: RejectionReason, _: Command) -> Step<Deciding> {
+    leave_undecided(turn, state).await
+}
+
+/// Says that nothing was decided.
+async fn leave_undecided(turn: &mut Turn, state: RejectionReason) -> Step<Deciding> {
+    let Some(decider) = front::allowed_person(turn, OWNERS).await? else { return Ok(Next::End) };
+    let person = turn.context::<App>().people.by_telegram(state.telegram_id).await?;
+    let name = person.map(|person| person.full_name).unwrap_or_default();
+    let text = text!(decider.language, "registration-still-waits", name = name);
+    let waiting = Button::raw(text!(decider.language, "registration-waiting-button"), WAITING);
+    turn.say(navigation::final_message_with(text, [waiting], decider.language));
+    Ok(Next::End)
 }
 
 async fn reason(turn: &mut Turn, state: RejectionReason, text: String) -> Step<Deciding> {
@@ -214,15 +269,18 @@ async fn reason(turn: &mut Turn, state: RejectionReason, text: String) -> Step<D
 /// Writes the decision and tells the person, in one commit.
 fn decide(turn: &mut Turn, by: &Person, person: &Person, mark: String, reason: Option<String>) {
     let (at, is_approved) = (turn.now(), reason.is_none());
-    turn.say_to(person.telegram_id, decision_message(person.language, reason.as_deref(), is_approved));
-    if is_approved {
-        Onboarding::offer(turn, &registrations::approved(person));
-    }
+    let message = match &reason {
+        None => approval_message(&registrations::approved(person), &[]),
+        Some(reason) => rejection_message(person.language, Some(reason)),
+    };
+    turn.say_to(person.telegram_id, message);
     tracing::info!(user = person.telegram_id, by = by.id, is_approved, "registration: decided");
     for event in super::pages::events() {
         event.publish_after(turn);
     }
-    let verdict = Verdict { user_id: person.id, main_document_begins: mark, by: by.id, reason, is_told: true };
+    let decision =
+        reason.map_or_else(|| registrations::Outcome::Approved(Default::default()), registrations::Outcome::Rejected);
+    let verdict = Verdict { user_id: person.id, main_document_begins: mark, by: by.id, decision, is_told: true };
     turn.write(move |db| Box::pin(registrations::decide(db, verdict, at)));
 }
 
@@ -253,7 +311,7 @@ async fn chosen(app: &App, data: &str) -> Result<Option<(Person, String)>, BoxEr
     Ok(person.map(|person| (person, mark.to_owned())))
 }
 
-fn moment(at: Millis) -> String {
-    let at = DateTime::from_timestamp_millis(at.0).unwrap_or_default();
-    at.format("%d.%m.%Y %H:%M UTC").to_string()
+/// A time by the clock of the business.
+pub fn moment(at: Millis, zone: Tz) -> String {
+    sites::local(at, zone).format("%d.%m.%Y %H:%M").to_string()
 }

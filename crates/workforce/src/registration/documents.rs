@@ -2,11 +2,13 @@
 
 use std::str::FromStr;
 
+use chrono::NaiveDate;
 use opora::clock::Millis;
 use sea_orm::DbErr;
 use serde::{Deserialize, Serialize};
 
 use super::tables::document;
+use crate::domain::days::day_of;
 
 /// The kind of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,6 +40,8 @@ pub struct Document {
     pub status: DocumentStatus,
     /// Why it was rejected.
     pub reason: Option<String>,
+    /// The last day on which it is valid, if the owner has noted it.
+    pub valid_until: Option<NaiveDate>,
     pub created_at: Millis,
 }
 
@@ -101,6 +105,7 @@ impl TryFrom<document::Model> for Document {
             size_bytes: row.size_bytes,
             sha256: row.sha256,
             reason: row.reason,
+            valid_until: row.valid_until.as_deref().and_then(day_of),
             created_at: Millis(row.created_at),
         })
     }

@@ -1,5 +1,6 @@
 //! The answers of a newcomer so far.
 
+use opora::clock::Millis;
 use serde::{Deserialize, Serialize};
 
 use super::DocumentKind;
@@ -10,6 +11,8 @@ use crate::texts::Language;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Draft {
     pub language: Option<Language>,
+    /// The consent to the processing of personal data. Nothing personal is asked before.
+    pub consent: Option<GivenConsent>,
     pub name: Option<String>,
     pub phone: Option<String>,
     pub email: Option<String>,
@@ -20,6 +23,14 @@ pub struct Draft {
     pub selfie: Option<Picture>,
     /// The Telegram username.
     pub username: Option<String>,
+}
+
+/// A text that the person has agreed to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GivenConsent {
+    /// The hash of the text, see [`super::consent::version`].
+    pub version: String,
+    pub at: Millis,
 }
 
 /// A picture in Telegram.
@@ -36,6 +47,7 @@ pub struct Picture {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DraftStep {
     Language,
+    Consent,
     Name,
     Phone,
     Email,
@@ -45,8 +57,16 @@ pub enum DraftStep {
 }
 
 impl DraftStep {
-    pub const ALL: [Self; 7] =
-        [Self::Language, Self::Name, Self::Phone, Self::Email, Self::DocumentKind, Self::Document, Self::Selfie];
+    pub const ALL: [Self; 8] = [
+        Self::Language,
+        Self::Consent,
+        Self::Name,
+        Self::Phone,
+        Self::Email,
+        Self::DocumentKind,
+        Self::Document,
+        Self::Selfie,
+    ];
 
     /// The previous step; none before the first.
     pub fn before(self) -> Option<Self> {
@@ -74,6 +94,7 @@ impl Draft {
     fn has(&self, step: DraftStep) -> bool {
         match step {
             DraftStep::Language => self.language.is_some(),
+            DraftStep::Consent => self.consent.is_some(),
             DraftStep::Name => self.name.is_some(),
             DraftStep::Phone => self.phone.is_some(),
             DraftStep::Email => self.is_email_answered,
@@ -91,7 +112,9 @@ mod tests {
     #[test]
     fn the_first_missing_step_is_next() {
         let mut draft = Draft { language: Some(Language::Ru), name: Some("Анна".into()), ..Draft::default() };
-        assert_eq!((draft.missing(), draft.steps_done()), (Some(DraftStep::Phone), 2));
+        assert_eq!((draft.missing(), draft.steps_done()), (Some(DraftStep::Consent), 2));
+        draft.consent = Some(GivenConsent { version: "1".into(), at: Millis(0) });
+        assert_eq!((draft.missing(), draft.steps_done()), (Some(DraftStep::Phone), 3));
         draft.phone = Some("+79991234567".into());
         assert_eq!(draft.missing(), Some(DraftStep::Email));
         draft.is_email_answered = true;

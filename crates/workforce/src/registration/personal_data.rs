@@ -5,12 +5,13 @@ use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::consent;
 use super::file_effects::Discard;
 use super::states::DocumentFile;
 use super::tables::{decision, document};
 use crate::domain::{Domain, Transaction};
 
-/// The documents without their pictures, and the decisions.
+/// The documents without their pictures, the decisions, and the consents with their texts.
 pub async fn export(domain: &Domain, user_id: i64) -> anyhow::Result<Value> {
     let documents = document::Entity::find().filter(document::Column::UserId.eq(user_id));
     let documents = documents.order_by_asc(document::Column::CreatedAt).order_by_asc(document::Column::Kind);
@@ -21,20 +22,35 @@ pub async fn export(domain: &Domain, user_id: i64) -> anyhow::Result<Value> {
         json!({
             "id": one.id, "kind": one.kind, "media_type": one.media_type, "size_bytes": one.size_bytes,
             "sha256": one.sha256, "status": one.status, "reason": one.reason, "created_at_ms": one.created_at,
+            "valid_until": one.valid_until,
         })
     });
     let decided = decisions
         .iter()
         .map(|one| json!({ "is_approved": one.is_approved, "reason": one.reason, "decided_at_ms": one.decided_at }));
-    Ok(json!({ "documents": listed.collect::<Value>(), "decisions": decided.collect::<Value>() }))
+    let consents = consent::of_person(domain.read(), user_id).await?;
+    let agreed =
+        consents.iter().map(|one| json!({ "version": one.version, "given_at_ms": one.at.0, "text": one.text }));
+    Ok(json!({
+        "documents": listed.collect::<Value>(),
+        "decisions": decided.collect::<Value>(),
+        "consents": agreed.collect::<Value>(),
+    }))
 }
 
-/// Deletes documents and decisions; returns the names of the files.
+/// Deletes documents, decisions and consents; returns the names of the files.
 pub async fn forget(db: &Transaction<'_, '_>, user_id: i64) -> Result<Vec<String>, WriteError> {
+    let names = forget_documents(db, user_id).await?;
+    decision::Entity::delete_many().filter(decision::Column::UserId.eq(user_id)).exec(db).await?;
+    consent::forget(db, user_id).await?;
+    Ok(names)
+}
+
+/// Deletes the documents of a person who does not name them any more; returns the names of the files.
+pub async fn forget_documents(db: &Transaction<'_, '_>, user_id: i64) -> Result<Vec<String>, WriteError> {
     let own = document::Column::UserId.eq(user_id);
     let documents = document::Entity::find().filter(own.clone()).all(db).await?;
     document::Entity::delete_many().filter(own).exec(db).await?;
-    decision::Entity::delete_many().filter(decision::Column::UserId.eq(user_id)).exec(db).await?;
     Ok(documents.into_iter().map(|document| document.id).collect())
 }
 

@@ -4,7 +4,9 @@ use opora::prelude::*;
 
 use super::answers::{self, BadName};
 use super::saving::MAX_FILE_BYTES;
-use super::states::{self, BACK, GO_ON, KIND, LANGUAGE, Registration, SKIP, START_OVER, language_of, next_state};
+use super::states::{
+    self, BACK, CANCEL, GO_ON, KIND, LANGUAGE, Registration, SKIP, START_OVER, language_of, next_state,
+};
 use super::{DocumentKind, Draft, Picture};
 use crate::application::App;
 use crate::rooms::Room;
@@ -40,7 +42,8 @@ pub async fn ask_resume(turn: &mut Turn, draft: Draft) -> AskResult {
         text!(language, "registration-resume", done = draft.steps_done(), all = super::draft::DraftStep::ALL.len());
     let go_on = Button::new(text!(language, "registration-continue-button"), GO_ON);
     let over = Button::new(text!(language, "registration-over-button"), START_OVER);
-    turn.say(Say::text(text).buttons([[go_on], [over]]));
+    let discard = Button::new(text!(language, "registration-discard-button"), CANCEL);
+    turn.say(Say::text(text).buttons([[go_on], [over], [discard]]));
     Ok(())
 }
 
@@ -223,7 +226,7 @@ pub fn back_button(language: Language) -> Button {
     Button::new(text!(language, "registration-back-button"), BACK)
 }
 
-fn advance(turn: &mut Turn, step: &str, draft: Draft) -> Step<Registration> {
+pub fn advance(turn: &mut Turn, step: &str, draft: Draft) -> Step<Registration> {
     tracing::info!(user = turn.key().user, step, "registration: step done");
     Ok(Next::Go(next_state(draft)))
 }

@@ -2,19 +2,21 @@
 
 use std::collections::HashMap;
 
+use chrono::NaiveDate;
 use opora::clock::Millis;
 use opora::store::{Refusal, WriteError};
+use opora::telegram::Say;
 use sea_orm::sea_query::{Expr, ExprTrait, Query, SelectStatement};
 use sea_orm::{ActiveModelTrait, ColumnTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Set};
 
 use super::tables::{decision, document};
 use super::{Document, DocumentStatus, answers, deciding};
 use crate::application::App;
-use crate::domain::{NOT_ALLOWED, NotWritten, Transaction};
+use crate::domain::{NOT_ALLOWED, NotWritten, RefusalReason, Transaction};
 use crate::jobs;
-use crate::onboarding::Onboarding;
 use crate::people;
 use crate::person::{OWNERS, Person, Role, Status};
+use crate::sites::{self, AboutContract, ChangedBy, SiteRefusal, Sites, contract_changed};
 
 /// The refusal of a decision about documents that the decider did not see.
 const CHANGED: &str = "these are not the documents that were looked at";
@@ -27,7 +29,7 @@ const BATCH: u64 = 100;
 /// The public functions of the room.
 #[derive(Clone, Debug)]
 pub struct Registrations {
-    app: App,
+    pub(super) app: App,
 }
 
 /// A person who waits for a decision.
@@ -61,8 +63,30 @@ pub enum DecisionError {
     NotAllowed,
     #[error("a reason has 1 to {} characters", answers::MAX_REASON_UNITS)]
     BadReason,
+    /// The contract that comes with the approval is not possible: a site is gone, or the rate is wrong.
+    #[error("the contract was refused: {0:?}")]
+    Contract(SiteRefusal),
     #[error(transparent)]
     Failed(anyhow::Error),
+}
+
+/// What an approval gives the person at once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Approval {
+    /// The sites of a contract; no contract without a site.
+    pub sites: Vec<i64>,
+    /// The contract's own rate per hour.
+    pub rate_kopecks: Option<i64>,
+    /// The last day of the main document.
+    pub valid_until: Option<NaiveDate>,
+}
+
+/// How a registration ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Approved(Approval),
+    /// With the reason.
+    Rejected(String),
 }
 
 /// A decision to write.
@@ -72,8 +96,7 @@ pub struct Verdict {
     /// The document that the decider saw, or how its id begins.
     pub main_document_begins: String,
     pub by: i64,
-    /// Why it is rejected; none for an approval.
-    pub reason: Option<String>,
+    pub decision: Outcome,
     /// The same commit sends the message to the person.
     pub is_told: bool,
 }
@@ -123,35 +146,48 @@ impl Registrations {
         Ok(Some(Decision { is_approved: row.is_approved, reason: row.reason, by, at: Millis(row.decided_at) }))
     }
 
-    /// Approves a registration. `by` is the decider, `looked_at` the document that was seen.
+    /// Approves a registration without a contract. `by` is the decider, `looked_at` the document that was seen.
     pub async fn approve(&self, by: i64, user_id: i64, looked_at: &str) -> Result<(), DecisionError> {
-        self.decide(by, user_id, looked_at, None).await
+        self.approve_with(by, user_id, looked_at, Approval::default()).await
+    }
+
+    /// Approves a registration and gives a contract in the same commit.
+    pub async fn approve_with(
+        &self,
+        by: i64,
+        user_id: i64,
+        looked_at: &str,
+        approval: Approval,
+    ) -> Result<(), DecisionError> {
+        let events = contract_changed(user_id, &approval.sites);
+        self.decide(by, user_id, looked_at, Outcome::Approved(approval)).await?;
+        events.into_iter().for_each(|event| self.app.events.publish(event));
+        Ok(())
     }
 
     /// Rejects a registration; the person may register again.
     pub async fn reject(&self, by: i64, user_id: i64, looked_at: &str, reason: &str) -> Result<(), DecisionError> {
         let reason = answers::reason(reason).ok_or(DecisionError::BadReason)?;
-        self.decide(by, user_id, looked_at, Some(reason)).await
+        self.decide(by, user_id, looked_at, Outcome::Rejected(reason)).await
     }
 
-    async fn decide(
-        &self,
-        by: i64,
-        user_id: i64,
-        looked_at: &str,
-        reason: Option<String>,
-    ) -> Result<(), DecisionError> {
+    async fn decide(&self, by: i64, user_id: i64, looked_at: &str, decision: Outcome) -> Result<(), DecisionError> {
         let decider = self.app.people.by_id(by).await?;
         if !decider.is_some_and(|person| person.may(OWNERS)) {
             return Err(DecisionError::NotAllowed);
         }
-        let verdict = Verdict { user_id, main_document_begins: looked_at.to_owned(), by, reason, is_told: false };
+        let verdict = Verdict { user_id, main_document_begins: looked_at.to_owned(), by, decision, is_told: false };
         let at = self.app.clock.now();
         match self.app.domain.write(move |db| Box::pin(decide(db, verdict, at))).await {
             Ok(()) => {}
             Err(NotWritten::Refused(refusal)) if refusal == CHANGED => return Err(DecisionError::Changed),
             Err(NotWritten::Refused(refusal)) if refusal == NOT_ALLOWED => return Err(DecisionError::NotAllowed),
-            Err(NotWritten::Refused(_)) => return Err(DecisionError::NotWaiting(self.last_decision(user_id).await?)),
+            Err(NotWritten::Refused(refusal)) => {
+                return Err(match SiteRefusal::parse(&refusal) {
+                    Some(why) => DecisionError::Contract(why),
+                    None => DecisionError::NotWaiting(self.last_decision(user_id).await?),
+                });
+            }
             Err(NotWritten::Failed(error)) => return Err(DecisionError::Failed(error.into())),
         }
         // The job sends the message, so that no request waits for it.
@@ -170,18 +206,8 @@ impl Registrations {
         let people = self.app.people.with_ids(&ids).await?;
         for row in &rows {
             if let Some(person) = people.iter().find(|person| person.id == row.user_id) {
-                let name = format!("registration-decision-{}", row.id);
-                self.app
-                    .bot
-                    .post(
-                        &name,
-                        person.telegram_id,
-                        deciding::decision_message(person.language, row.reason.as_deref(), row.is_approved),
-                    )
-                    .await?;
-                if let Some(invitation) = Onboarding::invitation(person).filter(|_| row.is_approved) {
-                    self.app.bot.post(&format!("{name}-questions"), person.telegram_id, invitation).await?;
-                }
+                let message = self.message(row, person).await?;
+                self.app.bot.post(&format!("registration-decision-{}", row.id), person.telegram_id, message).await?;
             }
         }
         let sent: Vec<_> = rows.iter().map(|row| row.id).collect();
@@ -189,7 +215,20 @@ impl Registrations {
         Ok(())
     }
 
-    async fn documents(&self, which: impl sea_orm::sea_query::IntoCondition) -> Result<Vec<Document>, DbErr> {
+    /// The message about a decision. An approval names the sites of the person's contracts.
+    async fn message(&self, row: &decision::Model, person: &Person) -> Result<Say, DbErr> {
+        if !row.is_approved {
+            return Ok(deciding::rejection_message(person.language, row.reason.as_deref()));
+        }
+        let sites = Sites::of_app(&self.app).sites_of_worker(person.id).await?;
+        let names: Vec<_> = sites.into_iter().map(|site| site.about.name).collect();
+        Ok(deciding::approval_message(person, &names))
+    }
+
+    pub(super) async fn documents(
+        &self,
+        which: impl sea_orm::sea_query::IntoCondition,
+    ) -> Result<Vec<Document>, DbErr> {
         let found = document::Entity::find().filter(which).filter(document::Column::UserId.is_not_null());
         let ordered = found.order_by_asc(document::Column::CreatedAt).order_by_asc(document::Column::Kind);
         ordered.all(self.app.domain.read()).await?.into_iter().map(Document::try_from).collect()
@@ -210,9 +249,13 @@ pub async fn send_decision_notices(app: App) -> anyhow::Result<()> {
 /// Decides within a commit. Refused if the registration is not pending any more, so a second decision changes nothing.
 /// Refused, too, if the decider has lost the right.
 pub async fn decide(db: &Transaction<'_, '_>, verdict: Verdict, at: Millis) -> Result<(), WriteError> {
-    let Verdict { user_id, main_document_begins, by, reason, is_told } = verdict;
+    let Verdict { user_id, main_document_begins, by, decision, is_told } = verdict;
     people::require_role(db, by, OWNERS).await?;
-    let is_approved = reason.is_none();
+    let (approval, reason) = match decision {
+        Outcome::Approved(approval) => (Some(approval), None),
+        Outcome::Rejected(reason) => (None, Some(reason)),
+    };
+    let is_approved = approval.is_some();
     let status = if is_approved { DocumentStatus::Approved } else { DocumentStatus::Rejected };
     let pending = document::Column::UserId.eq(user_id).and(document::Column::Status.eq(DocumentStatus::Pending.name()));
     let rows = document::Entity::find().filter(pending.clone()).all(db).await?;
@@ -239,8 +282,13 @@ pub async fn decide(db: &Transaction<'_, '_>, verdict: Verdict, at: Millis) -> R
     }
     let status = if is_approved { Status::Verified } else { Status::Rejected };
     people::set_status(db, user_id, status, Some(by), at).await?;
-    if is_approved {
+    if let Some(approval) = approval {
         people::make_employee(db, user_id).await?;
+        let main = rows.iter().find(|row| is_looked_at(row)).map(|row| row.id.as_str());
+        if let (Some(id), Some(day)) = (main, approval.valid_until) {
+            super::validity::set(db, id, Some(day)).await?;
+        }
+        give_contract(db, user_id, approval, ChangedBy { person: Some(by), at }).await?;
     }
     let row = decision::ActiveModel {
         user_id: Set(user_id),
@@ -252,6 +300,28 @@ pub async fn decide(db: &Transaction<'_, '_>, verdict: Verdict, at: Millis) -> R
         ..Default::default()
     };
     row.insert(db).await?;
+    Ok(())
+}
+
+/// Gives a new employee a contract; none without a site. Refused if a site is gone, or has a contract of this person.
+pub async fn give_contract(
+    db: &Transaction<'_, '_>,
+    user_id: i64,
+    approval: Approval,
+    by: ChangedBy,
+) -> Result<(), WriteError> {
+    let mut sites = approval.sites;
+    sites.sort_unstable();
+    sites.dedup();
+    if sites.is_empty() {
+        return Ok(());
+    }
+    // A handful: an owner ticked each. In order, so that two approvals do not wait for each other.
+    for site in &sites {
+        sites::lock_site_shared(db, *site).await?;
+    }
+    let about = AboutContract { rate_kopecks: approval.rate_kopecks, ..AboutContract::active(sites) };
+    sites::create_contract(db, user_id, about, by).await?;
     Ok(())
 }
 

@@ -233,6 +233,7 @@ async fn adopt(context: &CleanupContext, person: &Person, files: &[FileEntry], a
             reason: Set(None),
             telegram_file: Set(None),
             is_photo: Set(false),
+            valid_until: Set(None),
             created_at: Set(at.0),
         });
         adopted.push(file.name.clone());

@@ -10,16 +10,18 @@ use sea_orm::{ActiveModelTrait, ColumnTrait, EntityTrait, QueryFilter, Set};
 use opora::clock::Millis;
 use opora::store::WriteError;
 
+use super::draft::GivenConsent;
 use super::file_effects::{DISCARD, Discard, STORE, StoreOutcome, StoredDocument, discard_now};
 use super::questions::back_button;
 use super::states::{AGAIN, CANCEL, DocumentFile, Registration, language_of, next_state};
 use super::tables::document;
-use super::{DocumentKind, Draft, deciding};
+use super::{DocumentKind, Draft, consent, deciding};
 use crate::application::App;
 use crate::domain::{Transaction, WriteInTurn};
 use crate::files::{generated_name, pending_files};
 use crate::people::{self, Enrolment};
 use crate::person::OWNERS;
+use crate::settings::TIME_ZONE;
 use crate::{front, text};
 
 /// Maximum size of a picture.
@@ -99,9 +101,11 @@ async fn commit(turn: &mut Turn, draft: Draft, documents: Vec<StoredDocument>) -
     let (Some(name), Some(phone), (Some(main_document_id), Some(selfie_id))) = (draft.name, draft.phone, ids) else {
         return Err("the registration to be written is incomplete".into());
     };
-    let deciders = app.people.with_any(OWNERS).await?;
+    let consent = draft.consent.ok_or("a registration without consent")?;
+    let (deciders, zone) = tokio::try_join!(app.people.with_any(OWNERS), app.settings.get(&TIME_ZONE))?;
     for decider in deciders.iter().take(MAX_NOTIFIED) {
-        let card = deciding::Card { telegram_id: user, name: &name, since: at, main_document_id: &main_document_id };
+        let since = deciding::moment(at, zone);
+        let card = deciding::Card { telegram_id: user, name: &name, since, main_document_id: &main_document_id };
         turn.say_to(decider.telegram_id, card.announced(decider.language));
     }
     let enrolment = Enrolment {
@@ -122,7 +126,7 @@ async fn commit(turn: &mut Turn, draft: Draft, documents: Vec<StoredDocument>) -
         notified = deciders.len(),
         "registration: person and documents written"
     );
-    turn.write(move |db| Box::pin(write(db, enrolment, rows, at)));
+    turn.write(move |db| Box::pin(write(db, enrolment, rows, consent, at)));
     for event in super::pages::events() {
         event.publish_after(turn);
     }
@@ -143,6 +147,7 @@ fn row(document: StoredDocument, pictures: &[Option<super::Picture>; 2], at: Mil
         reason: Set(None),
         telegram_file: Set(picture.map(|picture| picture.file_id.clone())),
         is_photo: Set(picture.is_none_or(|picture| picture.is_photo)),
+        valid_until: Set(None),
         created_at: Set(at.0),
     }
 }
@@ -152,6 +157,7 @@ async fn write(
     db: &Transaction<'_, '_>,
     enrolment: Enrolment,
     rows: Vec<document::ActiveModel>,
+    consent: GivenConsent,
     at: Millis,
 ) -> Result<(), WriteError> {
     let ids = [enrolment.main_document_id.clone(), enrolment.selfie_id.clone()];
@@ -165,7 +171,7 @@ async fn write(
         .filter(document::Column::Id.is_in(ids))
         .exec(db)
         .await?;
-    Ok(())
+    consent::record(db, user_id, consent).await
 }
 
 /// The person was added in another way meanwhile.
@@ -215,6 +221,11 @@ pub async fn again(_: &mut Turn, draft: Draft, _: Press) -> Step<Registration> {
 }
 
 pub async fn cancel(turn: &mut Turn, draft: Draft, _: Press) -> Step<Registration> {
+    turn.say(text!(language_of(turn, &draft), "registration-cancelled"));
+    Ok(Next::End)
+}
+
+pub async fn cancel_by_command(turn: &mut Turn, draft: Draft, _: Command) -> Step<Registration> {
     turn.say(text!(language_of(turn, &draft), "registration-cancelled"));
     Ok(Next::End)
 }

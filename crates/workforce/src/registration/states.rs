@@ -6,7 +6,7 @@ use std::time::Duration;
 use opora::prelude::*;
 
 use super::draft::DraftStep;
-use super::{DocumentKind, Draft, file_effects, questions, saving};
+use super::{DocumentKind, Draft, consent, file_effects, questions, saving};
 use crate::text;
 use crate::texts::Language;
 
@@ -14,6 +14,9 @@ use crate::texts::Language;
 const EXPIRY: Duration = Duration::from_secs(24 * 60 * 60);
 
 pub const LANGUAGE: &str = "registration:language:";
+/// With the version of the text that was shown.
+pub const AGREE: &str = "registration:agree:";
+pub const DISAGREE: &str = "registration:disagree";
 pub const GO_ON: &str = "registration:continue";
 pub const START_OVER: &str = "registration:over";
 pub const SKIP: &str = "registration:skip";
@@ -32,6 +35,10 @@ pub enum Registration {
     },
     /// An unfinished draft exists: continue, or start over?
     Resume {
+        draft: Draft,
+    },
+    /// Nothing personal is asked before the consent.
+    Consent {
         draft: Draft,
     },
     Name {
@@ -77,6 +84,7 @@ impl Registration {
         match self {
             Self::Language { draft }
             | Self::Resume { draft }
+            | Self::Consent { draft }
             | Self::Name { draft }
             | Self::Phone { draft }
             | Self::Email { draft }
@@ -92,6 +100,7 @@ impl Registration {
     pub fn asking(step: DraftStep, draft: Draft) -> Self {
         match step {
             DraftStep::Language => Self::Language { draft },
+            DraftStep::Consent => Self::Consent { draft },
             DraftStep::Name => Self::Name { draft },
             DraftStep::Phone => Self::Phone { draft },
             DraftStep::Email => Self::Email { draft },
@@ -105,6 +114,7 @@ impl Registration {
     fn step(&self) -> Option<DraftStep> {
         Some(match self {
             Self::Language { .. } => DraftStep::Language,
+            Self::Consent { .. } => DraftStep::Consent,
             Self::Name { .. } => DraftStep::Name,
             Self::Phone { .. } => DraftStep::Phone,
             Self::Email { .. } => DraftStep::Email,
@@ -141,6 +151,11 @@ pub fn dialogue() -> Dialogue<Registration> {
         .ask(Registration::RESUME, questions::ask_resume)
         .on(Registration::RESUME, button(GO_ON), questions::go_on)
         .on(Registration::RESUME, button(START_OVER), questions::start_over)
+        .on(Registration::RESUME, button(CANCEL), saving::cancel)
+        .on(Registration::RESUME, command("cancel"), saving::cancel_by_command)
+        .ask(Registration::CONSENT, consent::ask)
+        .on(Registration::CONSENT, button(AGREE), consent::agree)
+        .on(Registration::CONSENT, button(DISAGREE), consent::disagree)
         .ask(Registration::NAME, questions::ask_name)
         .on(Registration::NAME, text(), questions::name)
         .ask(Registration::PHONE, questions::ask_phone)
@@ -155,11 +170,31 @@ pub fn dialogue() -> Dialogue<Registration> {
         .on(Registration::DOCUMENT, image(), questions::document)
         .ask(Registration::SELFIE, questions::ask_selfie)
         .on(Registration::SELFIE, image(), questions::selfie);
-    end(dialogue)
+    end(pauses(dialogue))
         .on_any_state(button(BACK), back)
         .fallback(questions::otherwise)
         .expires_after(EXPIRY)
         .on_expiry(timed_out)
+}
+
+/// `/cancel` at a question keeps the draft and says so. While files are being saved, the built-in command ends it.
+fn pauses(dialogue: Dialogue<Registration>) -> Dialogue<Registration> {
+    dialogue
+        .on(Registration::CONSENT, command("cancel"), pause)
+        .on(Registration::NAME, command("cancel"), pause)
+        .on(Registration::PHONE, command("cancel"), pause)
+        .on(Registration::EMAIL, command("cancel"), pause)
+        .on(Registration::DOCUMENT_KIND, command("cancel"), pause)
+        .on(Registration::DOCUMENT, command("cancel"), pause)
+        .on(Registration::SELFIE, command("cancel"), pause)
+        .on(Registration::NOT_SAVED, command("cancel"), pause)
+}
+
+/// Stops asking; `/start` and a button continue.
+async fn pause(turn: &mut Turn, draft: Draft, _: Command) -> Step<Registration> {
+    let text = text!(language_of(turn, &draft), "registration-paused");
+    turn.say(Say::text(text).remove_keyboard());
+    Ok(Next::Go(Registration::Resume { draft }))
 }
 
 /// The last part of the dialogue: files, the commit, and failures.

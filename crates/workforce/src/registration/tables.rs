@@ -17,6 +17,8 @@ pub mod document {
         pub reason: Option<String>,
         pub telegram_file: Option<String>,
         pub is_photo: bool,
+        /// A day, as `2030-12-31`.
+        pub valid_until: Option<String>,
         pub created_at: i64,
     }
 
@@ -40,6 +42,43 @@ pub mod decision {
         pub decided_by: i64,
         pub decided_at: i64,
         pub is_told: bool,
+    }
+
+    #[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
+    pub enum Relation {}
+
+    impl ActiveModelBehavior for ActiveModel {}
+}
+
+pub mod consent_text {
+    use sea_orm::entity::prelude::*;
+
+    #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
+    #[sea_orm(table_name = "consent_texts")]
+    pub struct Model {
+        #[sea_orm(primary_key, auto_increment = false)]
+        pub version: String,
+        pub text: String,
+        pub stored_at: i64,
+    }
+
+    #[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
+    pub enum Relation {}
+
+    impl ActiveModelBehavior for ActiveModel {}
+}
+
+pub mod consent {
+    use sea_orm::entity::prelude::*;
+
+    #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
+    #[sea_orm(table_name = "consents")]
+    pub struct Model {
+        #[sea_orm(primary_key)]
+        pub id: i64,
+        pub user_id: i64,
+        pub version: String,
+        pub given_at: i64,
     }
 
     #[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]

@@ -17,6 +17,8 @@ struct Facts {
     waits: bool,
     /// The last decision: whether it was an approval.
     decided: Option<bool>,
+    /// The documents of the registration are forgotten.
+    are_documents_gone: bool,
 }
 
 /// A person's status without the block. Only a person with pending documents is pending: nothing else can be decided.
@@ -32,17 +34,20 @@ pub async fn status_after_unblock(db: &impl ConnectionTrait, person: &Person) ->
         is_granted: people::is_granted(db, person.id).await?,
         waits: pending.limit(1).one(db).await?.is_some(),
         decided: last.map(|row| row.is_approved),
+        are_documents_gone: !people::has_documents(db, person.id).await?,
     };
     Ok(judge(facts))
 }
 
 fn judge(facts: Facts) -> Status {
-    let Facts { works_here, is_granted, waits, decided } = facts;
+    let Facts { works_here, is_granted, waits, decided, are_documents_gone } = facts;
     match decided {
         // A role that was granted meanwhile has admitted the person.
         _ if is_granted && works_here => Status::Verified,
         _ if waits => Status::Pending,
         _ if is_granted => Status::Verified,
+        // A member who registered has documents: this person sends them once more.
+        _ if are_documents_gone => Status::Rejected,
         Some(true) => Status::Verified,
         // A rejected person may register again, and so may a person without documents to decide on.
         Some(false) | None => Status::Rejected,
@@ -55,7 +60,7 @@ mod tests {
 
     #[test]
     fn only_people_with_documents_become_pending_again() {
-        let new = Facts { works_here: false, is_granted: false, waits: true, decided: None };
+        let new = Facts { works_here: false, is_granted: false, waits: true, decided: None, are_documents_gone: false };
         assert_eq!(judge(new), Status::Pending);
         assert_eq!(judge(Facts { decided: Some(false), ..new }), Status::Pending, "registered once more");
         let seen = Facts { waits: false, ..new };
@@ -63,6 +68,8 @@ mod tests {
         assert_eq!(judge(Facts { decided: Some(true), works_here: true, ..seen }), Status::Verified);
         assert_eq!(judge(Facts { decided: Some(false), ..seen }), Status::Rejected);
         assert_eq!(judge(seen), Status::Rejected, "nothing is left to look at");
+        let forgotten = Facts { decided: Some(true), works_here: true, are_documents_gone: true, ..seen };
+        assert_eq!(judge(forgotten), Status::Rejected, "the documents were forgotten");
         let granted = Facts { is_granted: true, ..seen };
         assert_eq!(judge(granted), Status::Verified);
         assert_eq!(judge(Facts { works_here: true, waits: true, ..granted }), Status::Verified);

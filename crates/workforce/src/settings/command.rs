@@ -39,7 +39,7 @@ async fn run_command(domain: &Domain, command: Command) -> anyhow::Result<()> {
     match command {
         Command::List => {
             for (name, value) in settings.all().await? {
-                println!("{name:<34} {value}");
+                println!("{name:<34} {}", value.replace('\n', " "));
             }
         }
         Command::Get { name } => println!("{}", value(&settings, &name).await?),

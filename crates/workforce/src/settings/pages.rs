@@ -22,11 +22,13 @@ use crate::web::{Owner, PageError, Visitor, moment};
 const PATH: &str = "/settings";
 /// Changes on the page.
 const CHANGES: u64 = 50;
+/// How much of a long text is shown in the history, in characters.
+const SHOWN_CHARS: usize = 60;
 /// Prefix of the hidden field with the value that the person saw.
 const SEEN: &str = "seen-";
 
 /// The settings of an owner, with the text keys of title and description.
-const OFFERED: [(&dyn AnySetting, &str, &str); 7] = [
+const OFFERED: [(&dyn AnySetting, &str, &str); 10] = [
     (&settings::TIME_ZONE, key!("cabinet-setting-time-zone"), key!("cabinet-setting-time-zone-about")),
     (&settings::CURRENCY, key!("cabinet-setting-currency"), key!("cabinet-setting-currency-about")),
     (
@@ -46,6 +48,9 @@ const OFFERED: [(&dyn AnySetting, &str, &str); 7] = [
         key!("cabinet-setting-invalid-reason-about"),
     ),
     (&settings::QUESTIONS_GO_TO, key!("cabinet-setting-questions"), key!("cabinet-setting-questions-about")),
+    (&settings::CONSENT_TEXT_RU, key!("cabinet-setting-consent-ru"), key!("cabinet-setting-consent-about")),
+    (&settings::CONSENT_TEXT_EN, key!("cabinet-setting-consent-en"), key!("cabinet-setting-consent-about")),
+    (&settings::RETENTION_DAYS, key!("cabinet-setting-retention"), key!("cabinet-setting-retention-about")),
 ];
 /// A setting that affects sign-in is for operators.
 const FOR_OPERATORS: (&dyn AnySetting, &str, &str) =
@@ -132,6 +137,7 @@ fn field(form: &FilledForm<'_>, (declared, title, about): &Offered, now: &str, a
                     ValueKind::Currency => (currency_field(form, name, &title)),
                     ValueKind::TimeZone => (form.time_zone(name, &title)),
                     ValueKind::QuestionRecipient => (recipient_field(form, name, &title, now, able)),
+                    ValueKind::Text => (form.lines(name, &title, settings::MAX_TEXT_UNITS)),
                 }
             }
             p.quiet {
@@ -195,7 +201,17 @@ fn shown(declared: &dyn AnySetting, value: &str, able: &[Person], language: Lang
         }
         (ValueKind::Currency, value) => value.parse().map_or_else(|_| value.to_owned(), |one| currency_name(one)),
         (ValueKind::QuestionRecipient, value) => recipient_name(value, able, language),
+        (ValueKind::Text, value) => shortened(value),
         (ValueKind::Number | ValueKind::TimeZone, value) => value.to_owned(),
+    }
+}
+
+/// The beginning of a long text; the history keeps all of it.
+fn shortened(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(SHOWN_CHARS) {
+        Some((end, _)) => format!("“{}…”", &line[..end]),
+        None => format!("“{line}”"),
     }
 }
 
@@ -228,13 +244,13 @@ fn read(typed: &Fields, offered: &[Offered]) -> Result<Vec<settings::RequestedCh
     for (declared, ..) in offered {
         let name = declared.name();
         let (Some(seen), Some(text)) = (typed.get(&format!("{SEEN}{name}")), typed.get(name)) else { continue };
+        // A browser changes the line breaks of a text, also of one that was only seen.
+        let seen = declared.normalize(seen).unwrap_or_else(|| seen.clone());
         // People may type a city.
         let zone = time_zones::parse(text).filter(|_| declared.kind() == ValueKind::TimeZone);
         match declared.normalize(zone.map_or(text, |zone| zone.name())) {
             None => bad.add(name, help(declared.kind())),
-            Some(wanted) if wanted != *seen => {
-                requested.push(settings::RequestedChange { name, seen: seen.clone(), wanted })
-            }
+            Some(wanted) if wanted != seen => requested.push(settings::RequestedChange { name, seen, wanted }),
             Some(_) => {}
         }
     }
@@ -247,6 +263,7 @@ fn help(kind: ValueKind) -> &'static str {
         ValueKind::Number => key!("web-form-bad-number"),
         ValueKind::Roubles => key!("web-form-bad-money"),
         ValueKind::TimeZone => key!("web-form-bad-zone"),
+        ValueKind::Text => key!("cabinet-setting-text-bad"),
         ValueKind::Flag | ValueKind::Currency | ValueKind::QuestionRecipient => key!("web-form-bad-choice"),
     }
 }

@@ -336,6 +336,18 @@ impl FilledForm<'_> {
         }
     }
 
+    /// A field for several lines.
+    pub fn lines(&self, name: &str, label: &str, max_length: usize) -> Markup {
+        let state = self.state(name);
+        html! {
+            label.wide { (label)
+                textarea name=(name) rows="8" maxlength=(max_length) aria-invalid=[state.invalid()]
+                    aria-describedby=[&state.error_id] autofocus[state.is_first] { "\n" (self.value(name)) }
+                (self.hint(name, or_dash))
+            }
+        }
+    }
+
     /// A short field of an HTML input type: `time`, `date`, `number` or `text`.
     pub fn short(&self, name: &str, label: &str, kind: &str) -> Markup {
         self.short_if(true, name, label, kind)

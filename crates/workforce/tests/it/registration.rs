@@ -17,6 +17,8 @@ pub use opora_testkit::product::newcomer;
 
 mod browser;
 pub mod cleanup;
+mod consent;
+mod contracts;
 mod crash;
 mod decisions;
 mod disk_failures;
@@ -24,9 +26,11 @@ pub mod in_process;
 mod pages;
 pub mod process;
 mod repair;
+mod retention;
 mod s3_storage;
 mod same_picture;
 mod unblocking;
+mod validity;
 mod wrong_database;
 
 on_every_database! {
@@ -82,7 +86,7 @@ async fn an_interrupted_registration_can_be_continued(kind: StorageKind) {
     let stage = firm.stage.restart().await;
     let anna = anna.on(&stage);
     anna.sends("/start").await;
-    anna.sees("6 of 7 steps done");
+    anna.sees("7 of 8 steps done");
     // This input restarts the day until expiry.
     stage.advance(Duration::from_secs(23 * 3600)).await;
     anna.presses("Continue").await;
@@ -190,6 +194,9 @@ async fn wrong_answers_are_refused_with_the_reason() {
     anna.sends("English").await;
     anna.sees("Please press one of the buttons.");
     anna.presses("English").await;
+    anna.sends("yes").await;
+    anna.sees("Please press one of the buttons.");
+    anna.presses("I agree").await;
     for (name, words) in [
         ("A", "at least two"),
         ("42", "at least two"),
@@ -234,6 +241,7 @@ async fn back_returns_and_keeps_the_answers() {
     anna.sends("/start").await;
     anna.sees("На каком языке вам удобнее?");
     anna.presses("English").await;
+    anna.presses("I agree").await;
     anna.sends("Anna Smith").await;
     anna.sends("← Back").await;
     anna.sees("What's your first and last name?");
@@ -260,9 +268,10 @@ async fn start_offers_to_continue_or_start_over() {
     anna.sees("Send /start to register");
     anna.sends("/start").await;
     anna.presses("English").await;
+    anna.presses("I agree").await;
     anna.sends("Anna Smith").await;
     anna.sends("/start").await;
-    anna.sees("2 of 7 steps done");
+    anna.sees("3 of 8 steps done");
     anna.sends("/start").await;
     anna.presses("Continue").await;
     anna.sees("What's your phone number?");
@@ -270,6 +279,7 @@ async fn start_offers_to_continue_or_start_over() {
     anna.presses("Start over").await;
     anna.sees("Which language do you prefer?");
     anna.presses("English").await;
+    anna.presses("I agree").await;
     anna.sees("What's your first and last name?");
 }
 
@@ -280,7 +290,7 @@ async fn a_draft_expires_after_a_day_with_a_message() {
     anna.sends("/start").await;
     anna.presses("Русский").await;
     firm.stage.advance(Duration::from_secs(24 * 3600 - 1)).await;
-    assert_eq!(anna.state().await.as_deref(), Some("registration:name"));
+    assert_eq!(anna.state().await.as_deref(), Some("registration:consent"));
     firm.stage.advance(Duration::from_secs(1)).await;
     anna.sees("Начать регистрацию заново — /start.");
     assert_eq!(anna.state().await, None);
@@ -291,6 +301,7 @@ async fn answers_until_documents(person: &ChatUser) {
     person.sends("/start").await;
     person.sees("Which language do you prefer?");
     person.presses("English").await;
+    person.presses("I agree").await;
     person.sends("Anna Smith").await;
     person.sends_contact("79991234567").await;
     person.presses("Skip").await;

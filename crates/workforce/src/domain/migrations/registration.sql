@@ -13,9 +13,12 @@ CREATE TABLE documents (
   -- By which it is shown again in Telegram, as a photo or as a file.
   telegram_file TEXT,
   is_photo BOOLEAN NOT NULL DEFAULT TRUE,
+  -- The last day on which it is valid, as 2030-12-31, if the owner has noted it.
+  valid_until TEXT,
   created_at BIGINT NOT NULL
 );
 CREATE INDEX documents_by_user ON documents (user_id);
+CREATE INDEX documents_by_validity ON documents (valid_until) WHERE valid_until IS NOT NULL;
 --postgres: ALTER TABLE users ADD FOREIGN KEY (main_document_id) REFERENCES documents (id);
 --postgres: ALTER TABLE users ADD FOREIGN KEY (selfie_id) REFERENCES documents (id);
 
@@ -32,3 +35,19 @@ CREATE TABLE registration_decisions (
 );
 CREATE INDEX registration_decisions_by_user ON registration_decisions (user_id, id);
 CREATE INDEX registration_decisions_untold ON registration_decisions (id) WHERE NOT is_told;
+
+-- Every text that somebody agreed to, under its hash.
+CREATE TABLE consent_texts (
+  version TEXT PRIMARY KEY,
+  text TEXT NOT NULL,
+  stored_at BIGINT NOT NULL
+);
+
+-- Consents to the processing of personal data, one for each registration.
+CREATE TABLE consents (
+  id {id},
+  user_id BIGINT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+  version TEXT NOT NULL REFERENCES consent_texts (version),
+  given_at BIGINT NOT NULL
+);
+CREATE INDEX consents_by_user ON consents (user_id, id);

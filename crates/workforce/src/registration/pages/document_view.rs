@@ -1,12 +1,14 @@
 //! The view of a document's page.
 
+use chrono::NaiveDate;
 use maud::{Markup, html};
 
 use super::super::questions::kind_name;
 use super::super::{Document, DocumentStatus};
-use super::{QUEUE, view};
+use super::{QUEUE, SEEN, VALID_UNTIL, view};
 use crate::person::Person;
 use crate::text;
+use crate::web::form::{FormAttempt, FormSpec, fields};
 use crate::web::{Visitor, moment};
 
 /// The data of the page.
@@ -15,10 +17,13 @@ pub struct DocumentPage {
     pub person: Person,
     /// Other documents of the person.
     pub others: Vec<Document>,
+    /// The day of the business.
+    pub today: NaiveDate,
+    pub attempt: FormAttempt,
 }
 
 pub fn page(visitor: &Visitor, shown: &DocumentPage) -> Markup {
-    let (language, DocumentPage { document, person, others }) = (visitor.language(), shown);
+    let (language, DocumentPage { document, person, others, today, attempt }) = (visitor.language(), shown);
     let kind = kind_name(document.kind, language);
     visitor.page(
         &format!("{kind}: {}", person.full_name),
@@ -26,8 +31,10 @@ pub fn page(visitor: &Visitor, shown: &DocumentPage) -> Markup {
             p.crumbs { a href={ "/people/" (person.id) } { (person.full_name) } }
             div.headline {
                 h1 data-testid="document" { (kind) }
-                (view::status_label(document.status, language))
+                (view::status_label(document.status, language)) " "
+                (view::validity_label(document, *today, language))
             }
+            (attempt.notice(language))
             div.viewer {
                 div.card.sheet { (view::picture(document, language)) }
                 div {
@@ -37,10 +44,11 @@ pub fn page(visitor: &Visitor, shown: &DocumentPage) -> Markup {
                         p.row.deeds { (actions(visitor, shown)) }
                         p.quiet { (text!(language, "registration-document-private")) }
                     }
+                    @if document.kind.is_main() { section.card { (validity_form(visitor, shown)) } }
                     @if !others.is_empty() {
                         section.card {
                             h2 { (text!(language, "registration-other-documents")) }
-                            (view::documents(others, language))
+                            (view::documents(others, *today, language))
                         }
                     }
                 }
@@ -62,6 +70,23 @@ fn facts(visitor: &Visitor, DocumentPage { document, person, .. }: &DocumentPage
             dd { (text!(language, "registration-kilobytes", size = kilobytes)) }
         }
     }
+}
+
+/// The date until which the document is valid. An empty field removes it.
+fn validity_form(visitor: &Visitor, DocumentPage { document, attempt, .. }: &DocumentPage) -> Markup {
+    let language = visitor.language();
+    let (path, back) = (format!("/documents/{}/validity", document.id), format!("/documents/{}", document.id));
+    let day = document.valid_until.map(|day| day.to_string()).unwrap_or_default();
+    let now = fields([(VALID_UNTIL, day.clone())]);
+    let (caption, testid) = (text!(language, "cabinet-save"), "save-validity");
+    let spec = FormSpec { path: &path, now: &now, version: None, back: &back, caption: &caption, testid };
+    visitor.record_form(attempt, spec, |form| {
+        html! {
+            input type="hidden" name=(SEEN) value=(day);
+            (form.short(VALID_UNTIL, &text!(language, "registration-valid-until-label"), "date"))
+            p.quiet { (text!(language, "registration-valid-until-about")) }
+        }
+    })
 }
 
 fn actions(visitor: &Visitor, DocumentPage { document, person, .. }: &DocumentPage) -> Markup {

@@ -1,37 +1,70 @@
 //! The views of the pages of registrations.
 
+use chrono::NaiveDate;
 use maud::{Markup, html};
 
 use super::super::answers::MAX_REASON_UNITS;
+use super::super::consent::Consent;
 use super::super::questions::kind_name;
-use super::super::{Document, DocumentStatus, PendingRegistration};
+use super::super::{Document, DocumentStatus, PendingRegistration, Validity};
+use super::{JustDecided, MARK, Queue, RATE, VALID_UNTIL};
 use crate::files::MediaType;
+use crate::person::Status;
+use crate::sites::Site;
 use crate::text;
 use crate::texts::Language;
+use crate::web::form::{Fields, FilledForm};
 use crate::web::{Visitor, moment};
 
 /// The queue, oldest first, with what is needed to decide.
-pub fn queue(visitor: &Visitor, waiting: &[PendingRegistration], count: u64, notice: Option<&str>) -> Markup {
-    let language = visitor.language();
+pub fn queue(visitor: &Visitor, queue: &Queue) -> Markup {
+    let (language, waiting) = (visitor.language(), &queue.waiting);
     let title = text!(language, "registration-nav");
     let shown = waiting.len() as u64;
     visitor.page(
         &title,
         &html! {
             h1 { (title) }
-            @if let Some(notice) = notice { p.notice-line role="status" data-testid="notice" { (notice) } }
+            @if let Some(notice) = &queue.notice { p.notice-line role="status" data-testid="notice" { (notice) } }
+            @if let Some(decided) = &queue.just_decided { (just_decided(decided, waiting.first(), language)) }
             div #registrations data-live="registrations" {
                 @if waiting.is_empty() { div.card.empty { (text!(language, "registration-nobody-waits")) } }
-                @if shown < count {
-                    p.quiet { (text!(language, "registration-shown-of", shown = shown, count = count)) }
+                @if shown < queue.count {
+                    p.quiet { (text!(language, "registration-shown-of", shown = shown, count = queue.count)) }
                 }
-                @for one in waiting { (card(visitor, one)) }
+                @for one in waiting { (card(visitor, queue, one)) }
             }
         },
     )
 }
 
-fn card(visitor: &Visitor, one: &PendingRegistration) -> Markup {
+/// What the owner has just done, and where to go next.
+fn just_decided(decided: &JustDecided, next: Option<&PendingRegistration>, language: Language) -> Markup {
+    let (person, sites) = (&decided.person, decided.sites.join(", "));
+    let name = person.full_name.as_str();
+    let text = match (person.status, sites.is_empty()) {
+        (Status::Verified, false) => text!(language, "registration-page-approved-at", name = name, sites = sites),
+        (Status::Verified, true) => text!(language, "registration-page-approved", name = name),
+        _ => text!(language, "registration-page-rejected", name = name),
+    };
+    html! {
+        div.notice-line role="status" data-testid="decided" {
+            p { (text) }
+            p.row {
+                a.button.plain.small href={ "/people/" (person.id) } data-testid="decided-person" {
+                    (text!(language, "registration-open-person"))
+                }
+                @if let Some(next) = next {
+                    a.button.plain.small href={ "#registration-" (next.person.id) } data-testid="next-registration" {
+                        (text!(language, "registration-next"))
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn card(visitor: &Visitor, queue: &Queue, one: &PendingRegistration) -> Markup {
     let (language, person) = (visitor.language(), &one.person);
     html! {
         section.card id={ "registration-" (person.id) } data-testid={ "registration-" (person.telegram_id) } {
@@ -45,35 +78,59 @@ fn card(visitor: &Visitor, one: &PendingRegistration) -> Markup {
                 @if let Some(email) = &person.email { " · " (email) }
             }
             (to_compare(&one.documents, language))
-            (decision(visitor, one))
+            (decision(visitor, queue, one))
         }
     }
 }
 
 /// Both forms name the document above them, so that a later document is not decided unseen.
-fn decision(visitor: &Visitor, one: &PendingRegistration) -> Markup {
+fn decision(visitor: &Visitor, queue: &Queue, one: &PendingRegistration) -> Markup {
     let (language, visit, person_id) = (visitor.language(), &visitor.visit, one.person.id);
     let main = one.documents.iter().find(|document| document.kind.is_main());
-    let mark = html! { input type="hidden" name="mark" value=(main.map_or("", |document| &document.id)); };
-    let approve = html! {
+    let mark = html! { input type="hidden" name=(MARK) value=(main.map_or("", |document| &document.id)); };
+    let (approve, reject) =
+        (format!("/registrations/{person_id}/approve"), format!("/registrations/{person_id}/reject"));
+    let empty = Fields::new();
+    let form = queue.attempt.filled(&approve, &empty, language);
+    let approval = html! {
         (mark)
+        (contract_fields(&form, &queue.sites))
         button type="submit" data-testid="approve" { (text!(language, "registration-approve")) }
     };
+    let typed = queue.attempt.filled(&reject, &empty, language);
     html! {
         div.decision {
-            (visit.form(&format!("/registrations/{person_id}/approve"), &approve))
+            (visit.form(&approve, &approval))
             div {
-                (visit.form(&format!("/registrations/{person_id}/reject"), &html! { (mark) (reason(language)) }))
+                (visit.form(&reject, &html! { (mark) (reason(typed.value("reason"), language)) }))
                 p.quiet { (text!(language, "registration-reason-hint")) }
             }
         }
     }
 }
 
-fn reason(language: Language) -> Markup {
+/// Fields of an approval: until when the document is valid, and a contract. All may stay empty.
+fn contract_fields(form: &FilledForm<'_>, sites: &[Site]) -> Markup {
+    let language = form.language;
+    html! {
+        @if !sites.is_empty() {
+            fieldset data-testid="contract" {
+                legend { (text!(language, "registration-contract")) }
+                div.row.choice { @for site in sites { (form.tick(&format!("site{}", site.id), &site.about.name)) } }
+                p.quiet { (text!(language, "registration-contract-about")) }
+            }
+        }
+        div.row.fields {
+            @if !sites.is_empty() { (form.short(RATE, &text!(language, "cabinet-own-rate"), "text")) }
+            (form.short(VALID_UNTIL, &text!(language, "registration-valid-until-optional"), "date"))
+        }
+    }
+}
+
+fn reason(typed: &str, language: Language) -> Markup {
     html! {
         div.row {
-            input type="text" name="reason" required maxlength=(MAX_REASON_UNITS) data-testid="reason"
+            input type="text" name="reason" value=(typed) required maxlength=(MAX_REASON_UNITS) data-testid="reason"
                 aria-label=(text!(language, "registration-reason-label"))
                 placeholder=(text!(language, "registration-reason-label"));
             button.danger type="submit" data-testid="reject" { (text!(language, "registration-reject")) }
@@ -82,19 +139,47 @@ fn reason(language: Language) -> Markup {
 }
 
 /// Documents as thumbnails with links, or that there are none.
-pub fn documents(documents: &[Document], language: Language) -> Markup {
+pub fn documents(documents: &[Document], today: NaiveDate, language: Language) -> Markup {
     html! {
         @if documents.is_empty() { p.quiet { (text!(language, "registration-no-documents")) } }
         div.papers data-testid="documents" {
             @for document in documents {
                 (document_figure(document, language, &html! {
                     " " (status_label(document.status, language))
+                    " " (validity_label(document, today, language))
                     @if let Some(reason) = &document.reason { p.quiet { (reason) } }
                     p.quiet { (moment(document.created_at)) }
                 }))
             }
         }
     }
+}
+
+/// What the person has agreed to, and when.
+pub fn consents(consents: &[Consent], language: Language) -> Markup {
+    html! {
+        @for consent in consents {
+            details data-testid="consent" {
+                summary {
+                    (text!(language, "registration-consent-given")) " " (moment(consent.at)) " · "
+                    (text!(language, "registration-consent-version", version = consent.version.as_str()))
+                }
+                p.lines { (consent.text) }
+            }
+        }
+    }
+}
+
+/// Until when a document is valid, as a badge if it needs attention. Nothing without a date.
+pub fn validity_label(document: &Document, today: NaiveDate, language: Language) -> Markup {
+    let Some(valid_until) = document.valid_until else { return html! {} };
+    let day = valid_until.format("%d.%m.%Y").to_string();
+    let (class, text) = match Validity::on(today, valid_until) {
+        Validity::Valid => ("quiet", text!(language, "registration-valid-until", day = day)),
+        Validity::ExpiresSoon => ("badge pending", text!(language, "registration-expires", day = day)),
+        Validity::Expired => ("badge rejected", text!(language, "registration-expired", day = day)),
+    };
+    html! { span class=(class) data-testid="validity" { (text) } }
 }
 
 /// Documents large and side by side, to compare faces.

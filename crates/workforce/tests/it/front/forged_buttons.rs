@@ -65,9 +65,12 @@ const PLAN_YES: &[&str] = &["plan:begin", "plan:free", "plan:slot:{slot}"];
 const CANCEL_DOCUMENT: &[&str] = &["plan:cancel:{plan}", "cancel:why:illness"];
 const CANCEL_PHOTO: &[&str] = &["plan:cancel:{plan}", "cancel:why:illness", "cancel:skip"];
 const QUESTION: &[&str] = &["onboarding:begin", "consent:yes"];
-const NAME: &[&str] = &["/start", "registration:language:en"];
-const EMAIL: &[&str] = &["/start", "registration:language:en", "\"Sara Jones", "\"+79991112233"];
-const KIND: &[&str] = &["/start", "registration:language:en", "\"Sara Jones", "\"+79991112233", "registration:skip"];
+const CONSENT: &[&str] = &["/start", "registration:language:en"];
+const NAME: &[&str] = &["/start", "registration:language:en", AGREE];
+const EMAIL: &[&str] = &["/start", "registration:language:en", AGREE, "\"Sara Jones", "\"+79991112233"];
+const KIND: &[&str] =
+    &["/start", "registration:language:en", AGREE, "\"Sara Jones", "\"+79991112233", "registration:skip"];
+const AGREE: &str = "registration:agree:{consent}";
 
 const TABLE: &[Row] = &[
     // Planning.
@@ -137,8 +140,13 @@ const TABLE: &[Row] = &[
     row("registration_decision", "", "reg:approve:", Argument::Id("applicant"), &[(MAX, &[])]),
     row("registration_decision", "", "reg:reject:", Argument::Id("applicant"), &[(MAX, &[])]),
     row("registration_decision", "", "reg:papers:", Argument::Id("applicant"), &[(MAX, &[])]),
+    row("registration_decision", "", "reg:contract:", Argument::Word, &[(MAX, &[])]),
+    row("registration_decision", "reason", "shifts:back", NO_ARGUMENT, &[]),
     row("registration", "", "registration:back", NO_ARGUMENT, &[(Actor::Stranger, NAME)]),
     row("registration", "language", "registration:language:", Argument::Word, &[(Actor::Stranger, &["/start"])]),
+    row("registration", "consent", "registration:agree:", Argument::Word, &[(Actor::Stranger, CONSENT)]),
+    row("registration", "consent", "registration:disagree", NO_ARGUMENT, &[(Actor::Stranger, CONSENT)]),
+    row("registration", "resume", "registration:cancel", NO_ARGUMENT, &[]),
     row("registration", "resume", "registration:continue", NO_ARGUMENT, &[]),
     row("registration", "resume", "registration:over", NO_ARGUMENT, &[]),
     row("registration", "email", "registration:skip", NO_ARGUMENT, &[(Actor::Stranger, EMAIL)]),
@@ -155,6 +163,7 @@ const TABLE: &[Row] = &[
     row("OnboardingStates", "question", "back", NO_ARGUMENT, &[(EMMA, QUESTION)]),
     row("OnboardingStates", "question", "keep", NO_ARGUMENT, &[(EMMA, QUESTION)]),
     row("OnboardingStates", "question", "pause", NO_ARGUMENT, &[(EMMA, QUESTION)]),
+    row("OnboardingStates", "question", "menu", NO_ARGUMENT, &[(EMMA, QUESTION)]),
     row("OnboardingStates", "question", "onboarding:begin", NO_ARGUMENT, &[(EMMA, QUESTION)]),
     row("ChatStates", "", "chat:open", NO_ARGUMENT, &[(EMMA, &[])]),
     row("ChatStates", "", "chat:close", NO_ARGUMENT, &[(EMMA, &[])]),
@@ -164,6 +173,7 @@ const TABLE: &[Row] = &[
     row("ChatStates", "active", "chat:close", NO_ARGUMENT, &[(EMMA, &["chat:open"])]),
     row("ChatStates", "replying", "chat:reply:", Argument::Id("asker"), &[]),
     row("ChatStates", "replying", "chat:end:", Argument::Id("asker"), &[]),
+    row("ChatStates", "replying", "shifts:back", NO_ARGUMENT, &[]),
     // For all people.
     row("front", "", "menu", NO_ARGUMENT, &[(EMMA, &[]), (MAX, &[])]),
     row("front", "", "cabinet", NO_ARGUMENT, &[(EMMA, &[]), (MAX, &[])]),
@@ -295,7 +305,10 @@ impl ForgeryTest {
 
     /// Leaves the open dialogue and takes these steps.
     async fn take_steps(&self, actor: Actor, way: &[&str]) {
-        self.fixture.perform(actor, "/cancel").await;
+        // The first pauses a registration, the second ends it.
+        for _ in 0..2 {
+            self.fixture.perform(actor, "/cancel").await;
+        }
         for step in way {
             self.fixture.perform(actor, step).await;
         }

@@ -279,16 +279,17 @@ pub fn by_testid(testid: &str) -> String {
     format!("[data-testid='{testid}']")
 }
 
-/// Returns `None` if the click should be retried.
+/// Returns `None` if the click should be retried. An element that is covered by a bar of the page is scrolled to.
 async fn click(found: &WebElement) -> Option<()> {
     let error = found.click().await.err();
     match error.as_deref() {
         None => Some(()),
-        Some(
-            WebDriverErrorInner::StaleElementReference(_)
-            | WebDriverErrorInner::ElementClickIntercepted(_)
-            | WebDriverErrorInner::ElementNotInteractable(_),
-        ) => None,
+        Some(WebDriverErrorInner::ElementClickIntercepted(_)) => {
+            // The element may be gone by now; then it is looked for again.
+            let _ = found.scroll_into_view().await;
+            None
+        }
+        Some(WebDriverErrorInner::StaleElementReference(_) | WebDriverErrorInner::ElementNotInteractable(_)) => None,
         Some(_) => panic!("{found:?}: {error:?}"),
     }
 }

@@ -89,7 +89,7 @@ async fn a_decision_is_answered_while_the_outbox_stalls() {
     let path = format!("/registrations/{}/approve", person.id);
     let approval = [("mark", pending_document_id(&documents))];
     let answer = timeout(TIMEOUT, owner.post(&path, &approval)).await.expect("the page waits for the outbox");
-    answer.redirects_to("/registrations");
+    answer.redirects_to(&format!("/registrations?decided={}", person.id));
     assert!(!has_message(&cabinet.emulator, VERA, "Welcome to the team!").await);
     gate.close();
     wait_for_message(&cabinet.emulator, VERA, "Please fill in a short questionnaire").await;

@@ -31,8 +31,11 @@ async fn prepare_vera(cabinet: &Cabinet) -> i64 {
     let (person, documents) = registration_of(&cabinet.app, VERA).await;
     let (id, owner) = (person.id, cabinet.signed_in(ANNA).await);
     let approve = format!("/registrations/{id}/approve");
-    owner.post(&approve, &[("mark", pending_document_id(&documents))]).await.redirects_to("/registrations");
-    chat.receives(VERA, "Please fill in a short questionnaire").await;
+    owner
+        .post(&approve, &[("mark", pending_document_id(&documents))])
+        .await
+        .redirects_to(&format!("/registrations?decided={}", person.id));
+    chat.receives(VERA, "Welcome to the team!").await;
     presses(chat, VERA, "📝 Questionnaire").await;
     presses(chat, VERA, "I agree").await;
     chat.receives(VERA, "1/8").await;
@@ -110,11 +113,16 @@ async fn prepare_interrupted_vera(cabinet: &Cabinet) -> i64 {
     let (person, documents) = registration_of(&cabinet.app, VERA).await;
     let owner = cabinet.signed_in(ANNA).await;
     let decline = [("mark", pending_document_id(&documents)), ("reason", "The picture is dark.")];
-    owner.post(&format!("/registrations/{}/reject", person.id), &decline).await.redirects_to("/registrations");
+    owner
+        .post(&format!("/registrations/{}/reject", person.id), &decline)
+        .await
+        .redirects_to(&format!("/registrations?decided={}", person.id));
     wait_for_messages(chat, "Reason: The picture is dark.", 1).await;
     chat.says(VERA, "/start").await;
     wait_for_messages(chat, "Let's get to know each other.", 2).await;
     presses(chat, VERA, "English").await;
+    wait_for_messages(chat, "To take you on, we need", 2).await;
+    presses(chat, VERA, "I agree").await;
     wait_for_messages(chat, "What's your first and last name?", 2).await;
     chat.says(VERA, NAME).await;
     wait_for_messages(chat, "What's your phone number?", 2).await;

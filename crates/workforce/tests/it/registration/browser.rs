@@ -57,6 +57,7 @@ async fn registers(page: &Page) {
     let zhanna = Chat::of(page, ZHANNA).await;
     page.press("start").await;
     zhanna.presses_in_row("Давайте познакомимся", 0).await;
+    zhanna.presses_in_row("Чтобы принять вас на работу", 0).await;
     zhanna.receives("Как вас зовут?").await;
     page.send_text("Жанна Волкова").await;
     zhanna.receives("Какой у вас номер телефона?").await;

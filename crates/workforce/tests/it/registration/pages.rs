@@ -34,7 +34,10 @@ async fn a_decision_on_a_page_is_told_to_the_person(kind: StorageKind) {
     let looked_at = ("mark", pending_document_id(&documents));
     owner.get("/registrations").await.is(200, &format!("name=\"mark\" value=\"{}\"", looked_at.1));
     owner.post(&reject, &[("reason", " "), looked_at]).await.is(422, "1 to 300 characters");
-    owner.post(&reject, &[("reason", "The <b>picture</b> is dark."), looked_at]).await.redirects_to("/registrations");
+    owner
+        .post(&reject, &[("reason", "The <b>picture</b> is dark."), looked_at])
+        .await
+        .redirects_to(&format!("/registrations?decided={}", vera.id));
     cabinet.emulator.receives(VERA, "Your registration was rejected.\nReason: The <b>picture</b> is dark.").await;
     owner.post(&approve, &[looked_at]).await.is(409, "Already rejected by Anna.");
     let (vera, documents) = registration_of(&cabinet.app, VERA).await;
@@ -72,7 +75,7 @@ async fn a_stale_page_does_not_decide_on_new_documents(kind: StorageKind) {
     owner
         .post(&format!("{decide}/approve"), &[("mark", pending_document_id(&documents))])
         .await
-        .redirects_to("/registrations");
+        .redirects_to(&format!("/registrations?decided={}", vera.id));
     assert_eq!(cabinet.person(VERA).await.status, Status::Verified);
     cabinet.close().await;
 }

@@ -39,7 +39,10 @@ async fn unblocking_restores_pending_and_verified(kind: StorageKind) {
     let (vera, documents) = registration_of(&cabinet.app, VERA).await;
     assert_eq!(block_and_unblock(&cabinet, &owner, vera.id).await, Status::Pending);
     let approve = format!("/registrations/{}/approve", vera.id);
-    owner.post(&approve, &[("mark", pending_document_id(&documents))]).await.redirects_to("/registrations");
+    owner
+        .post(&approve, &[("mark", pending_document_id(&documents))])
+        .await
+        .redirects_to(&format!("/registrations?decided={}", vera.id));
     assert_eq!(block_and_unblock(&cabinet, &owner, vera.id).await, Status::Verified);
     // A person without a role is not a newcomer.
     let revoke = format!("/people/{}/roles/revoke", vera.id);

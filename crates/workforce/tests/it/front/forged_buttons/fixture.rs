@@ -10,8 +10,10 @@ use serde_json::Value;
 use workforce::domain::Transaction;
 use workforce::people;
 use workforce::person::{Permission, Role, Status};
+use workforce::registration::consent;
 use workforce::shifts::{self, CancellationDetails, Reason, ShiftStart, Shifts};
 use workforce::sites::{AboutSite, Position};
+use workforce::texts::Language;
 
 use crate::kit::firm::{NOON, StorageKind};
 use crate::registration;
@@ -86,6 +88,8 @@ impl ForgeryFixture {
         let slot = workplace.slot(home, 2 * 1440, 120, |slot| slot.capacity = 5).await;
         let day = workplace.sites.slot(slot).await.unwrap().unwrap().about.day;
         own.extend([("slot", slot.to_string()), ("day", day.to_string())]);
+        let consent = consent::current_text(&workplace.firm.app, Language::En).await.unwrap();
+        own.insert("consent", consent::version(&consent));
         let all_rows = query_for_all(&workplace).await;
         let (actors, others, foreign) = (BTreeMap::new(), Vec::new(), BTreeMap::new());
         let mut fixture = Self { workplace, actors, others, own, foreign, all_rows };

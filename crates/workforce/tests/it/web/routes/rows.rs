@@ -129,6 +129,7 @@ pub const ROWS: &[Row] = &[
     post("/registrations/{id}/reject", OWN, &[("mark", "1"), ("reason", "No")]),
     get("/documents/{id}", OWN, &[]),
     get("/documents/{id}/file", OWN, &[]),
+    post("/documents/{id}/validity", OWN, &[("valid_until", "2030-12-31")]),
     // Sites.
     get("/sites", RUN, &[("page", "1")]),
     post("/sites", OWN, SITE),
