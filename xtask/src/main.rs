@@ -1,4 +1,4 @@
-//! The workspace's own commands: `cargo xtask test`, `tidy`, `bench`, `soak` and `fixtures`.
+//! The workspace's own commands: `cargo xtask test`, `tidy`, `bench`, `soak`, `fixtures` and `screenshots`.
 //!
 //! They run other programs or read source files. Nothing here is part of the product.
 
@@ -15,6 +15,7 @@ mod plan;
 mod process;
 mod report;
 mod scratch;
+mod screenshots;
 mod servers;
 mod soak;
 mod test_run;
@@ -55,6 +56,8 @@ enum Task {
     /// Write fixtures of every store for this version, which later versions must open; those of a release stay
     /// unchanged
     Fixtures,
+    /// Take a picture of every page in both widths, themes and languages, into target/screenshots/pages
+    Screenshots,
 }
 
 fn main() -> ExitCode {
@@ -72,6 +75,7 @@ fn perform(task: Task, environment: Environment) -> Result<ExitCode> {
         Task::Bench(options) => bench::run(&options, environment),
         Task::Soak(options) => soak::run(&options, environment),
         Task::Fixtures => fixtures::run(environment),
+        Task::Screenshots => screenshots::run(environment),
     }
 }
 

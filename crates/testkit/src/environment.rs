@@ -38,6 +38,11 @@ pub fn writes_fixtures() -> bool {
     std::env::var_os("OPORA_WRITE_FIXTURES").is_some()
 }
 
+/// Where to keep screenshots of every page. Set by `cargo xtask screenshots`.
+pub fn screenshots() -> Option<PathBuf> {
+    std::env::var_os("OPORA_SCREENSHOTS").map(PathBuf::from)
+}
+
 /// The program of a Redis 6.2.
 pub fn old_redis() -> PathBuf {
     required_path("OPORA_TEST_OLD_REDIS")
@@ -53,7 +58,7 @@ pub fn moto_python() -> PathBuf {
     required_path("OPORA_TEST_MOTO")
 }
 
-/// A `node_modules` with grammY and Telegraf.
+/// A `node_modules` with grammY, Telegraf and axe-core.
 pub fn node_path() -> PathBuf {
     required_path("OPORA_TEST_NODE_PATH")
 }

@@ -86,6 +86,7 @@ impl Visit {
                     nav #sections aria-label=(text!(language, "web-nav")) {
                         (self.group(entries, NavGroup::Work))
                         (self.group(entries, NavGroup::Setup))
+                        @if let Some(chat) = &self.app().chat_page { ul { li { (chat_link(chat, language)) } } }
                     }
                     (self.account_menu(person, entries))
                 }
@@ -191,12 +192,19 @@ impl Visit {
                     div.menu-sheet {
                         p.menu-name { (person.full_name) }
                         @for entry in rest { (self.item(entry, "more")) }
+                        @if let Some(chat) = &self.app().chat_page { (chat_link(chat, language)) }
                         (self.account_items(entries, false))
                     }
                 }
             }
         }
     }
+}
+
+/// Back to the demo's chat page.
+fn chat_link(chat_page: &str, language: Language) -> Markup {
+    let caption = text!(language, "demo-chat");
+    html! { a.nav-item href=(chat_page) title=(caption) { (Icon::Message.svg()) span.caption { (caption) } } }
 }
 
 fn head(title: &str, language: Language) -> Markup {

@@ -4,6 +4,7 @@ mod attack;
 mod cabinet_in_browser;
 mod connections;
 mod double_submit;
+mod every_page;
 mod known_devices_and_links;
 mod large_firm;
 mod live_audience;

@@ -15,7 +15,10 @@ use crate::kit::browser::Screen;
 use crate::kit::demo::{Demo, program, until};
 
 mod forms;
+mod labels;
 mod navigation;
+
+use self::forms::date_or_time_keys;
 
 #[derive(Clone)]
 pub struct Page {
@@ -77,6 +80,36 @@ impl Page {
     pub async fn set_color_scheme(&self, scheme: &str) {
         let features = json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]});
         self.driver.cdp().send_raw("Emulation.setEmulatedMedia", features).await.unwrap();
+    }
+
+    /// Sets the width of the window, below 600 px as a phone.
+    pub async fn set_width(&self, width: u32) {
+        let is_phone = width < 600;
+        let height = if is_phone { 844 } else { 800 };
+        let metrics = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": is_phone});
+        self.driver.cdp().send_raw("Emulation.setDeviceMetricsOverride", metrics).await.unwrap();
+    }
+
+    /// Replaces all cookies of the server.
+    pub async fn set_cookies(&self, cookies: &[(String, String)]) {
+        let cdp = self.driver.cdp();
+        cdp.send_raw("Network.clearBrowserCookies", json!({})).await.unwrap();
+        for (name, value) in cookies {
+            let cookie = json!({"name": name, "value": value, "url": &*self.base});
+            cdp.send_raw("Network.setCookie", cookie).await.unwrap();
+        }
+    }
+
+    /// Waits for the value of a promise.
+    pub async fn evaluate_promise(&self, expression: &str) -> Value {
+        let script = format!("const done = arguments[0]; ({expression}).then(done, (error) => done([String(error)]));");
+        let answer = self.driver.execute_async(script, Vec::new()).await;
+        answer.unwrap_or_else(|error| panic!("{expression}: {error}")).json().clone()
+    }
+
+    /// Saves a picture of the whole page, beyond the window.
+    pub async fn save_full_screenshot(&self, path: &Path) {
+        std::fs::write(path, self.full_picture().await).unwrap();
     }
 
     /// Runs a script on every later page load, before the page's own scripts.
@@ -243,15 +276,19 @@ impl Page {
 
     /// Saves a screenshot of the whole page, beyond the viewport.
     pub async fn screenshot_full(&self, step: &str) {
+        let picture = self.full_picture().await;
+        let folder = screenshot_folder();
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join(format!("{}-{step}.png", self.name)), picture).unwrap();
+    }
+
+    async fn full_picture(&self) -> Vec<u8> {
         let size = "({ x: 0, y: 0, scale: 1, width: document.documentElement.scrollWidth, \
                     height: document.documentElement.scrollHeight })";
         let clip = self.evaluate(size).await;
         let options = json!({"captureBeyondViewport": true, "clip": clip});
         let taken = self.driver.cdp().send_raw("Page.captureScreenshot", options).await.unwrap();
-        let picture = STANDARD.decode(taken["data"].as_str().unwrap()).unwrap();
-        let folder = screenshot_folder();
-        std::fs::create_dir_all(&folder).unwrap();
-        std::fs::write(folder.join(format!("{}-{step}.png", self.name)), picture).unwrap();
+        STANDARD.decode(taken["data"].as_str().unwrap()).unwrap()
     }
 
     /// Errors in the browser's console so far. A 409 is expected: it tells that another person was faster.
