@@ -64,19 +64,4 @@ impl Chat {
     fn inside(&self, css: &str) -> String {
         format!("{} {css}", by_testid(&format!("column-{}", self.person)))
     }
-
-    /// Selects a person by the name in the list. The chat page must be open.
-    pub async fn named(page: &Page, name: &str, person: i64) -> Self {
-        let what = |shown: &str| shown == name;
-        page.press_where(".entry-name", name, what).await;
-        page.find("composer").await;
-        Self { page: page.clone(), person }
-    }
-
-    /// Presses the key that asks for a location, and shares a ready-made place.
-    pub async fn shares_place(&self, key: &str, place: &str) {
-        self.page.press_text(&self.inside(".reply-button"), key).await;
-        self.page.click(place).await;
-        self.sends_position().await;
-    }
 }

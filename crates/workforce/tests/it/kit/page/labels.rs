@@ -1,6 +1,6 @@
 //! A page as a person uses it: by what is written on it. Nothing here knows test ids, names of fields or classes.
 //!
-//! A label is the text that is seen, without a count in a badge behind it. While a dialog is open, only the dialog can be
+//! A label is the text that is seen, without a count in a badge behind it; `Reject…` stands for its beginning. While a dialog is open, only the dialog can be
 //! used.
 
 use serde_json::{Value, json};
@@ -14,12 +14,6 @@ impl Page {
     pub async fn click(&self, label: &str) {
         let what = format!("{label:?} can be clicked");
         until(&what, async || click(&self.labelled(CLICKABLE, label, "").await?).await).await;
-    }
-
-    /// Clicks what has this label beside a text: the button in the row of a person, say.
-    pub async fn click_beside(&self, text: &str, label: &str) {
-        let what = format!("{label:?} beside {text:?} can be clicked");
-        until(&what, async || click(&self.labelled(CLICKABLE, label, text).await?).await).await;
     }
 
     /// Types into the field with this label, replacing what it has. Dates are `2026-01-31`, times `18:00`. In a list the
@@ -40,26 +34,31 @@ impl Page {
         field.send_keys(date_or_time_keys(&kind, value)).await.unwrap();
     }
 
-    /// Ticks the box with this label, unless it is ticked.
-    pub async fn tick_label(&self, label: &str) {
-        let what = format!("{label:?} can be ticked");
-        let field = until(&what, async || self.labelled(FIELD, label, "").await).await;
-        if !field.is_selected().await.unwrap() {
-            self.click(label).await;
-        }
-        assert!(field.is_selected().await.unwrap(), "{label:?} is not ticked");
+    /// Follows the navigation, on a phone by its menu if there is no tab.
+    pub async fn navigate(&self, place: &str) {
+        let what = format!("{place:?} is in the navigation");
+        let step = async || {
+            if let Some(link) = self.labelled(CLICKABLE, place, "").await {
+                return click(&link).await;
+            }
+            click(&self.labelled(CLICKABLE, "More", "").await?).await;
+            None
+        };
+        until(&what, step).await;
+    }
+
+    /// How many things have this label now.
+    pub async fn count_labels(&self, label: &str) -> usize {
+        let script =
+            format!("{TOOLS}\n{}", CLICKABLE.replace("if (!beside) return fits[0] ?? null;", "return fits.length;"));
+        let count = self.driver.execute(script, vec![json!(label), json!("")]).await.unwrap();
+        usize::try_from(count.json().as_u64().unwrap()).unwrap()
     }
 
     /// Waits until the page shows a text.
     pub async fn sees(&self, text: &str) {
         let shown = format!("document.body.innerText.replaceAll(/\\s+/g, ' ').includes({})", Value::from(text));
         self.wait_until(&format!("the page shows {text:?}"), &shown).await;
-    }
-
-    /// Whether the page shows a text now.
-    pub async fn shows(&self, text: &str) -> bool {
-        let shown = format!("document.body.innerText.replaceAll(/\\s+/g, ' ').includes({})", Value::from(text));
-        self.evaluate(&shown).await == true
     }
 
     async fn labelled(&self, find: &str, label: &str, beside: &str) -> Option<WebElement> {
@@ -75,7 +74,12 @@ const [label, beside] = arguments;
 const area = [...document.querySelectorAll("dialog[open]")].at(-1) ?? document;
 const isShown = (one) => one.checkVisibility({ visibilityProperty: true }) && one.getClientRects().length > 0;
 const plain = (text) => (text ?? "").replaceAll(/\s+/g, " ").trim();
-const reads = (text) => { const shown = plain(text); return shown === label || (shown.startsWith(label) && /^[ \d+]+$/.test(shown.slice(label.length))); };
+const start = label.endsWith("…") ? label.slice(0, -1) : null;
+const reads = (text) => {
+    const shown = plain(text);
+    if (start !== null) return shown.startsWith(start);
+    return shown === label || (shown.startsWith(label) && /^[ \d+]+$/.test(shown.slice(label.length)));
+};
 "#;
 
 /// The first visible control with the label; beside a text, the one with the smallest common frame.
