@@ -24,7 +24,7 @@ function mount() {
   const toasts = toaster();
   const complain = (refusal) => toasts.show(refusal.message, "error");
   const people = createPeople(complain);
-  const columns = el("main", { class: "columns" });
+  const columns = el("div", { class: "columns" });
   const side = el("div", { class: "side" });
   const offline = el(
     "div",

@@ -80,7 +80,7 @@ impl Visit {
                     }
                 }
                 @if let Some((person, entries)) = member {
-                    a.search-button href="/search" data-opens-palette data-testid="search-button" {
+                    a.search-button href="/search" title=(text!(language, "web-search")) data-opens-palette data-testid="search-button" {
                         (Icon::Search.svg()) span { (text!(language, "web-search")) } kbd aria-hidden="true" { "Ctrl K" }
                     }
                     nav #sections aria-label=(text!(language, "web-nav")) {
@@ -145,7 +145,7 @@ impl Visit {
         let language = self.language();
         html! {
             details.menu.account data-menu {
-                summary data-testid="account" aria-label=(text!(language, "web-account", name = person.full_name.as_str())) {
+                summary data-testid="account" title=(text!(language, "web-account", name = person.full_name.as_str())) {
                     span.avatar aria-hidden="true" { (initials(&person.full_name)) }
                     span.caption { (person.full_name) }
                     (Icon::ChevronDown.svg())

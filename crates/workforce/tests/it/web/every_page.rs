@@ -68,9 +68,10 @@ async fn look_for_mistakes(page: &Page, map: &SiteMap, themes: &[&str]) {
     let forgotten = map.forgotten.iter();
     let mut mistakes: Vec<_> = forgotten.map(|route| format!("no link in the demo leads to {route}")).collect();
     for view in &map.views {
-        view.open(page).await;
         for theme in themes {
+            // Before the page is loaded: a change would be animated.
             page.set_color_scheme(theme).await;
+            view.open(page).await;
             for width in [DESKTOP, PHONE] {
                 page.set_width(width).await;
                 let found = page.evaluate_promise(VIOLATIONS).await;
@@ -91,9 +92,9 @@ async fn look_for_mistakes(page: &Page, map: &SiteMap, themes: &[&str]) {
 
 async fn take_screenshots(page: &Page, map: &SiteMap, folder: &Path, language: &str) {
     for view in &map.views {
-        view.open(page).await;
         for theme in ["light", "dark"] {
             page.set_color_scheme(theme).await;
+            view.open(page).await;
             for width in [DESKTOP, PHONE] {
                 page.set_width(width).await;
                 let name = format!("{}.{language}.{width}.{theme}.png", view.name());
