@@ -81,9 +81,13 @@ pub async fn write(
                 let outcome = if ahead < -2 { outcome(&mut random) } else { Outcome::Worked { late_minutes: 2 } };
                 let picture = pictures.get(usize::from(shift.site == team.store));
                 past(db, (shift.user, &slot), outcome, (picture, &mut random), language).await?;
-            } else if (1..=PLANNED_DAYS).contains(&ahead) && random.u32(..10) < 8 {
+                continue;
+            }
+            let is_cancelled = number == 0 && CANCELLED_AHEAD.contains(&ahead);
+            let is_wanted = random.u32(..10) < 8 || is_cancelled;
+            if (1..=PLANNED_DAYS).contains(&ahead) && is_wanted {
                 let plan = shifts::plan(db, shift.user, id, Millis(now.0 - 2 * DAY_MS)).await?;
-                if number == 0 && CANCELLED_AHEAD.contains(&ahead) {
+                if is_cancelled {
                     cancel(db, (shift.user, plan), &mut random, language, Millis(now.0 - HOUR_MS)).await?;
                 }
             }
