@@ -22,6 +22,8 @@ const UNREACHED: &[(&str, &str)] = &[
     ("/shifts/{id}/media/{medium}", "a file, once it is downloaded"),
     ("/sign-in/{token}", "the bot sends the link, and it works once"),
 ];
+/// Parts of pages, which only the script of a page loads.
+const PARTS: [&str; 1] = ["/nav"];
 /// How many pages of a route are read for their links: not every shift has a photo.
 const PAGES_OF_ROUTE: usize = 5;
 
@@ -59,7 +61,7 @@ impl SiteMap {
         let mut unseen = all.clone();
         let guest = |path: &str| View { route: path.to_owned(), path: path.to_owned(), cookies: Vec::new() };
         let mut views: Vec<View> = GUEST_PAGES.map(guest).into();
-        unseen.retain(|route| !GUEST_PAGES.contains(route));
+        unseen.retain(|route| !GUEST_PAGES.contains(route) && !PARTS.contains(route));
         for person in PEOPLE {
             let cookies = sign_in(demo, person).await;
             for (route, path) in reachable(demo, &cookies, &all, &mut unseen).await {
