@@ -18,8 +18,6 @@ mod forms;
 mod labels;
 mod navigation;
 
-use self::forms::date_or_time_keys;
-
 #[derive(Clone)]
 pub struct Page {
     pub demo: Arc<Demo>,

@@ -44,15 +44,6 @@ impl Page {
     }
 }
 
-/// The keys that fill a field of a kind.
-pub(super) fn date_or_time_keys(kind: &str, value: &str) -> String {
-    match kind {
-        "date" => date_keys(value),
-        "time" => time_keys(value),
-        _ => value.to_owned(),
-    }
-}
-
 /// In the order of a browser in American English: month, day, year.
 fn date_keys(day: &str) -> String {
     let mut parts = day.split('-');
