@@ -5,6 +5,7 @@
 //! everything, managers what their permissions allow, employees their own data.
 
 use futures_util::future::BoxFuture;
+use maud::Markup;
 use opora::clock::Millis;
 use opora::dialogue::Script;
 use opora::store::BoxError;
@@ -14,10 +15,11 @@ use crate::key;
 use crate::person::{OWNERS, Permission, Person, SITE_STAFF, WORKERS};
 use crate::rooms::{MenuItem, MenuPart, Room};
 use crate::web::ui::Icon;
-use crate::web::{NavItem, PageError, Routes, Section};
+use crate::web::{NavItem, PageError, Routes, Section, Visitor};
 
 mod calendar;
 mod charts;
+mod dates;
 mod owner;
 mod schedule;
 mod today;
@@ -77,6 +79,7 @@ impl Room for OverviewRoom {
             .post("/calendar/slots/{id}/restore", calendar::restore)
             .post("/calendar/copy-week", calendar::copy_week)
             .post("/calendar/fill", calendar::fill)
+            .post("/calendar/take-back", calendar::take_back)
             .get("/schedule", schedule::show)
             .post("/schedule/slots/{id}/take", schedule::take)
             .get("/charts", charts::show)
@@ -90,11 +93,15 @@ impl Room for OverviewRoom {
         ]
     }
 
+    fn front_page<'a>(
+        &'a self,
+        app: &'a App,
+        visitor: &'a Visitor,
+    ) -> BoxFuture<'a, Result<Option<Markup>, PageError>> {
+        Box::pin(today::front_page(app, visitor))
+    }
+
     fn home_sections<'a>(&'a self, app: &'a App, viewer: &'a Person) -> BoxFuture<'a, Result<Vec<Section>, PageError>> {
-        Box::pin(async move {
-            let mut sections = today::sections(app, viewer).await?;
-            sections.extend(schedule::sections(app, viewer).await?);
-            Ok(sections)
-        })
+        Box::pin(schedule::sections(app, viewer))
     }
 }

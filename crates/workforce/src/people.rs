@@ -93,6 +93,12 @@ impl People {
         Ok(found.into_iter().next())
     }
 
+    /// Whether there is more than one person.
+    pub async fn has_several(&self) -> Result<bool, DbErr> {
+        let ids = user::Entity::find().select_only().column(user::Column::Id).limit(2).into_tuple::<i64>();
+        Ok(ids.all(self.domain.read()).await?.len() > 1)
+    }
+
     /// The people with these ids; unknown ids are left out.
     pub async fn with_ids(&self, ids: &[i64]) -> Result<Vec<Person>, DbErr> {
         find(self.domain.read(), user::Column::Id.is_in(ids.iter().copied())).await

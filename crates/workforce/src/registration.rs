@@ -28,7 +28,7 @@ use crate::key;
 use crate::person::{OWNERS, Person, Status};
 use crate::rooms::{Job, MenuItem, MenuPart, Room, Welcome};
 use crate::web::ui::Icon;
-use crate::web::{Card, NavItem, PageError, Routes, Section};
+use crate::web::{NavItem, PageError, Routes, Section};
 
 mod answers;
 pub mod cleanup;
@@ -132,10 +132,6 @@ impl Room for RegistrationRoom {
         person: &'a Person,
     ) -> BoxFuture<'a, Result<Option<Status>, DbErr>> {
         Box::pin(async move { Ok(Some(unblocking::status_after_unblock(db, person).await?)) })
-    }
-
-    fn home_cards<'a>(&'a self, app: &'a App, viewer: &'a Person) -> BoxFuture<'a, Result<Vec<Card>, PageError>> {
-        Box::pin(pages::count(app, viewer))
     }
 
     fn person_sections<'a>(

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use chrono::NaiveDate;
 use futures_util::future::BoxFuture;
+use maud::Markup;
 use opora::bot::Bot;
 use opora::clock::Millis;
 use opora::dialogue::{Child, Script};
@@ -31,7 +32,7 @@ use crate::settings::SettingsRoom;
 use crate::shifts::ShiftsRoom;
 use crate::sites::{Attendance, SitesRoom};
 use crate::texts::Language;
-use crate::web::{Card, NavItem, PageError, Permissions, Routes, SearchHit, Section, Web};
+use crate::web::{Card, NavItem, PageError, Permissions, Routes, SearchHit, Section, Visitor, Web};
 
 /// All rooms of the product, in the order of menus.
 const ALL: &[&dyn Room] = &[
@@ -145,6 +146,16 @@ pub trait Room: Debug + Send + Sync + 'static {
     ) -> BoxFuture<'a, Result<Vec<(String, Vec<SearchHit>)>, PageError>> {
         let _ = (app, viewer, words);
         Box::pin(async { Ok(Vec::new()) })
+    }
+
+    /// The top of the front page: the day and what needs attention. The first room that has one for this visitor wins.
+    fn front_page<'a>(
+        &'a self,
+        app: &'a App,
+        visitor: &'a Visitor,
+    ) -> BoxFuture<'a, Result<Option<Markup>, PageError>> {
+        let _ = (app, visitor);
+        Box::pin(async { Ok(None) })
     }
 
     /// Counts on the front page, for this viewer.

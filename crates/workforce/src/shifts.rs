@@ -27,7 +27,8 @@ pub use self::records::{
     ShiftStatus, ShiftTask, tasks_of,
 };
 pub use self::rules::{
-    LONG_DAY_MINUTES, Overdue, day_of, minutes_late, minutes_of_day, overdue, plannable, shift_adjustments, too_far,
+    LONG_DAY_MINUTES, Overdue, day_of, is_missing, minutes_late, minutes_of_day, overdue, plannable, shift_adjustments,
+    too_far,
 };
 pub use self::working::{
     Proof, ShiftEnd, ShiftStart, attach, close, close_site, end_opening, mark, open, open_next, open_site, post, unmark,

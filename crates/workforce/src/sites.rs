@@ -13,7 +13,7 @@ use opora::store::WriteError;
 use sea_orm::DbErr;
 use serde_json::Value;
 
-pub use self::api::{Sites, TOPIC};
+pub use self::api::{NewSlots, Sites, TOPIC};
 pub use self::attendance::Attendance;
 pub use self::changes::{
     ChangedBy, MAX_TASKS, create_site, create_task, delete_site, delete_task, edit_site, edit_task,
@@ -30,8 +30,8 @@ pub use self::rights::Rights;
 pub use self::rules::{Hours, LONGEST_DAY_MS, Period, Position, WorkingDays, local, monday_of};
 pub use self::schedule::DaySlotCounts;
 pub use self::slots::{
-    copy_week, create_slot, delete_slot, edit_slot, fill, fill_year, free_place, lock_slot, restore_slot, slot,
-    take_place,
+    FillDays, WhichDays, copy_week, create_slot, delete_slot, edit_slot, fill, fill_year, free_place, lock_slot,
+    restore_slot, slot, take_place,
 };
 use crate::application::App;
 use crate::domain::{Domain, Transaction};

@@ -43,3 +43,4 @@ audit-slot-deleted = Scheduled shift deleted
 audit-slot-restored = Scheduled shift restored
 audit-week-copied = Schedule week copied
 audit-slots-filled = Schedule filled
+audit-slots-taken-back = Added shifts taken back: { $slots }

@@ -76,7 +76,6 @@ web-home = Today
 web-greeting = Hello, { $name }!
 web-home-empty = There's nothing for your role here yet. New things will appear here and in the bot.
 web-count-verified = On the team
-web-count-pending = Awaiting approval
 
 web-people = People
 web-people-count = { $count ->

@@ -43,3 +43,4 @@ audit-slot-deleted = Смена в расписании удалена
 audit-slot-restored = Смена в расписании восстановлена
 audit-week-copied = Неделя расписания скопирована
 audit-slots-filled = Расписание заполнено
+audit-slots-taken-back = Добавленные смены убраны: { $slots }

@@ -79,7 +79,6 @@ web-home = Сегодня
 web-greeting = Здравствуйте, { $name }!
 web-home-empty = Для вашей роли здесь пока ничего нет. Новое появится здесь и в боте.
 web-count-verified = В команде
-web-count-pending = На проверке
 
 web-people = Люди
 web-people-count = { $count ->

@@ -1,66 +1,58 @@
 //! The calendar: slots and their people by week or month, for one site or all.
 //!
-//! Everything works with forms. With the page's script, a slot can also be dragged to another day, and a click on a day
-//! fills the form.
+//! Everything works with links and forms. With the page's script, a slot can also be dragged to another day, days can be
+//! dragged over, and panels open without a new page.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use axum::Form;
-use axum::extract::{Path, Query, State};
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::extract::{Query, State};
+use axum::response::{IntoResponse, Response};
 use chrono::{Datelike, Days, NaiveDate};
-use serde::Deserialize;
+use opora::clock::Millis;
 
 use crate::application::App;
-use crate::domain;
-use crate::key;
 use crate::person::Permission;
 use crate::settings::TIME_ZONE;
 use crate::shifts::{Plan, Shifts};
-use crate::sites::pages::{Access, read_hours, tasks};
-use crate::sites::{AboutSlot, ActionError, Hours, Period, Site, Sites, Slot, local, monday_of};
-use crate::web::form::{
-    FieldErrors, Fields, FormAttempt, Reader, fields, money_field, submit, time_of, version_of, version_only,
-};
-use crate::web::{DayParam, PageError, SignedIn, Visitor};
+use crate::sites::pages::Access;
+use crate::sites::{Period, Site, Sites, Slot, local, monday_of};
+use crate::web::form::FormAttempt;
+use crate::web::{PageError, SignedIn, Visitor};
 
+mod changes;
 mod days;
 mod expected;
 mod grid;
+mod panel;
+mod place;
 mod slot;
+mod slot_form;
+mod undo;
 mod view;
 mod warnings;
 
+pub use self::changes::{
+    copy_week, create, create_task, delete, delete_task, edit, edit_task, fill, move_to_day, restore, restore_task,
+    take_back,
+};
 use self::days::{Day, Limits};
-use self::slot::{OtherPersonRefusal, answer as slot_answer, page as slot_page, path as slot_path};
+pub use self::grid::colour;
+use self::place::{CalendarQuery, Place};
+use self::slot::SlotPage;
 pub use self::slot::{add_person, cancel, show as show_slot};
 use self::warnings::Warning;
 
 /// A month is shown as whole weeks.
 const WEEKS_OF_MONTH: u64 = 6;
 
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct CalendarQuery {
-    site: String,
-    /// `week` or `month`.
-    view: String,
-    day: DayParam,
-    /// Any text opens the form for a new slot.
-    new: String,
-    /// How many slots were just created.
-    made: String,
-}
-
 /// The data of the calendar.
 struct CalendarPage {
     access: Access,
     sites: Vec<Site>,
-    site: Option<i64>,
-    is_month: bool,
-    /// The requested day.
-    day: NaiveDate,
+    /// The selected site, week or month, and the requested day.
+    place: Place,
     today: NaiveDate,
+    now: Millis,
     first: NaiveDate,
     last: NaiveDate,
     /// Days with slots: the slots themselves, or their totals.
@@ -71,13 +63,40 @@ struct CalendarPage {
     warnings: HashMap<i64, Vec<Warning>>,
     /// Deleted slots of the selected site.
     deleted: Vec<Slot>,
-    is_new: bool,
-    made: Option<u64>,
+    panel: Panel,
+}
+
+/// The open side panel.
+enum Panel {
+    None,
+    New { on: NaiveDate },
+    Fill { on: NaiveDate, until: NaiveDate },
+    Copy,
+    Slot(Box<SlotPage>),
 }
 
 impl CalendarPage {
     fn has_sums(&self) -> bool {
         self.by_day.values().any(|day| matches!(day, Day::Sums { .. }))
+    }
+
+    /// The sites whose schedule the visitor may change.
+    fn schedulable(&self) -> impl Iterator<Item = &Site> {
+        self.sites.iter().filter(|site| self.access.may(Permission::Schedule, site.id))
+    }
+
+    /// The site that new slots are for, unless the visitor chooses another.
+    fn usual_site(&self) -> Option<&Site> {
+        let selected = self.schedulable().find(|site| self.place.site == Some(site.id));
+        selected.or_else(|| self.schedulable().next())
+    }
+
+    /// Whether the visitor may add slots to what is shown.
+    fn may_add(&self) -> bool {
+        match self.place.site {
+            Some(site) => self.access.may(Permission::Schedule, site),
+            None => self.schedulable().next().is_some(),
+        }
     }
 }
 
@@ -88,173 +107,6 @@ pub async fn show(
     Query(query): Query<CalendarQuery>,
 ) -> Result<Response, PageError> {
     page(&app, &visitor, &query, FormAttempt::default()).await
-}
-
-/// `POST /calendar/slots`.
-pub async fn create(
-    State(app): State<App>,
-    SignedIn(visitor): SignedIn,
-    Form(typed): Form<Fields>,
-) -> Result<Response, PageError> {
-    let (site, query) = (number(&typed, "site")?, at(&typed, "day"));
-    let api = Sites::of_app(&app);
-    let act = async |about| api.create_slot(&visitor.person, site, about).await.map(|_| None);
-    answer(&app, &visitor, &query, submit(&visitor, typed, read_slot, act).await?).await
-}
-
-/// `POST /calendar/slots/<id>`.
-pub async fn edit(
-    State(app): State<App>,
-    SignedIn(visitor): SignedIn,
-    Path(id): Path<i64>,
-    Form(typed): Form<Fields>,
-) -> Result<Response, PageError> {
-    let (api, version) = (Sites::of_app(&app), version_of(&typed));
-    let act = async |about| as_other_person(api.edit_slot(&visitor.person, id, version, about).await);
-    slot_answer(&app, &visitor, id, submit(&visitor, typed, read_slot, act).await?).await
-}
-
-/// `POST /calendar/slots/<id>/move`: moves a slot to another day.
-pub async fn move_to_day(
-    State(app): State<App>,
-    SignedIn(visitor): SignedIn,
-    Path(id): Path<i64>,
-    Form(typed): Form<Fields>,
-) -> Result<Response, PageError> {
-    let api = Sites::of_app(&app);
-    let slot = api.slot(id).await?.ok_or(PageError::NotFound)?;
-    let (day, version) = (DayParam::from_field(&typed, "day").day()?, version_of(&typed));
-    let about = AboutSlot { day, ..slot.about };
-    let whole = write_slot(&about);
-    let act = async |_| as_other_person(api.edit_slot(&visitor.person, id, version, about).await);
-    match submit(&visitor, typed, version_only, act).await? {
-        Ok(()) => Ok(back(slot.site_id, day)),
-        Err(attempt) => slot_page(&app, &visitor, id, attempt.at(slot_path(id), whole)).await,
-    }
-}
-
-/// `POST /calendar/slots/<id>/tasks`: creates a task of this slot.
-pub async fn create_task(
-    State(app): State<App>,
-    SignedIn(visitor): SignedIn,
-    Path(id): Path<i64>,
-    Form(typed): Form<Fields>,
-) -> Result<Response, PageError> {
-    let slot = Sites::of_app(&app).slot(id).await?.ok_or(PageError::NotFound)?;
-    let result = tasks::create(&app, &visitor, slot.site_id, Some(id), typed).await?;
-    slot_answer(&app, &visitor, id, result).await
-}
-
-/// `POST /calendar/slots/<id>/tasks/<task>`.
-pub async fn edit_task(
-    State(app): State<App>,
-    SignedIn(visitor): SignedIn,
-    Path((id, task)): Path<(i64, i64)>,
-    Form(typed): Form<Fields>,
-) -> Result<Response, PageError> {
-    slot_answer(&app, &visitor, id, tasks::edit(&app, &visitor, task, typed).await?).await
-}
-
-/// `POST /calendar/slots/<id>/tasks/<task>/delete`.
-pub async fn delete_task(
-    State(app): State<App>,
-    SignedIn(visitor): SignedIn,
-    Path((id, task)): Path<(i64, i64)>,
-    Form(typed): Form<Fields>,
-) -> Result<Response, PageError> {
-    slot_answer(&app, &visitor, id, tasks::delete(&app, &visitor, task, typed).await?).await
-}
-
-/// `POST /calendar/slots/<id>/tasks/<task>/restore`.
-pub async fn restore_task(
-    State(app): State<App>,
-    SignedIn(visitor): SignedIn,
-    Path((id, task)): Path<(i64, i64)>,
-) -> Result<Response, PageError> {
-    slot_answer(&app, &visitor, id, tasks::restore(&app, &visitor, task).await?).await
-}
-
-/// `POST /calendar/slots/<id>/delete`.
-pub async fn delete(
-    State(app): State<App>,
-    SignedIn(visitor): SignedIn,
-    Path(id): Path<i64>,
-    Form(typed): Form<Fields>,
-) -> Result<Response, PageError> {
-    let api = Sites::of_app(&app);
-    let act = async |version| api.delete_slot(&visitor.person, id, version).await;
-    slot_answer(&app, &visitor, id, submit(&visitor, typed, version_only, act).await?).await
-}
-
-/// `POST /calendar/slots/<id>/restore`.
-pub async fn restore(
-    State(app): State<App>,
-    SignedIn(visitor): SignedIn,
-    Path(id): Path<i64>,
-) -> Result<Response, PageError> {
-    let api = Sites::of_app(&app);
-    let act = async |_| api.restore_slot(&visitor.person, id).await;
-    slot_answer(&app, &visitor, id, submit(&visitor, Fields::new(), version_only, act).await?).await
-}
-
-/// `POST /calendar/copy-week`.
-pub async fn copy_week(
-    State(app): State<App>,
-    SignedIn(visitor): SignedIn,
-    Form(typed): Form<Fields>,
-) -> Result<Response, PageError> {
-    let (site, query) = (number(&typed, "site")?, at(&typed, "to"));
-    let api = Sites::of_app(&app);
-    let act = async |(from, to)| api.copy_week(&visitor.person, site, monday_of(from), monday_of(to)).await.map(Some);
-    answer(&app, &visitor, &query, submit(&visitor, typed, read_days, act).await?).await
-}
-
-/// `POST /calendar/fill`: creates a slot on every working day.
-pub async fn fill(
-    State(app): State<App>,
-    SignedIn(visitor): SignedIn,
-    Form(typed): Form<Fields>,
-) -> Result<Response, PageError> {
-    let (site, query) = (number(&typed, "site")?, at(&typed, "from"));
-    let api = Sites::of_app(&app);
-    let read = |typed: &Fields| {
-        let days = read_days(typed)?;
-        let like = typed.clone().into_iter().chain([("day".to_owned(), days.0.to_string())]).collect();
-        Ok::<_, FieldErrors>((days, read_slot(&like)?))
-    };
-    let act = async |(days, like)| api.fill(&visitor.person, site, days, like).await.map(Some);
-    answer(&app, &visitor, &query, submit(&visitor, typed, read, act).await?).await
-}
-
-/// A refusal to move a slot concerns the people who planned it.
-fn as_other_person(result: Result<(), ActionError>) -> Result<(), domain::ActionError<OtherPersonRefusal>> {
-    result.map_err(|error| error.map_refusal(OtherPersonRefusal))
-}
-
-/// Redirects to the calendar, with the number of created slots if there is one; or shows the refused form again.
-async fn answer(
-    app: &App,
-    visitor: &Visitor,
-    query: &CalendarQuery,
-    result: Result<Option<u64>, FormAttempt>,
-) -> Result<Response, PageError> {
-    match result {
-        Ok(made) => {
-            let parameter = made.map(|count| format!("&made={count}")).unwrap_or_default();
-            Ok(Redirect::to(&format!("/calendar?site={}&day={}{parameter}", query.site, query.day)).into_response())
-        }
-        Err(attempt) => page(app, visitor, query, attempt).await,
-    }
-}
-
-fn back(site: i64, day: NaiveDate) -> Response {
-    Redirect::to(&format!("/calendar?site={site}&day={day}")).into_response()
-}
-
-/// The query for the calendar after a form. An invalid day is marked in the form, and today is shown.
-fn at(typed: &Fields, name: &str) -> CalendarQuery {
-    let day = DayParam::from_field(typed, name).or_empty();
-    CalendarQuery { site: typed.get("site").cloned().unwrap_or_default(), day, ..CalendarQuery::default() }
 }
 
 async fn page(
@@ -275,7 +127,7 @@ async fn shown(app: &App, visitor: &Visitor, query: &CalendarQuery) -> Result<Ca
     let (sites, zone) = (access.sites(app).await?, app.settings.get(&TIME_ZONE).await?);
     let today = local(app.clock.now(), zone).date();
     let day = query.day.day_or(today)?;
-    let is_month = query.view == "month";
+    let is_month = query.is_month();
     let first = if is_month { monday_of(day.with_day(1).unwrap_or(day)) } else { monday_of(day) };
     let days = if is_month { WEEKS_OF_MONTH * 7 } else { 7 };
     let site = query.site.parse().ok().filter(|id| sites.iter().any(|site| site.id == *id));
@@ -298,23 +150,31 @@ async fn shown(app: &App, visitor: &Visitor, query: &CalendarQuery) -> Result<Ca
         Some(site) => api.deleted_slots(site).await?,
         None => Vec::new(),
     };
-    let (is_new, made) = (!query.new.is_empty(), query.made.parse().ok());
-    Ok(CalendarPage {
-        access,
-        sites,
-        site,
-        is_month,
-        day,
-        today,
-        first,
-        last,
-        by_day,
-        coming,
-        names,
-        warnings,
-        deleted,
-        is_new,
-        made,
+    let place = Place { site, is_month, day };
+    let panel = panel(app, query, &access, place, (first, last)).await?;
+    Ok(CalendarPage { access, sites, place, today, now, first, last, by_day, coming, names, warnings, deleted, panel })
+}
+
+/// The panel that the address asks for. A slot that the visitor may not see opens none.
+async fn panel(
+    app: &App,
+    query: &CalendarQuery,
+    access: &Access,
+    place: Place,
+    (first, last): (NaiveDate, NaiveDate),
+) -> Result<Panel, PageError> {
+    if let Ok(id) = query.slot.parse() {
+        let slot = slot::load(app, access.clone(), id).await?;
+        return Ok(slot.map_or(Panel::None, |slot| Panel::Slot(Box::new(SlotPage { place: Some(place), ..slot }))));
+    }
+    if !access.may_somewhere(Permission::Schedule) {
+        return Ok(Panel::None);
+    }
+    Ok(match query.panel.as_str() {
+        "new" => Panel::New { on: query.on.day_or(place.day)? },
+        "fill" => Panel::Fill { on: query.on.day_or(first)?, until: query.until.day_or(last)? },
+        "copy" => Panel::Copy,
+        _ => Panel::None,
     })
 }
 
@@ -330,76 +190,4 @@ fn coming(by_day: &HashMap<NaiveDate, Day>, plans: &[Plan]) -> HashMap<i64, Vec<
         coming.entry(plan.slot_id).or_default().push(plan.user_id);
     }
     coming
-}
-
-/// The form fields of a slot.
-fn write_slot(about: &AboutSlot) -> Fields {
-    let mut typed = fields([
-        ("title", about.title.clone()),
-        ("day", about.day.to_string()),
-        ("starts", time_of(about.hours.from_minute)),
-        ("ends", time_of(about.hours.to_minute)),
-        ("rate", money_field(about.rate_kopecks)),
-        ("capacity", about.capacity.to_string()),
-    ]);
-    let ticks = [("penalises_lateness", about.penalises_lateness), ("ignores_site_tasks", about.ignores_site_tasks)];
-    for (name, _) in ticks.iter().filter(|(_, is_ticked)| *is_ticked) {
-        typed.insert((*name).to_owned(), "on".to_owned());
-    }
-    typed
-}
-
-/// What to type into the fields of a slot.
-const SLOT_HELP: [(&str, &str); 4] = [
-    ("title", key!("cabinet-bad-title")),
-    ("day", key!("web-form-bad-day")),
-    ("rate", key!("cabinet-bad-rate")),
-    ("capacity", key!("cabinet-bad-capacity")),
-];
-
-fn read_slot(typed: &Fields) -> Result<AboutSlot, FieldErrors> {
-    let mut reader = Reader::new(typed);
-    let about = AboutSlot {
-        title: reader.clean_text("title"),
-        day: reader.day("day"),
-        hours: read_hours(&mut reader, "starts", "ends"),
-        rate_kopecks: reader.optional_money("rate"),
-        capacity: reader.number("capacity"),
-        penalises_lateness: reader.tick("penalises_lateness"),
-        ignores_site_tasks: reader.tick("ignores_site_tasks"),
-    };
-    let invalid = about.invalid_fields();
-    reader.finish(about, &invalid, &SLOT_HELP)
-}
-
-/// The default values of a new slot.
-fn usual(site: Option<&Site>, day: NaiveDate) -> AboutSlot {
-    AboutSlot::usual(day, site.map_or(Hours::new(9 * 60, 18 * 60), |site| site.about.hours))
-}
-
-fn number(typed: &Fields, name: &str) -> Result<i64, PageError> {
-    typed.get(name).and_then(|text| text.parse().ok()).ok_or(PageError::BadRequest)
-}
-
-/// Reads the first and the last day.
-fn read_days(typed: &Fields) -> Result<(NaiveDate, NaiveDate), FieldErrors> {
-    let mut reader = Reader::new(typed);
-    let days = (reader.day("from"), reader.day("to"));
-    reader.bad.or(days)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_slot_survives_its_form() {
-        let mut about = usual(None, NaiveDate::from_ymd_opt(2026, 1, 31).unwrap());
-        assert_eq!(read_slot(&write_slot(&about)), Ok(about.clone()));
-        about.rate_kopecks = Some(30_050);
-        about.penalises_lateness = false;
-        about.hours = Hours::new(22 * 60, 6 * 60);
-        assert_eq!(read_slot(&write_slot(&about)), Ok(about));
-        assert_eq!(read_slot(&Fields::new()).unwrap_err().names(), ["day", "starts", "ends", "capacity"]);
-    }
 }

@@ -7,7 +7,7 @@ use chrono::{Datelike, NaiveDate};
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use self::picture::{Bar, Scale};
+use self::picture::{Bar, Measures, Scale};
 use crate::application::App;
 use crate::money::{Money, PaidHours, PayrollMonth};
 use crate::payroll::{DayPay, months};
@@ -138,8 +138,10 @@ impl Chart {
                 h2 { (label) ": " @if self == Self::Late { (sum) } @else { (self.text(sum, language)) } }
                 @if bars.iter().all(|bar| bar.value == 0) { p.quiet { (text!(language, "cabinet-nothing-to-chart")) } }
                 @else {
-                    div.scroll tabindex="0" role="group" aria-label=(label) {
-                        (picture::svg(&text!(language, "cabinet-chart-of", what = label.as_str(), month = period.shown(language)), &bars, scale, &marks))
+                    @let caption = text!(language, "cabinet-chart-of", what = label.as_str(), month = period.shown(language));
+                    // The style sheet shows the one that fits the screen.
+                    @for measures in [Measures::WIDE, Measures::NARROW] {
+                        (picture::svg(&caption, &bars, scale, &marks, measures))
                     }
                     (table(&label, &bars, language))
                 }

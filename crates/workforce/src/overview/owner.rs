@@ -15,7 +15,7 @@ use crate::person::{Permission, Person, SITE_STAFF};
 use crate::shifts::paging::{Page, offset, turn_page};
 use crate::shifts::{
     self, Cancellation, Dashboard, MediumKind, Plan, PlanStatus, ShiftEvent, ShiftEventKind, ShiftStatus, Shifts,
-    caption, minutes_late, when,
+    caption, is_missing, minutes_late, when,
 };
 use crate::sites::{
     self, AboutSlot, ChangedBy, Hours, Period, Rights, Site, SiteRefusal, Sites, local, schedule_changed,
@@ -148,7 +148,7 @@ fn site_lines(site: &Site, all: &Dashboard, people: &[Person], now: Millis, lang
     // A night shift that started yesterday may still be on.
     for plan in planned.filter(|plan| is_today(plan.period.from) || plan.period.is_on(now)) {
         let (name, when) = (name(plan.user_id), when(plan.period, site));
-        lines.push(if plan.is_overdue(now, site.about.late_threshold_minutes) {
+        lines.push(if is_missing(plan, &site.about, now) {
             text!(language, "sites-not-come", name = name, when = when)
         } else {
             text!(language, "sites-comes", name = name, when = when)

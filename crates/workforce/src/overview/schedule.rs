@@ -2,6 +2,7 @@
 
 use axum::extract::{Path, Query, State};
 use axum::response::{IntoResponse, Redirect, Response};
+use chrono::Datelike;
 use maud::{Markup, html};
 use serde::Deserialize;
 
@@ -13,7 +14,7 @@ use crate::sites::{Period, Site, Sites, Slot, local};
 use crate::text;
 use crate::texts::Language;
 use crate::web::form::{Fields, FormAttempt, submit, version_only};
-use crate::web::{PageError, PageNumber, Section, SignedIn, Visit, Visitor};
+use crate::web::{self, PageError, PageNumber, Section, SignedIn, Visit, Visitor};
 
 const PAGE_SIZE: usize = 60;
 
@@ -182,9 +183,8 @@ fn name(schedule: &Schedule, site_id: i64) -> &str {
 
 /// A day with its hours, by the site's clock.
 fn when(schedule: &Schedule, site_id: i64, period: Period, language: Language) -> String {
-    use chrono::Datelike;
     let Some(site) = schedule.sites.iter().find(|site| site.id == site_id) else { return String::new() };
     let (from, to) = (local(period.from, site.about.time_zone), local(period.to, site.about.time_zone));
-    let day = day_name(usize::try_from(from.weekday().num_days_from_monday()).unwrap_or(0), language);
-    format!("{day} {} – {}", from.format("%d.%m.%Y %H:%M"), to.format("%H:%M"))
+    let weekday = day_name(usize::try_from(from.weekday().num_days_from_monday()).unwrap_or(0), language);
+    format!("{weekday} {}, {}–{}", web::day(from.date(), language), from.format("%H:%M"), to.format("%H:%M"))
 }

@@ -1,4 +1,4 @@
-//! Today on the home page: who works, is late or missing, and which sites are open.
+//! Today on the front page: what needs attention first, then numbers, then every site with its people.
 //!
 //! The day is that of each site by its own clock. Shifts that continue after midnight are shown until they end.
 
@@ -9,23 +9,32 @@ use chrono_tz::Tz;
 use maud::{Markup, html};
 use opora::clock::Millis;
 
+use self::attention::attention;
+use self::site_row::site_row;
+use super::dates;
 use crate::application::App;
 use crate::person::{Permission, Person};
-use crate::shifts::pages::state;
-use crate::shifts::{Dashboard, Plan, PlanStatus, Shift, Shifts, minutes_late};
-use crate::sites::pages::{Access, open_label};
+use crate::settings::TIME_ZONE;
+use crate::shifts::{Dashboard, Plan, Shifts, is_missing, minutes_late};
+use crate::sites::pages::Access;
 use crate::sites::{Period, Site, Sites, Slot, local};
 use crate::text;
 use crate::texts::Language;
-use crate::web::{PageError, Section};
+use crate::web::{PageError, Visitor};
 
-/// The data of the section.
-struct Today<'a> {
-    sites: &'a [Site],
-    overview: &'a Dashboard,
-    slots: &'a [Slot],
-    names: &'a HashMap<i64, String>,
+mod attention;
+mod checklist;
+mod site_row;
+
+/// The data of the page.
+struct Today {
+    sites: Vec<Site>,
+    overview: Dashboard,
+    slots: Vec<Slot>,
+    names: HashMap<i64, String>,
     now: Millis,
+    /// By the clock of the first site, or of a business without one.
+    day: NaiveDate,
     language: Language,
 }
 
@@ -34,13 +43,36 @@ struct Clocks {
     today: HashMap<i64, (Tz, NaiveDate)>,
 }
 
-/// The section for people who may view a site.
-pub async fn sections(app: &App, viewer: &Person) -> Result<Vec<Section>, PageError> {
-    let access = Access::for_person(app, viewer).await?;
+/// The top of the front page, for people who may view a site.
+pub async fn front_page(app: &App, visitor: &Visitor) -> Result<Option<Markup>, PageError> {
+    let access = Access::for_person(app, &visitor.person).await?;
     if !access.may_somewhere(Permission::View) {
-        return Ok(Vec::new());
+        return Ok(None);
     }
+    let today = load(app, &visitor.person, &access).await?;
+    let checklist = if access.is_owner() {
+        checklist::checklist(app, &today.sites, visitor).await?
+    } else {
+        html! {}
+    };
+    let language = visitor.language();
+    Ok(Some(html! {
+        div.today-head {
+            h1 { (dates::long_day(today.day, language)) }
+            p.quiet { (text!(language, "web-greeting", name = visitor.person.full_name.as_str())) }
+        }
+        (checklist)
+        div #today data-live="shifts sites people clock" { (today.draw(visitor)) }
+    }))
+}
+
+async fn load(app: &App, viewer: &Person, access: &Access) -> Result<Today, PageError> {
     let (sites, now) = (access.sites(app).await?, app.clock.now());
+    // One query less for a business whose sites share its clock, which is nearly every one.
+    let zone = match sites.first() {
+        Some(site) => site.about.time_zone,
+        None => app.settings.get(&TIME_ZONE).await?,
+    };
     let ids: Vec<i64> = sites.iter().map(|site| site.id).collect();
     let around = Period::around(now);
     let mut overview = Shifts::of_app(app).dashboard(&ids, around).await?;
@@ -52,9 +84,7 @@ pub async fn sections(app: &App, viewer: &Person) -> Result<Vec<Section>, PageEr
     slots.retain(|slot| clock.is_today(slot.site_id, slot.period.from));
     let people = overview.plans.iter().map(|plan| plan.user_id).chain(overview.shifts.iter().map(|one| one.user_id));
     let names = app.people.names(people.collect::<BTreeSet<_>>()).await?;
-    let language = viewer.language;
-    let today = Today { sites: &sites, overview: &overview, slots: &slots, names: &names, now, language };
-    Ok(vec![Section { title: text!(language, "cabinet-today"), body: today.draw() }])
+    Ok(Today { sites, overview, slots, names, now, day: local(now, zone).date(), language: viewer.language })
 }
 
 impl Clocks {
@@ -71,105 +101,69 @@ impl Clocks {
     }
 }
 
-impl Today<'_> {
-    fn draw(&self) -> Markup {
+impl Today {
+    fn draw(&self, visitor: &Visitor) -> Markup {
         let language = self.language;
+        html! {
+            (attention(self, visitor))
+            @if !self.sites.is_empty() {
+                (self.tiles())
+                section.card.sites-today {
+                    h2 { (text!(language, "overview-sites")) }
+                    @let busy = self.busy_sites();
+                    @if busy.is_empty() { p.quiet { (text!(language, "overview-no-activity")) } }
+                    @for site in busy { (site_row(self, site)) }
+                }
+            }
+        }
+    }
+
+    fn tiles(&self) -> Markup {
+        let (language, day) = (self.language, self.day);
         let working = self.overview.shifts.iter().filter(|shift| shift.ended_at.is_none());
         let late = working.clone().filter(|shift| minutes_late(shift) > 0).count();
-        let missing = self.overview.plans.iter().filter(|plan| self.is_missing(plan)).count();
-        let counts = [
-            (text!(language, "cabinet-working-now"), working.count(), "working", "good"),
-            (text!(language, "cabinet-late-today"), late, "late", "wait"),
-            (text!(language, "cabinet-not-come"), missing, "missing", "bad"),
-            (text!(language, "cabinet-open-sites"), self.overview.openings.len(), "open", "good"),
+        let missing = self.missing().count();
+        let shifts = format!("/shifts?from={day}&to={day}");
+        let tiles = [
+            (text!(language, "cabinet-working-now"), working.count(), ("working", "good"), shifts.clone()),
+            (text!(language, "cabinet-late-today"), late, ("late", "wait"), shifts),
+            (text!(language, "cabinet-not-come"), missing, ("missing", "bad"), format!("/calendar?day={day}")),
+            (
+                text!(language, "cabinet-open-sites"),
+                self.overview.openings.len(),
+                ("open", "good"),
+                "/sites".to_owned(),
+            ),
         ];
         html! {
-            div #today data-live="shifts sites clock" {
-                div.cards.sums {
-                    @for (label, count, name, tone) in &counts {
-                        div.card.sum {
-                            span { (label) }
-                            strong class=[(*count > 0).then_some(*tone)] data-testid={ "today-" (name) } { (count) }
-                        }
+            div.cards.sums.tiles {
+                @for (label, count, (name, tone), path) in &tiles {
+                    a.card.tile href=(path) {
+                        span { (label) }
+                        strong class=[(*count > 0).then(|| format!("tone-{tone}"))] data-testid={ "today-" (name) } { (count) }
                     }
                 }
-                @if self.sites.is_empty() {
-                    p.quiet { (text!(language, "cabinet-no-sites")) " " a href="/sites" { (text!(language, "cabinet-new-site")) } }
-                }
-                div.columns.today { @for site in self.busy_sites() { (self.site(site)) } }
             }
         }
     }
 
     /// The sites with activity today.
-    fn busy_sites(&self) -> impl Iterator<Item = &Site> {
+    fn busy_sites(&self) -> Vec<&Site> {
         let all = self.overview.plans.iter().map(|plan| plan.site_id);
         let all = all.chain(self.overview.shifts.iter().map(|shift| shift.site_id));
         let all = all.chain(self.overview.openings.iter().map(|one| one.site_id));
         let busy: BTreeSet<i64> = all.chain(self.slots.iter().map(|slot| slot.site_id)).collect();
-        self.sites.iter().filter(move |site| busy.contains(&site.id))
+        self.sites.iter().filter(|site| busy.contains(&site.id)).collect()
     }
 
-    fn site(&self, site: &Site) -> Markup {
-        let language = self.language;
-        let is_open = self.overview.openings.iter().any(|opening| opening.site_id == site.id);
-        let shifts = self.overview.shifts.iter().filter(|shift| shift.site_id == site.id);
-        let waiting = |plan: &&Plan| plan.site_id == site.id && plan.status == PlanStatus::Planned;
-        let free: i64 = self.slots.iter().filter(|slot| slot.site_id == site.id).map(Slot::places_left).sum();
-        html! {
-            section.card data-testid={ "today-site-" (site.id) } {
-                div.headline { h2 { a href={ "/sites/" (site.id) } { (site.about.name) } } (open_label(is_open, language)) }
-                ul.rows {
-                    @for shift in shifts { (self.shift(site, shift)) }
-                    @for plan in self.overview.plans.iter().filter(waiting) { (self.plan(site, plan)) }
-                }
-                @if free > 0 {
-                    p.quiet { a href={ "/calendar?site=" (site.id) } { (text!(language, "cabinet-free-places", count = free)) } }
-                }
-            }
-        }
+    /// The plans of people who should be at work and have not come, with their sites.
+    fn missing(&self) -> impl Iterator<Item = (&Plan, &Site)> {
+        let plans = self.overview.plans.iter().filter_map(|plan| Some((plan, self.site(plan.site_id)?)));
+        plans.filter(|(plan, site)| is_missing(plan, &site.about, self.now))
     }
 
-    fn shift(&self, site: &Site, shift: &Shift) -> Markup {
-        html! {
-            li {
-                div {
-                    a href={ "/shifts/" (shift.id) } { (self.name(shift.user_id)) }
-                    p.quiet {
-                        (clock(shift.started_at, site)) " – "
-                        @match (shift.ended_at, shift.planned) {
-                            (Some(at), _) => (clock(at, site)),
-                            (None, Some(planned)) => { "(" (clock(planned.to, site)) ")" },
-                            (None, None) => "…",
-                        }
-                    }
-                }
-                span { (state(shift, self.language)) }
-            }
-        }
-    }
-
-    fn plan(&self, site: &Site, plan: &Plan) -> Markup {
-        let language = self.language;
-        let (class, text) = if self.is_missing(plan) {
-            ("badge rejected", text!(language, "cabinet-not-come-yet"))
-        } else {
-            ("badge", text!(language, "cabinet-expected"))
-        };
-        html! {
-            li {
-                div {
-                    span { (self.name(plan.user_id)) }
-                    p.quiet { (clock(plan.period.from, site)) " – " (clock(plan.period.to, site)) }
-                }
-                span class=(class) { (text) }
-            }
-        }
-    }
-
-    /// The person should have started and has not come.
-    fn is_missing(&self, plan: &Plan) -> bool {
-        plan.status == PlanStatus::Planned && plan.expected_at() < self.now
+    fn site(&self, id: i64) -> Option<&Site> {
+        self.sites.iter().find(|site| site.id == id)
     }
 
     fn name(&self, id: i64) -> &str {

@@ -14,7 +14,7 @@ use crate::files::MediaType;
 use crate::person::{OWNERS, Person, Status};
 use crate::sites::{Site, Sites, is_price};
 use crate::web::form::{FieldErrors, Fields, FormAttempt, Reader, submit};
-use crate::web::{self, Card, Event, Owner, PageError, Routes, Section, ShownFile, Visitor};
+use crate::web::{self, Event, Owner, PageError, Routes, Section, ShownFile, Visitor};
 use crate::{key, text};
 
 mod document_view;
@@ -72,16 +72,6 @@ pub fn routes() -> Routes {
         .get("/documents/{id}", document)
         .post("/documents/{id}/validity", note_validity)
         .get("/documents/{id}/file", file)
-}
-
-/// The count on the front page.
-pub async fn count(app: &App, viewer: &Person) -> Result<Vec<Card>, PageError> {
-    if !viewer.may(OWNERS) {
-        return Ok(Vec::new());
-    }
-    let number = Registrations::of_app(app).count().await?;
-    let label = text!(viewer.language, "registration-card", count = number);
-    Ok(vec![Card { label, number, path: QUEUE.to_owned() }])
 }
 
 /// The documents of a person, or that there are none.

@@ -222,11 +222,6 @@ impl Plan {
     pub fn expected_at(&self) -> Millis {
         self.period.from.max(self.created_at).max(self.awaited_from.unwrap_or(self.created_at))
     }
-
-    /// Whether the person should be here by now. Lateness that the site forgives is not counted.
-    pub fn is_overdue(&self, now: Millis, late_threshold_minutes: i64) -> bool {
-        self.status == PlanStatus::Planned && now.0 > self.expected_at().0 + late_threshold_minutes * 60_000
-    }
 }
 
 impl ShiftTask {

@@ -3,7 +3,7 @@
 use chrono::{Days, NaiveDate};
 use opora::clock::Millis;
 
-use super::records::{Shift, ShiftTask};
+use super::records::{Plan, PlanStatus, Shift, ShiftTask};
 use crate::money::Money;
 use crate::payroll::{self, LatenessFacts, NewAdjustment, ShiftFacts, TaskFacts};
 use crate::sites::{AboutSite, LONGEST_DAY_MS, Period, Position, Site, local};
@@ -16,6 +16,8 @@ const MAX_SHIFT_HOURS: i64 = 16;
 pub const LONG_DAY_MINUTES: i64 = 12 * 60;
 /// How long before its start a planned shift may be opened. It is paid from then on.
 pub const EARLY_START_MS: i64 = 2 * HOUR_MS;
+/// How long a person who took a running slot has to arrive.
+const ARRIVAL_MS: i64 = 15 * MINUTE_MS;
 /// How far ahead people can plan.
 const PLANNING_HORIZON_MS: i64 = 21 * 24 * HOUR_MS;
 
@@ -79,6 +81,15 @@ pub fn day_of(shift: &Shift, site: &AboutSite) -> NaiveDate {
 /// Whole minutes past the threshold; zero if the person is not late or lateness does not count.
 pub fn minutes_late(shift: &Shift) -> i64 {
     lateness(shift).map_or(0, |late| payroll::minutes_late(&late))
+}
+
+/// Whether the person should be at work and has not come. The forgiven minutes of the site have passed then; a person who
+/// took the place after its start also gets the time to arrive.
+pub fn is_missing(plan: &Plan, site: &AboutSite, now: Millis) -> bool {
+    let expected_at = plan.expected_at();
+    let forgiven_ms = site.late_threshold_minutes * MINUTE_MS;
+    let grace_ms = if expected_at > plan.period.from { forgiven_ms.max(ARRIVAL_MS) } else { forgiven_ms };
+    plan.status == PlanStatus::Planned && expected_at.0.saturating_add(grace_ms) < now.0
 }
 
 /// The adjustments of a shift that ends at `ended_at`.
@@ -158,6 +169,30 @@ mod tests {
     fn ends(start: &str, site: &AboutSite) -> String {
         let overdue = overdue(at(start, site.time_zone), None, site);
         local(overdue.ends_at, site.time_zone).format("%d %H:%M").to_string()
+    }
+
+    #[test]
+    fn a_person_who_takes_a_running_slot_is_missed_later() {
+        let at = |minute: i64| Millis(minute * MINUTE_MS);
+        let plan = |created_minute: i64| Plan {
+            id: 1,
+            user_id: 1,
+            slot_id: 1,
+            site_id: 1,
+            period: Period { from: at(600), to: at(1000) },
+            status: PlanStatus::Planned,
+            created_at: at(created_minute),
+            awaited_from: None,
+            missed_at: None,
+            version: 1,
+        };
+        let site = AboutSite { late_threshold_minutes: 5, ..AboutSite::usual(chrono_tz::Europe::Moscow) };
+        let early = plan(0);
+        assert_eq!([605, 606].map(|minute| is_missing(&early, &site, at(minute))), [false, true]);
+        let late = plan(720);
+        assert_eq!([721, 735, 736].map(|minute| is_missing(&late, &site, at(minute))), [false, false, true]);
+        let working = Plan { status: PlanStatus::InProgress, ..early };
+        assert!(!is_missing(&working, &site, at(900)));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 use chrono::NaiveDate;
 use futures_util::future::BoxFuture;
+use opora::clock::Millis;
 use opora::store::WriteError;
 use sea_orm::sea_query::IntoCondition;
 use sea_orm::{ColumnTrait, Condition, DatabaseConnection, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
@@ -14,6 +15,7 @@ use super::contracts::{self, AboutContract, Contract, ContractStatus};
 use super::events::{changed, contract_changed, permissions_changed, schedule_changed};
 use super::records::{AboutSite, AboutSlot, AboutTask, Site, Slot, Task};
 use super::rights::Rights;
+use super::slots::FillDays;
 use super::tables::{contract, site, slot, task};
 use super::{ActionError, SiteRefusal, slots};
 use crate::application::App;
@@ -33,6 +35,14 @@ const MAX_DELETED_SLOTS: u64 = 20;
 pub struct Sites {
     pub(super) app: App,
     once: FormKey,
+}
+
+/// The slots that one action has created.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NewSlots {
+    pub count: u64,
+    /// The instant of the action, in milliseconds. It is the same for all of them.
+    pub created_at_ms: i64,
 }
 
 /// Queries.
@@ -256,7 +266,7 @@ impl Sites {
         site_id: i64,
         from: NaiveDate,
         to: NaiveDate,
-    ) -> Result<u64, ActionError> {
+    ) -> Result<NewSlots, ActionError> {
         let rights = self.require_permission(by, Permission::Schedule, site_id).await?;
         let (with_rates, rates) = match self.require_permission(by, Permission::Rates, site_id).await {
             Ok(rates) => (true, rates),
@@ -264,23 +274,39 @@ impl Sites {
             Err(failed) => return Err(failed),
         };
         self.change(by, rights.and(rates), schedule_changed(by.id, site_id), move |db, by| {
-            Box::pin(slots::copy_week(db, site_id, (from, to), with_rates, by))
+            Box::pin(async move {
+                let count = slots::copy_week(db, site_id, (from, to), with_rates, by).await?;
+                Ok(NewSlots { count, created_at_ms: by.at.0 })
+            })
         })
         .await
     }
 
-    /// Creates a slot like `like` on every working day of `days`. Returns how many are new.
+    /// Creates a slot like `like` on these days. Returns how many are new.
     pub async fn fill(
         &self,
         by: &Person,
         site_id: i64,
-        days: (NaiveDate, NaiveDate),
+        days: FillDays,
         like: AboutSlot,
-    ) -> Result<u64, ActionError> {
+    ) -> Result<NewSlots, ActionError> {
         let rights = self.require_permission(by, Permission::Schedule, site_id).await?;
         let rights = rights.and(self.require_rate_permission(by, site_id, None, like.rate_kopecks).await?);
         let events = schedule_changed(by.id, site_id);
-        self.change(by, rights, events, move |db, by| Box::pin(slots::fill(db, site_id, days, like, by))).await
+        self.change(by, rights, events, move |db, by| {
+            Box::pin(async move {
+                let count = slots::fill(db, site_id, days, like, by).await?;
+                Ok(NewSlots { count, created_at_ms: by.at.0 })
+            })
+        })
+        .await
+    }
+
+    /// Takes back the slots that were created at an instant and are untouched since. Returns how many.
+    pub async fn take_back_slots(&self, by: &Person, site_id: i64, created_at: Millis) -> Result<u64, ActionError> {
+        let rights = self.require_permission(by, Permission::Schedule, site_id).await?;
+        let events = schedule_changed(by.id, site_id);
+        self.change(by, rights, events, move |db, by| Box::pin(slots::take_back(db, site_id, created_at, by))).await
     }
 
     /// Only owners may create a contract for themselves.

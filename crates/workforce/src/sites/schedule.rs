@@ -21,7 +21,27 @@ pub struct DaySlotCounts {
     pub taken: i64,
 }
 
+/// What a new business has done so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromQueryResult)]
+pub struct SetupProgress {
+    pub has_slots: bool,
+    pub has_contracts: bool,
+}
+
 impl Sites {
+    /// Whether there is any slot and any contract, in one query that indexes answer.
+    pub async fn setup_progress(&self) -> Result<SetupProgress, DbErr> {
+        // The smallest id is at the end of an index, while EXISTS may scan the table.
+        let any = |table: &str| Expr::cust(format!("(SELECT MIN(id) FROM {table}) IS NOT NULL"));
+        let select = sea_orm::sea_query::Query::select()
+            .expr_as(any("time_slots"), "has_slots")
+            .expr_as(any("contracts"), "has_contracts")
+            .take();
+        let statement = self.db().get_database_backend().build(&select);
+        let found = SetupProgress::find_by_statement(statement).one(self.db()).await?;
+        Ok(found.unwrap_or(SetupProgress { has_slots: false, has_contracts: false }))
+    }
+
     /// The slots of these sites that start in a period, by start.
     pub async fn slots(&self, sites: &[i64], period: Period) -> Result<Vec<Slot>, DbErr> {
         self.ordered(slots_in(sites, period)).await

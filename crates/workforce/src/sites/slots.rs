@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 
 use chrono::{Datelike, Days, NaiveDate};
+use opora::clock::Millis;
 use opora::store::WriteError;
 use sea_orm::sea_query::{Expr, ExprTrait, LockType, OnConflict};
 use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QuerySelect, Set};
@@ -145,11 +146,27 @@ pub async fn copy_week(
     Ok(added.len() as u64)
 }
 
-/// Creates a slot like `like` on every working day of the site in a range. Returns how many are new.
+/// The days of a range that get a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FillDays {
+    pub first: NaiveDate,
+    pub last: NaiveDate,
+    pub which: WhichDays,
+}
+
+/// Which days of a range get a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhichDays {
+    Every,
+    /// The working days of the site.
+    Working,
+}
+
+/// Creates a slot like `like` on the days of a range. Returns how many are new.
 pub async fn fill(
     db: &Transaction<'_, '_>,
     site_id: i64,
-    (first, last): (NaiveDate, NaiveDate),
+    FillDays { first, last, which }: FillDays,
     like: AboutSlot,
     by: ChangedBy,
 ) -> Result<u64, WriteError> {
@@ -161,8 +178,8 @@ pub async fn fill(
         return Err(SiteRefusal::Bad.refusal());
     }
     let days = first.iter_days().take_while(|day| *day <= last);
-    let working = days.filter(|day| site.about.working_days.has(day.weekday()));
-    let rows = working.map(|day| new_row(&AboutSlot { day, ..like.clone() }, &site, by)).collect::<Result<_, _>>()?;
+    let wanted = days.filter(|day| which == WhichDays::Every || site.about.working_days.has(day.weekday()));
+    let rows = wanted.map(|day| new_row(&AboutSlot { day, ..like.clone() }, &site, by)).collect::<Result<_, _>>()?;
     let added = insert(db, rows).await?.len();
     by.audit(db, "slots filled", ("site", site_id), json!({ "from": first, "to": last, "slots": added })).await?;
     Ok(added as u64)
@@ -180,9 +197,35 @@ pub async fn fill_year(db: &Transaction<'_, '_>, site_id: i64, year: i32, by: Ch
         .exec(db)
         .await?;
     let days = NaiveDate::from_ymd_opt(year, 1, 1).zip(NaiveDate::from_ymd_opt(year, 12, 31));
-    let (Some(days), 1) = (days, filled.rows_affected) else { return Ok(0) };
+    let (Some((first, last)), 1) = (days, filled.rows_affected) else { return Ok(0) };
     let hours = lock_site_shared(db, site_id).await?.about.hours;
-    fill(db, site_id, days, AboutSlot::usual(days.0, hours), by).await
+    let days = FillDays { first, last, which: WhichDays::Working };
+    fill(db, site_id, days, AboutSlot::usual(first, hours), by).await
+}
+
+/// Deletes the slots of a site that one action has created, known by its instant. Slots that were changed since, or in
+/// which a place was taken, stay. Returns how many are deleted.
+pub async fn take_back(
+    db: &Transaction<'_, '_>,
+    site_id: i64,
+    created_at: Millis,
+    by: ChangedBy,
+) -> Result<u64, WriteError> {
+    lock_site_shared(db, site_id).await?;
+    let deleted = slot::ActiveModel { deleted_at: Set(Some(by.at.0)), updated_at: Set(by.at.0), ..Default::default() };
+    let deleted = slot::Entity::update_many()
+        .set(deleted)
+        .col_expr(slot::Column::Version, Expr::col(slot::Column::Version).add(1))
+        .filter(slot::Column::SiteId.eq(site_id))
+        .filter(slot::Column::CreatedAt.eq(created_at.0))
+        .filter(slot::Column::DeletedAt.is_null())
+        .filter(slot::Column::Version.eq(1))
+        .filter(slot::Column::Taken.eq(0))
+        .exec(db)
+        .await?
+        .rows_affected;
+    by.audit(db, "slots taken back", ("site", site_id), json!({ "slots": deleted })).await?;
+    Ok(deleted)
 }
 
 /// Takes a place; refused if none is left.

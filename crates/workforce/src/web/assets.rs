@@ -26,7 +26,7 @@ pub const ICON: &str = "icon.svg";
 /// Name, content type and content.
 const FILES: [(&str, &str, &str); 4] = [
     (STYLE, "text/css; charset=utf-8", STYLES),
-    (SCRIPT, "text/javascript; charset=utf-8", include_str!("assets/live.js")),
+    (SCRIPT, "text/javascript; charset=utf-8", LIVE_SCRIPTS),
     (UI_SCRIPT, "text/javascript; charset=utf-8", include_str!("assets/ui.js")),
     (ICON, "image/svg+xml", include_str!("assets/icon.svg")),
 ];
@@ -37,8 +37,12 @@ const STYLES: &str = concat!(
     include_str!("assets/layout.css"),
     include_str!("assets/components.css"),
     include_str!("assets/pages.css"),
+    include_str!("assets/overview.css"),
     include_str!("assets/print.css"),
 );
+
+/// The scripts of live parts and of the calendar: one module, because a drag keeps its part from being replaced.
+const LIVE_SCRIPTS: &str = concat!(include_str!("assets/live.js"), include_str!("assets/calendar.js"));
 
 /// A file with its compressed form.
 struct Asset {

@@ -29,8 +29,8 @@ mod reading;
 /// The field with the version that the person saw.
 const VERSION: &str = "version";
 /// Fields that people do not type.
-const HIDDEN_FIELDS: [&str; 8] =
-    [VERSION, form_key::FIELD, super::csrf::FIELD, "period", "user", "site", "seen", "kind"];
+const HIDDEN_FIELDS: [&str; 9] =
+    [VERSION, form_key::FIELD, super::csrf::FIELD, "period", "user", "site", "seen", "kind", "at"];
 
 /// The fields of a form by name, as typed. An unticked box is missing.
 pub type Fields = BTreeMap<String, String>;

@@ -1,4 +1,4 @@
-//! The front page: a greeting, open work, and links.
+//! The front page: the day or a greeting, then what rooms contribute.
 
 use axum::extract::State;
 use futures_util::future::try_join_all;
@@ -19,23 +19,27 @@ pub async fn show(State(app): State<App>, SignedIn(visitor): SignedIn) -> Result
     let sections = try_join_all(rooms.iter().map(|room| room.home_sections(&app, person))).await?;
     let cards: Vec<Card> = of_rooms.into_iter().flatten().collect();
     let items = visitor.visit.nav(person);
+    let fronts = try_join_all(rooms.iter().map(|room| room.front_page(&app, &visitor))).await?;
+    let front = fronts.into_iter().flatten().next();
+    let greeting = text!(language, "web-greeting", name = person.full_name.as_str());
     let body = html! {
-        h1 { (text!(language, "web-greeting", name = person.full_name.as_str())) }
-        p.roles { @for role in person.roles.iter() { (role_label(role, language)) " " } }
+        @match &front {
+            Some(front) => (front),
+            None => {
+                h1 { (greeting) }
+                p.roles { @for role in person.roles.iter() { (role_label(role, language)) " " } }
+            },
+        }
         @for section in sections.iter().flatten() { section.part { h2 { (section.title) } (section.body) } }
-        div.cards #home data-live="people" {
-            @for card in &cards {
-                a.card.count href=(card.path) { span.number { (card.number) } span { (card.label) } }
+        @if !cards.is_empty() {
+            div.cards #home data-live="people" {
+                @for card in &cards {
+                    a.card.count href=(card.path) { span.number { (card.number) } span { (card.label) } }
+                }
             }
         }
         @if items.is_empty() {
-            p.quiet { (text!(language, "web-home-empty")) }
-        }
-        ul.links {
-            @for item in &items {
-                li { a href=(item.path) { (language.text(item.caption)) } }
-            }
-            li { a href="/me" { (text!(language, "web-me")) } }
+            p.quiet { (text!(language, "web-home-empty")) " " a href="/me" { (text!(language, "web-me")) } }
         }
     };
     Ok(visitor.page(&text!(language, "web-home"), &body))

@@ -21,6 +21,10 @@ const LAST_PAGE: u64 = 1_000_000;
 pub struct DayParam(String);
 
 impl DayParam {
+    pub const fn of_text(text: String) -> Self {
+        Self(text)
+    }
+
     /// The value of a form field.
     pub fn from_field(typed: &Fields, name: &str) -> Self {
         Self(typed.get(name).cloned().unwrap_or_default())

@@ -3,6 +3,7 @@
 mod business_in_browser;
 pub mod business_pages;
 mod calendar_in_browser;
+mod calendar_pages;
 mod calendar_sums;
 mod days;
 mod own_schedule;

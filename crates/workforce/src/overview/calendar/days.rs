@@ -17,7 +17,7 @@ const MAX_SLOTS_READ: i64 = 600;
 const MAX_SLOTS_DRAWN: i64 = 300;
 /// The most slots of a day with all sites.
 const MAX_SLOTS_PER_WEEK_DAY: i64 = 40;
-const MAX_SLOTS_PER_MONTH_DAY: i64 = 12;
+const MAX_SLOTS_PER_MONTH_DAY: i64 = 6;
 
 /// The limits of a page.
 #[derive(Clone, Copy, Debug)]
@@ -171,8 +171,8 @@ mod tests {
 
     #[test]
     fn quiet_days_are_drawn_beside_busy_ones() {
-        let (_, shown) = arranged(MONTH, &[3, 13, 12, 1, 0]);
-        assert_eq!(drawn(&shown), [Some(3), None, Some(12), Some(1)]);
+        let (_, shown) = arranged(MONTH, &[3, 7, 6, 1, 0]);
+        assert_eq!(drawn(&shown), [Some(3), None, Some(6), Some(1)]);
     }
 
     #[test]

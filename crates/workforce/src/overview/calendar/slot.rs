@@ -1,4 +1,4 @@
-//! A slot's page: its people, whom staff can add and remove, and its tasks.
+//! A slot, in the calendar's side panel or on its own page: its people, whom staff can add and remove, and its tasks.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -9,6 +9,7 @@ use chrono::Days;
 use maud::{Markup, html};
 
 use super::expected;
+use super::place::{CalendarQuery, Place};
 use super::view;
 use super::warnings::{self, Warning};
 use crate::application::App;
@@ -30,14 +31,24 @@ pub struct SlotPage {
     pub site: Site,
     pub slot: Slot,
     pub plans: Vec<Plan>,
-    /// The people who can be added, by name; None if there are none.
-    free: Option<Vec<(i64, String)>>,
+    /// The people who can be added; None if no one can be.
+    pub free: Option<FreePeople>,
     /// The slot's own tasks, without those of the site.
     pub tasks: Vec<Task>,
     pub names: HashMap<i64, String>,
     pub warnings: Vec<Warning>,
     /// What skipping a mandatory task without a price costs.
     pub skipped: Option<Money>,
+    /// Where the calendar is, if the slot is in its side panel.
+    pub place: Option<Place>,
+}
+
+/// The people who can be added to a slot.
+pub enum FreePeople {
+    /// No one has a contract for the site.
+    NoContracts,
+    /// Those who are free then, by name; may be empty.
+    Free(Vec<(i64, String)>),
 }
 
 /// A refusal that concerns another person than the one who acts.
@@ -45,6 +56,11 @@ pub struct SlotPage {
 pub struct OtherPersonRefusal(pub SiteRefusal);
 
 impl SlotPage {
+    /// The hidden field that leads back to the calendar.
+    pub fn at(&self) -> Markup {
+        html! { @if let Some(place) = self.place { input type="hidden" name="at" value=(place.query()); } }
+    }
+
     /// Whether the visitor has a place here and so may not change its pay.
     pub fn is_own_case(&self) -> bool {
         let is_live = |plan: &&Plan| matches!(plan.status, PlanStatus::Planned | PlanStatus::InProgress);
@@ -68,6 +84,7 @@ pub async fn add_person(
     Path(id): Path<i64>,
     Form(typed): Form<Fields>,
 ) -> Result<Response, PageError> {
+    let from = CalendarQuery::of_form(&typed);
     let slot = Sites::of_app(&app).slot(id).await?.ok_or(PageError::NotFound)?;
     // People without this permission take a place on their own schedule page.
     if !Access::for_person(&app, &visitor.person).await?.may(Permission::Schedule, slot.site_id) {
@@ -81,7 +98,7 @@ pub async fn add_person(
         let planned = Shifts::of_app(&app).plan(&visitor.person, user_id, id).await;
         planned.map(drop).map_err(|error| error.map_refusal(OtherPersonRefusal))
     };
-    answer(&app, &visitor, id, submit(&visitor, typed, chosen, act).await?).await
+    answer(&app, &visitor, (id, from), submit(&visitor, typed, chosen, act).await?).await
 }
 
 /// `POST /calendar/slots/<id>/plans/<plan>/cancel`.
@@ -89,23 +106,27 @@ pub async fn cancel(
     State(app): State<App>,
     SignedIn(visitor): SignedIn,
     Path((id, plan)): Path<(i64, i64)>,
+    Form(typed): Form<Fields>,
 ) -> Result<Response, PageError> {
-    let api = Shifts::of_app(&app);
+    let (api, from) = (Shifts::of_app(&app), CalendarQuery::of_form(&typed));
     api.plan_of(plan).await?.filter(|plan| plan.slot_id == id).ok_or(PageError::NotFound)?;
     let act = async |_| api.cancel(&visitor.person, plan).await;
-    answer(&app, &visitor, id, submit(&visitor, Fields::new(), version_only, act).await?).await
+    answer(&app, &visitor, (id, from), submit(&visitor, Fields::new(), version_only, act).await?).await
 }
 
-/// Redirects to the slot, or shows its page again with the refused form.
+/// Redirects to the slot, in the panel or on its page; or shows it again with the refused form.
 pub async fn answer(
     app: &App,
     visitor: &Visitor,
-    id: i64,
+    (id, from): (i64, Option<CalendarQuery>),
     result: Result<(), FormAttempt>,
 ) -> Result<Response, PageError> {
-    match result {
-        Ok(()) => Ok(Redirect::to(&path(id)).into_response()),
-        Err(attempt) => page(app, visitor, id, attempt).await,
+    let query = from.map(|from| CalendarQuery { slot: id.to_string(), ..from });
+    match (result, query) {
+        (Ok(()), Some(query)) => Ok(Redirect::to(&query.path()).into_response()),
+        (Ok(()), None) => Ok(Redirect::to(&path(id)).into_response()),
+        (Err(attempt), Some(query)) => super::page(app, visitor, &query, attempt).await,
+        (Err(attempt), None) => page(app, visitor, id, attempt).await,
     }
 }
 
@@ -115,11 +136,21 @@ pub fn path(id: i64) -> String {
 
 pub async fn page(app: &App, visitor: &Visitor, id: i64, attempt: FormAttempt) -> Result<Response, PageError> {
     let access = Access::for_person(app, &visitor.person).await?;
-    let (api, shifts) = (Sites::of_app(app), Shifts::of_app(app));
-    let slot = api.slot(id).await?.ok_or(PageError::NotFound)?;
-    if !access.may(Permission::View, slot.site_id) {
+    // What a visitor may not see is answered like any page that is not theirs.
+    let site_id = Sites::of_app(app).slot(id).await?.ok_or(PageError::NotFound)?.site_id;
+    if !access.may(Permission::View, site_id) {
         return Err(PageError::Forbidden);
     }
+    let page = load(app, access, id).await?.ok_or(PageError::NotFound)?;
+    Ok((attempt.status(), view::slot(visitor, &page, &attempt)).into_response())
+}
+
+/// A slot with its people and tasks; None if it does not exist or may not be seen.
+pub async fn load(app: &App, access: Access, id: i64) -> Result<Option<SlotPage>, PageError> {
+    let (api, shifts) = (Sites::of_app(app), Shifts::of_app(app));
+    let Some(slot) = api.slot(id).await?.filter(|slot| access.may(Permission::View, slot.site_id)) else {
+        return Ok(None);
+    };
     let site = api.site(slot.site_id).await?.ok_or(PageError::NotFound)?;
     let has_room = slot.deleted_at.is_none() && slot.period.to > app.clock.now() && slot.places_left() > 0;
     let may_put = has_room && access.may(Permission::Schedule, site.id);
@@ -141,11 +172,13 @@ pub async fn page(app: &App, visitor: &Visitor, id: i64, attempt: FormAttempt) -
     let mut warnings = HashMap::from([(id, warnings::warnings_of_slot(&slot, &site, &beside, &everywhere))]);
     expected::warn_without_contract(&plans, &work, now, &mut warnings);
     let warnings = warnings.remove(&id).unwrap_or_default();
-    let free = may_put.then(|| free(&people, &workers, &everywhere, &slot));
+    let free = may_put.then(|| match workers.is_empty() {
+        true => FreePeople::NoContracts,
+        false => FreePeople::Free(free(&people, &workers, &everywhere, &slot)),
+    });
     let names = people.into_iter().map(|person| (person.id, person.full_name)).collect();
     let skipped = task_forms::skipped(app).await?;
-    let page = SlotPage { access, site, slot, plans, free, tasks, names, warnings, skipped };
-    Ok((attempt.status(), view::slot(visitor, &page, &attempt)).into_response())
+    Ok(Some(SlotPage { access, site, slot, plans, free, tasks, names, warnings, skipped, place: None }))
 }
 
 /// People with a contract here and without an overlapping plan, by name.
@@ -194,7 +227,7 @@ pub fn coming(visitor: &Visitor, page: &SlotPage) -> Markup {
             h2 { (text!(language, "cabinet-who-comes")) " " span.chip { (slot.taken) "/" (slot.about.capacity) } }
             @if page.plans.is_empty() { p.quiet { (text!(language, "cabinet-nobody-yet")) } }
             ul.rows { @for plan in &page.plans { (plan_row(visitor, page, plan)) } }
-            @if let Some(free) = &page.free { (add_person_form(visitor, slot, free)) }
+            @if let Some(free) = &page.free { (add_person_form(visitor, page, free)) }
         }
     }
 }
@@ -208,6 +241,7 @@ fn plan_row(visitor: &Visitor, page: &SlotPage, plan: &Plan) -> Markup {
             span { (page.names.get(&plan.user_id).map_or("–", String::as_str)) }
             @if may_cancel {
                 (visitor.visit.form(&format!("{}/plans/{}/cancel", path(page.slot.id), plan.id), &html! {
+                    (page.at())
                     button.danger.small type="submit" data-testid={ "cancel-" (plan.id) }
                         data-confirm=(text!(language, "cabinet-take-out-sure")) { (text!(language, "cabinet-take-out")) }
                 }))
@@ -216,20 +250,54 @@ fn plan_row(visitor: &Visitor, page: &SlotPage, plan: &Plan) -> Markup {
     }
 }
 
-fn add_person_form(visitor: &Visitor, slot: &Slot, free: &[(i64, String)]) -> Markup {
+fn add_person_form(visitor: &Visitor, page: &SlotPage, free: &FreePeople) -> Markup {
     let language = visitor.language();
-    if free.is_empty() {
-        return html! { p.quiet data-testid="nobody-free" { (text!(language, "cabinet-nobody-free")) } };
-    }
+    let free = match free {
+        FreePeople::NoContracts => return no_contracts(page, language),
+        FreePeople::Free(free) if free.is_empty() => {
+            return html! { p.quiet data-testid="nobody-free" { (text!(language, "overview-everyone-busy")) } };
+        }
+        FreePeople::Free(free) => free,
+    };
     visitor.visit.form(
-        &format!("{}/plans", path(slot.id)),
+        &format!("{}/plans", path(page.slot.id)),
         &html! {
+            (page.at())
             div.row.fields {
                 label { (text!(language, "cabinet-put-somebody"))
                     select name="user" data-testid="free" { @for (id, name) in free { option value=(id) { (name) } } }
                 }
+                button type="submit" data-testid="put" { (text!(language, "cabinet-put-button")) }
             }
-            button type="submit" data-testid="put" { (text!(language, "cabinet-put-button")) }
         },
     )
+}
+
+/// Without a contract no one can be assigned, so the way to a contract is shown.
+fn no_contracts(page: &SlotPage, language: Language) -> Markup {
+    let may_hire = page.access.may(Permission::Employees, page.site.id);
+    html! {
+        p.quiet data-testid="nobody-free" {
+            (text!(language, "overview-no-contracts"))
+            @if may_hire { " " a href="/contracts/new" { (text!(language, "cabinet-offer-contract")) } }
+        }
+    }
+}
+
+/// What the side panel and the slot's page share: warnings, people, and the form.
+pub fn body(visitor: &Visitor, page: &SlotPage, attempt: &FormAttempt) -> Markup {
+    let language = visitor.language();
+    let live = page.tasks.iter().filter(|task| task.deleted_at.is_none()).count();
+    html! {
+        @for warning in &page.warnings {
+            p.notice-line role="note" data-testid="warning" { (warning.text(&page.names, language)) }
+        }
+        (coming(visitor, page))
+        @if page.place.is_some() {
+            p {
+                a data-testid="slot-page" href=(path(page.slot.id)) { (text!(language, "overview-slot-tasks", count = live)) }
+            }
+        }
+        (view::slot_form(visitor, page, attempt))
+    }
 }

@@ -9,7 +9,7 @@ use crate::sites::{LONGEST_DAY_MS, Period, Site, Slot};
 use crate::text;
 use crate::texts::Language;
 
-use super::time_of;
+use crate::web::form::time_of;
 
 /// A warning about a slot.
 #[derive(Clone, Debug, PartialEq, Eq)]

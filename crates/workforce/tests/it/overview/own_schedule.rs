@@ -36,7 +36,7 @@ async fn employees_take_free_places_on_the_page() {
     let own = cabinet.signed_in(BORIS).await;
     own.get("/").await.is(200, "3 spots left").is(200, "You have no shifts yet.");
     let page = own.get("/schedule").await;
-    page.is(200, "Mon 05.01.2026 08:00 – 16:00").is(200, "Early").is(200, &format!("take-{morning}"));
+    page.is(200, "Mon Jan 5, 2026, 08:00–16:00").is(200, "Early").is(200, &format!("take-{morning}"));
     own.post(&format!("/schedule/slots/{morning}/take"), &[]).await.redirects_to("/schedule");
     assert_eq!(Shifts::of_app(&cabinet.app).plans_of(boris.id, NOON).await.unwrap()[0].slot_id, morning);
     let page = own.get("/schedule").await;
@@ -72,7 +72,7 @@ async fn a_plan_is_shown_with_a_suspended_contract() {
     room.edit_contract(&anna, contract, 1, resting).await.unwrap();
     let own = cabinet.signed_in(BORIS).await;
     for page in ["/schedule", "/"] {
-        own.get(page).await.is(200, "<strong>Cafe &lt;One&gt;</strong>").is(200, "Mon 05.01.2026 08:00 – 16:00");
+        own.get(page).await.is(200, "<strong>Cafe &lt;One&gt;</strong>").is(200, "Mon Jan 5, 2026, 08:00–16:00");
     }
     own.get("/schedule").await.is(200, "No open shifts");
     cabinet.close().await;

@@ -136,7 +136,8 @@ async fn fill_week(page: &Page) {
     page.press_text("[data-testid='sites'] a", SITE).await;
     page.press_text("main .headline a", "Calendar").await;
     page.find("calendar").await;
-    page.expand("fill-open").await;
+    page.press("fill-open").await;
+    page.find("fill").await;
     let (from, to) = WEEK;
     for (name, value) in [("from", from), ("to", to), ("starts", "09:00"), ("ends", "18:00")] {
         page.set_field(&format!("form:has([data-testid='fill']) [name='{name}']"), value).await;
@@ -144,8 +145,7 @@ async fn fill_week(page: &Page) {
     page.press("fill").await;
     page.wait_until("slots are there", "document.querySelectorAll('.slot').length > 0").await;
     screenshot(page, "4-calendar").await;
-    page.press_text(".filters [name='view'] option", "Month").await;
-    page.press_text(".filters button", "Show").await;
+    page.press_text(".views a", "Month").await;
     page.find_css(".month[data-testid='calendar']").await;
     page.wait_for_count(".slot", 7).await;
     screenshot(page, "5-month").await;

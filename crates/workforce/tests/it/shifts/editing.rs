@@ -6,7 +6,9 @@ use workforce::audit;
 use workforce::notices::{self, Notice};
 use workforce::person::{Permission, Role};
 use workforce::shifts::{PlanStatus, Shifts};
-use workforce::sites::{AboutSite, AboutSlot, AboutTask, ActionError, Hours, Period, SiteRefusal, monday_of};
+use workforce::sites::{
+    AboutSite, AboutSlot, AboutTask, ActionError, FillDays, Hours, Period, SiteRefusal, WhichDays, monday_of,
+};
 
 use super::{Workplace, about_site, person, plans, task};
 use crate::kit::firm::{NOON, StorageKind, on_every_database};
@@ -119,8 +121,8 @@ async fn weeks_are_copied_and_filled_once() {
     workplace.task(site, Some(slot), "Sweep", -100).await;
     let monday = monday_of("2026-01-01".parse::<NaiveDate>().unwrap());
     let next = monday + chrono::Days::new(7);
-    assert_eq!(workplace.sites.copy_week(&workplace.owner, site, monday, next).await.unwrap(), 1);
-    assert_eq!(workplace.sites.copy_week(&workplace.owner, site, monday, next).await.unwrap(), 0);
+    assert_eq!(workplace.sites.copy_week(&workplace.owner, site, monday, next).await.unwrap().count, 1);
+    assert_eq!(workplace.sites.copy_week(&workplace.owner, site, monday, next).await.unwrap().count, 0);
     let week = Period { from: Millis(NOON.0 + 6 * DAY_MS), to: Millis(NOON.0 + 8 * DAY_MS) };
     let copies = workplace.sites.slots(&[site], week).await.unwrap();
     assert_eq!((copies.len(), copies[0].about.capacity, copies[0].taken), (1, 3, 0));
@@ -128,10 +130,35 @@ async fn weeks_are_copied_and_filled_once() {
     let copied: Vec<_> = tasks.iter().filter(|task| task.slot_id == Some(copies[0].id)).map(|one| &one.about).collect();
     assert_eq!(copied, [&task("Sweep", -100)], "a penalty keeps its sign");
 
-    let february = ("2026-02-01".parse().unwrap(), "2026-02-28".parse().unwrap());
-    let like = AboutSlot::usual(february.0, Hours::new(540, 1080));
-    assert_eq!(workplace.sites.fill(&workplace.owner, site, february, like.clone()).await.unwrap(), 20);
-    assert_eq!(workplace.sites.fill(&workplace.owner, site, february, like).await.unwrap(), 0);
+    let (first, last) = ("2026-02-01".parse().unwrap(), "2026-02-28".parse().unwrap());
+    let like = AboutSlot::usual(first, Hours::new(540, 1080));
+    let february = |which| FillDays { first, last, which };
+    let fill = async |which| workplace.sites.fill(&workplace.owner, site, february(which), like.clone()).await.unwrap();
+    assert_eq!(fill(WhichDays::Working).await.count, 20);
+    assert_eq!(fill(WhichDays::Working).await.count, 0);
+    let weekends = fill(WhichDays::Every).await;
+    assert_eq!(weekends.count, 8, "the days that are not working days");
+}
+
+#[tokio::test]
+async fn new_slots_are_taken_back_while_they_are_untouched() {
+    let workplace = Workplace::open(StorageKind::Sqlite).await;
+    let site = workplace.site("Shop", 10_000).await;
+    let (first, last) = ("2026-02-02".parse().unwrap(), "2026-02-06".parse().unwrap());
+    let (days, like) =
+        (FillDays { first, last, which: WhichDays::Every }, AboutSlot::usual(first, Hours::new(540, 1080)));
+    let new = workplace.sites.fill(&workplace.owner, site, days, like.clone()).await.unwrap();
+    assert_eq!(new.count, 5);
+    let week = Period::of_days(first, 7, chrono_tz::Tz::UTC).unwrap();
+    let changed = workplace.sites.slots(&[site], week).await.unwrap().remove(0);
+    let about = AboutSlot { capacity: 3, ..changed.about.clone() };
+    workplace.sites.edit_slot(&workplace.owner, changed.id, changed.version, about).await.unwrap();
+    let created_at = Millis(new.created_at_ms);
+    let taken_back = workplace.sites.take_back_slots(&workplace.owner, site, created_at).await.unwrap();
+    assert_eq!(taken_back, 4, "the changed one stays");
+    let left: Vec<_> = workplace.sites.slots(&[site], week).await.unwrap().iter().map(|slot| slot.id).collect();
+    assert_eq!(left, [changed.id]);
+    assert_eq!(workplace.sites.take_back_slots(&workplace.owner, site, created_at).await.unwrap(), 0);
 }
 
 #[tokio::test]

@@ -1,7 +1,9 @@
 //! Rates and contracts: what managers may change, and at which sites.
 
 use workforce::person::{Permission, Person, Role};
-use workforce::sites::{AboutContract, AboutSite, AboutSlot, ActionError, ContractStatus, Hours, SiteRefusal};
+use workforce::sites::{
+    AboutContract, AboutSite, AboutSlot, ActionError, ContractStatus, FillDays, Hours, SiteRefusal, WhichDays,
+};
 
 use super::{Workplace, about_contract, person};
 use crate::kit::firm::{StorageKind, on_databases};
@@ -34,7 +36,7 @@ async fn a_slots_rate_needs_the_rates_permission(kind: StorageKind) {
     let dear = AboutSlot { rate_kopecks: Some(100_000), title: "dear".into(), ..plain.clone() };
     workplace.sites.create_slot(&max, site, plain.clone()).await.unwrap();
     assert_refused(workplace.sites.create_slot(&max, site, dear.clone()).await);
-    assert_refused(workplace.sites.fill(&max, site, (day, day), dear.clone()).await);
+    assert_refused(workplace.sites.fill(&max, site, working_days(day, day), dear.clone()).await);
     // A manager keeps the rate that an owner has set.
     let id = workplace.sites.create_slot(&workplace.owner, site, dear.clone()).await.unwrap();
     workplace.sites.edit_slot(&max, id, 1, AboutSlot { capacity: 2, ..dear.clone() }).await.unwrap();
@@ -104,4 +106,8 @@ async fn a_contract_needs_permission_at_all_its_sites(kind: StorageKind) {
     let dear = AboutContract { rate_kopecks: Some(100_000), ..ended };
     assert_refused(workplace.sites.edit_contract(&max, id, 3, dear.clone()).await);
     workplace.sites.edit_contract(&workplace.owner, id, 3, dear).await.unwrap();
+}
+
+fn working_days(first: chrono::NaiveDate, last: chrono::NaiveDate) -> FillDays {
+    FillDays { first, last, which: WhichDays::Working }
 }

@@ -191,7 +191,7 @@ async fn managers_give_contracts_to_verified_people() {
 async fn rates_are_read_only_without_the_permission() {
     let two_sites = TwoSites::open().await;
     let (manager, site) = (&two_sites.manager, format!("/sites/{}", two_sites.here));
-    let calendar = format!("/calendar?site={}&day=2026-01-05", two_sites.here);
+    let calendar = format!("/calendar?site={}&day=2026-01-05&panel=new", two_sites.here);
     let is_fixed = |body: &str, name: &str| {
         let field = body.split("<input").find(|field| field.contains(&format!("name=\"{name}\""))).unwrap();
         field.split('>').next().unwrap().contains(" readonly")

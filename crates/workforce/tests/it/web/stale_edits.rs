@@ -57,9 +57,9 @@ async fn a_stale_slot_and_task_show_both_versions() {
     stale.is(409, CHANGED_BY_ANOTHER).is(409, "value=\"5\"").is(409, "Now: 3").is(409, "value=\"Cashier\"");
     save_on_top(&owner, &path, &mine, &stale).await.redirects_to(&path);
     owner.get(&path).await.is(200, "0/5").is(200, "value=\"Cashier\"");
-    // A stale drag to another day shows the wanted day.
+    // A stale drag to another day stays on the calendar, with a message.
     let moved = owner.post(&format!("{path}/move"), &[("day", "2026-01-09"), ("version", "1")]).await;
-    moved.is(409, CHANGED_BY_ANOTHER).is(409, "value=\"2026-01-09\"").is(409, "Now: 2026-01-07");
+    moved.is(409, "Someone changed this first.").is(409, "data-testid=\"calendar\"");
 
     owner
         .post(&format!("{path}/tasks"), &[("text", "Bring the keys"), ("price", "penalty"), ("amount", "40")])
@@ -133,7 +133,7 @@ async fn a_manager_without_rates_keeps_typed_values() {
     stale.is(409, CHANGED_BY_ANOTHER).is(409, "value=\"Lenin street, 2\"");
     // A field that she may not change is sent with its present value.
     assert_eq!(value_of(&stale, "rate"), "120");
-    let mine = site_form_with(&[("address", "Lenin street, 2"), ("rate", "120")]);
+    let mine = site_form_with(&[("address", "Lenin street, 2"), ("rate", "120.00")]);
     save_on_top(&manager, &path, &mine, &stale).await.redirects_to(&path);
     let current = room.site(site).await.unwrap().unwrap();
     assert_eq!((current.about.address.as_str(), current.about.rate_kopecks), ("Lenin street, 2", 12_000));
@@ -231,6 +231,6 @@ fn value_of<'a>(page: &'a PageResponse, name: &str) -> &'a str {
 
 async fn slot_of(owner: &Browser, path: &str) -> String {
     let page = owner.get(path).await;
-    let rest = page.body.split("href=\"/calendar/slots/").nth(1).unwrap();
+    let rest = page.body.split("data-testid=\"slot-").nth(1).unwrap();
     rest.split('"').next().unwrap().to_owned()
 }

@@ -66,6 +66,8 @@ const SLOT: Fields = &[
 ];
 const FILL: Fields = &[
     ("site", "1"),
+    ("which", "every"),
+    ("at", "site=1&view=month&day=2026-01-05"),
     ("from", "2026-01-05"),
     ("to", "2026-01-06"),
     ("title", "Filled"),
@@ -152,7 +154,19 @@ pub const ROWS: &[Row] = &[
     post("/contracts/{id}/delete", OWN, &[STALE]),
     post("/contracts/{id}/restore", OWN, &[]),
     // The calendar.
-    get("/calendar", RUN, &[("site", "1"), ("view", "month"), ("day", "2026-01-05"), ("new", "1"), ("made", "3")]),
+    get(
+        "/calendar",
+        RUN,
+        &[
+            ("site", "1"),
+            ("view", "month"),
+            ("day", "2026-01-05"),
+            ("panel", "fill"),
+            ("on", "2026-01-05"),
+            ("until", "2026-01-06"),
+            ("slot", "1"),
+        ],
+    ),
     post("/calendar/slots", RUN, SLOT),
     get("/calendar/slots/{id}", RUN, &[]),
     post("/calendar/slots/{id}", RUN, SLOT),
@@ -167,6 +181,11 @@ pub const ROWS: &[Row] = &[
     post("/calendar/slots/{id}/restore", RUN, &[]),
     post("/calendar/copy-week", RUN, &[("site", "1"), ("from", "2026-01-05"), ("to", "2026-01-12")]),
     post("/calendar/fill", RUN, FILL),
+    post(
+        "/calendar/take-back",
+        RUN,
+        &[("site", "1"), ("created_at", "1767268800000"), ("at", "site=1&day=2026-01-05")],
+    ),
     // Plans and shifts.
     get("/schedule", "emp", &[("page", "1")]),
     post("/schedule/slots/{id}/take", "emp", &[]),
