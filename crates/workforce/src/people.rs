@@ -12,8 +12,8 @@ use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, Query
 
 pub use self::actor::{WriteAs, require_role, require_unchanged};
 pub use self::changes::{
-    Enrolment, Grant, add_role, delete_pending, enrol, give_role, grant, make_employee, mark_as_test, revoke,
-    set_documents, set_language, set_status, set_test, set_username, take_role,
+    Enrolment, Grant, Imported, add_role, delete_pending, enrol, give_role, grant, import, make_employee, mark_as_test,
+    revoke, set_documents, set_language, set_status, set_test, set_username, take_role,
 };
 pub use self::owners::{OwnerAction, OwnerActionRefusal, lock_and_check};
 pub use self::personal_data::{export, forget, forget_documents, forget_unchanged};
@@ -97,6 +97,11 @@ impl People {
     pub async fn has_several(&self) -> Result<bool, DbErr> {
         let ids = user::Entity::find().select_only().column(user::Column::Id).limit(2).into_tuple::<i64>();
         Ok(ids.all(self.domain.read()).await?.len() > 1)
+    }
+
+    /// The id of a person's selfie, as a document.
+    pub async fn photo_of(&self, id: i64) -> Result<Option<String>, DbErr> {
+        Ok(user::Entity::find_by_id(id).one(self.domain.read()).await?.and_then(|user| user.selfie_id))
     }
 
     /// The people with these ids; unknown ids are left out.

@@ -46,6 +46,7 @@ mod attendance;
 mod changes;
 mod contracts;
 mod events;
+mod import;
 pub mod jobs;
 pub mod pages;
 mod permissions;

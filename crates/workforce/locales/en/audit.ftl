@@ -2,6 +2,7 @@
 audit-role-granted = Role given: { $role }
 audit-role-revoked = Role removed: { $role }
 audit-status-changed = Status: { $status }
+audit-person-imported = Person imported: { $role }
 audit-person-edited = Details edited
 audit-test-user-marked = Marked as a test user: any PIN signs in while that is enabled
 audit-test-user-unmarked = No longer a test user

@@ -90,3 +90,60 @@ sites-may-employees = manage employees and cancellations
 sites-may-finances = see finances
 sites-may-rates = change rates
 sites-may-schedule = plan the schedule
+
+# Import of staff and sites.
+import-title = Import
+import-about = Upload a CSV file or paste rows from a spreadsheet. First you'll see what will be added; nothing is saved until you confirm. Up to { $rows } rows and { $kilobytes } KB.
+import-staff = Staff
+import-staff-about = Columns: name, telegram id (both required), phone, role, site, rate. Everyone needs a Telegram ID, because the bot recognises people by it. With a site, an active contract is added too.
+import-sites = Sites
+import-sites-about = Columns: name, address (both required), position, time zone, opens, closes, rate.
+import-file = CSV file
+import-paste = or rows with a heading, pasted from a spreadsheet
+import-check = Check
+import-example = Example file
+import-staff-example = name,telegram id,phone,role,site,rate
+    Anna Petrova,123456789,+7 999 123-45-67,employee,,350
+import-sites-example = name,address,position,time zone,opens,closes,rate
+    Coffee shop,"Main Street 1","55.7520, 37.6175",Europe/Moscow,08:00,20:00,300
+import-empty = There is no table here: it needs a heading and at least one row.
+import-too-long = The table is too large: { $kilobytes } KB at most. Split it into parts.
+import-too-many-rows = The table has too many rows: { $rows } at most. Split it into parts.
+import-unreadable = Line { $line } can't be read. Look for an unclosed quotation mark.
+import-mistakes = { $count ->
+    [one] There is { $count } mistake. Nothing was imported: correct it and upload again.
+   *[other] There are { $count } mistakes. Nothing was imported: correct them and upload again.
+}
+import-preview = { $count ->
+    [0] Everything in this table exists already. There is nothing to import.
+    [one] { $count } row will add something. Nothing has been saved yet.
+   *[other] { $count } rows will add something. Nothing has been saved yet.
+}
+import-now = Import { $count }
+import-other = Choose another file
+import-line = Line
+import-column = Column
+import-typed = Value
+import-what-to-do = What to correct
+import-head = heading
+import-effect = What happens
+import-address = Address
+import-zone = Time zone
+import-new-person = new person
+import-new-contract = new contract
+import-new-site = new site
+import-exists = exists, no change
+import-done = Imported: people { $people }, contracts { $contracts }, sites { $sites }. Unchanged rows: { $unchanged }
+import-no-column = This column is missing. Add it to the heading.
+import-unknown-column = Unknown column. Rename or remove it.
+import-bad-name = Enter a name of at least two letters, up to 100 characters.
+import-bad-phone = Enter a phone like +7 999 123-45-67, or leave it empty.
+import-bad-telegram-id = Enter a Telegram ID: digits only, such as 123456789.
+import-bad-role = Enter employee, technician, dispatcher or manager. Owners are appointed on their page.
+import-unknown-site = There is no site with exactly this name. Add the site first.
+import-bad-rate = Enter an hourly rate like 350 or 350.50.
+import-bad-address = Enter an address.
+import-bad-position = Enter coordinates like 55.7520, 37.6175, or leave it empty.
+import-bad-time-zone = Enter a time zone like Europe/Moscow, or leave it empty.
+import-bad-time = Enter a time like 09:00.
+import-twice = This is already in an earlier line.

@@ -2,6 +2,7 @@
 audit-role-granted = Дана роль: { $role }
 audit-role-revoked = Снята роль: { $role }
 audit-status-changed = Статус: { $status }
+audit-person-imported = Импорт сотрудника: { $role }
 audit-person-edited = Данные изменены
 audit-test-user-marked = Отмечен тестовый пользователь: вход с любым PIN, пока это разрешено
 audit-test-user-unmarked = Снята отметка тестового пользователя

@@ -64,6 +64,39 @@ pub async fn grant(db: &Transaction<'_, '_>, granted: Grant, at: Millis) -> Resu
     note(db, id, "role granted", json!({ "role": granted.role.name() }), granted.by, at).await
 }
 
+/// A person from an imported table.
+#[derive(Clone, Debug)]
+pub struct Imported {
+    pub telegram_id: i64,
+    pub full_name: String,
+    pub phone: Option<String>,
+    pub role: Role,
+    pub language: Language,
+    /// The person who imports.
+    pub by: Option<i64>,
+}
+
+/// Adds an imported person as verified. A known account is left as it is. Returns the person, and whether it is new.
+pub async fn import(db: &Transaction<'_, '_>, imported: Imported, at: Millis) -> Result<(Person, bool), WriteError> {
+    let telegram_id = imported.telegram_id;
+    if let Some(person) = by_telegram(db, telegram_id).await? {
+        return Ok((person, false));
+    }
+    let new = user::ActiveModel {
+        telegram_id: Set(telegram_id),
+        full_name: Set(imported.full_name),
+        phone: Set(imported.phone),
+        language: Set(imported.language.code().to_owned()),
+        status: Set(Status::Verified.name().to_owned()),
+        enrolled_by: Set("grant".to_owned()),
+        ..Default::default()
+    };
+    let id = insert(db, new, at).await?;
+    add_role(db, id, imported.role).await?;
+    note(db, id, "person imported", json!({ "role": imported.role.name() }), imported.by, at).await?;
+    Ok((known(db, telegram_id).await?, true))
+}
+
 /// Takes a role away; refused if the account is unknown or lacks the role.
 pub async fn revoke(db: &Transaction<'_, '_>, telegram_id: i64, role: Role, at: Millis) -> Result<(), WriteError> {
     let person = known(db, telegram_id).await?;

@@ -9,6 +9,7 @@ use crate::web::ui::Icon;
 use crate::web::{Card, MAX_HITS, PageError, Routes, SearchHit};
 
 mod edit;
+mod invite;
 mod list;
 mod me;
 mod person;
@@ -16,6 +17,7 @@ mod person;
 pub fn routes() -> Routes {
     Routes::new()
         .get("/people", list::show)
+        .get("/people/invite", invite::show)
         .get("/people/{id}", person::show)
         .get("/people/{id}/edit", edit::show)
         .post("/people/{id}/edit", edit::save)

@@ -94,6 +94,13 @@ impl People {
         Ok(rows.into_iter().filter_map(|(telegram_id, code)| Some((telegram_id, code.parse().ok()?))).collect())
     }
 
+    /// The ids of the people with these Telegram accounts, by account; unknown accounts are left out.
+    pub async fn ids_by_telegram(&self, telegram_ids: &[i64]) -> Result<HashMap<i64, i64>, DbErr> {
+        let known = user::Entity::find().select_only().column(user::Column::TelegramId).column(user::Column::Id);
+        let known = known.filter(user::Column::TelegramId.is_in(telegram_ids.iter().copied()));
+        Ok(known.into_tuple::<(i64, i64)>().all(self.domain.read()).await?.into_iter().collect())
+    }
+
     /// The names of these people.
     pub async fn names(&self, ids: impl IntoIterator<Item = i64>) -> Result<HashMap<i64, String>, DbErr> {
         let named = user::Entity::find().select_only().column(user::Column::Id).column(user::Column::FullName);

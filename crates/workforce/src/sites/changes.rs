@@ -86,6 +86,13 @@ pub async fn site(db: &impl ConnectionTrait, id: i64) -> Result<Option<Site>, Db
     site::Entity::find_by_id(id).one(db).await?.map(Site::try_from).transpose()
 }
 
+/// The names of all sites that are not deleted, in lower case.
+pub(super) async fn site_names(db: &impl ConnectionTrait) -> Result<Vec<String>, DbErr> {
+    let names = site::Entity::find().filter(site::Column::DeletedAt.is_null()).select_only().column(site::Column::Name);
+    let names: Vec<String> = names.into_tuple().all(db).await?;
+    Ok(names.iter().map(|name| name.to_lowercase()).collect())
+}
+
 /// Locks a site against changes until the commit. Refused if the site is missing or deleted.
 pub async fn lock_site_shared(db: &Transaction<'_, '_>, id: i64) -> Result<Site, WriteError> {
     lock_site(db, id, LockType::Share).await

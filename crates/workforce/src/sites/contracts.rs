@@ -213,6 +213,16 @@ pub async fn require_contract(
     if contract.is_some() { Ok(()) } else { Err(SiteRefusal::NoContract.refusal()) }
 }
 
+/// Whether another active contract of the person covers a site of this one on the same day.
+pub(super) async fn has_conflict(
+    db: &impl ConnectionTrait,
+    user_id: i64,
+    about: &AboutContract,
+) -> Result<bool, DbErr> {
+    let own = contract::Column::UserId.eq(user_id).and(contract::Column::DeletedAt.is_null());
+    Ok(contracts(db, own).await?.iter().any(|one| one.about.conflicts_with(about)))
+}
+
 /// The ids of contracts that are active on a day.
 pub(super) fn active_on(day: NaiveDate) -> SelectStatement {
     Query::select()

@@ -10,6 +10,7 @@ use crate::web::{MAX_HITS, PageError, Routes, SearchHit, Section};
 
 mod access;
 mod contracts;
+mod import;
 mod managers;
 mod site;
 pub mod tasks;
@@ -38,6 +39,10 @@ pub fn routes() -> Routes {
         .post("/contracts/{id}", contracts::edit)
         .post("/contracts/{id}/delete", contracts::delete)
         .post("/contracts/{id}/restore", contracts::restore)
+        .get("/import", import::show)
+        .get("/import/{kind}/example", import::example)
+        .post("/import/{kind}", import::preview)
+        .post("/import/{kind}/now", import::import)
         .get("/managers", managers::list)
         .get("/managers/{id}", managers::show)
         .post("/managers/{id}", managers::edit)

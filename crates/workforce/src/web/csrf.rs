@@ -42,12 +42,28 @@ pub async fn check(visit: &Visit, request: Request) -> Result<Request, PageError
     let body = to_bytes(body, longest).await.map_err(|_| PageError::BadRequest)?;
     let is_ours = match parts.headers.get(HEADER).and_then(|token| token.to_str().ok()) {
         Some(token) => secrets::constant_time_eq(token, visit.csrf()),
+        None if is_upload(&parts.headers) => {
+            uploaded_token(&body).is_some_and(|token| secrets::constant_time_eq(&token, visit.csrf()))
+        }
         None => {
             let mut fields = form_urlencoded::parse(&body);
             fields.any(|(name, token)| name == FIELD && secrets::constant_time_eq(&token, visit.csrf()))
         }
     };
     if is_ours { Ok(Request::from_parts(parts, Body::from(body))) } else { Err(PageError::StaleForm) }
+}
+
+fn is_upload(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    kind.is_some_and(|kind| kind.starts_with("multipart/form-data"))
+}
+
+/// The token in a form with files. Only the token's own value counts, so it does not matter where it stands.
+fn uploaded_token(body: &[u8]) -> Option<String> {
+    let start = format!("name=\"{FIELD}\"\r\n\r\n").into_bytes();
+    let at = body.windows(start.len()).position(|window| window == start)? + start.len();
+    let end = body[at..].windows(2).position(|window| window == b"\r\n")?;
+    String::from_utf8(body[at..at + end].to_vec()).ok()
 }
 
 /// Whether the `Origin` header is ours. A request without it comes from no browser or an old one; the token decides
@@ -60,4 +76,18 @@ pub fn is_own_origin(visit: &Visit, headers: &HeaderMap) -> bool {
     // Reached by a name other than the public one: the origin is the host of this very request.
     let host = origin.split_once("://").map(|(_, host)| host);
     is_public || (host.is_some() && host == text(header::HOST))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_form_with_files_has_its_token() {
+        let body = "--x\r\nContent-Disposition: form-data; name=\"csrf\"\r\n\r\nabc\r\n--x\r\n\
+            Content-Disposition: form-data; name=\"file\"; filename=\"a.csv\"\r\n\r\nname\r\n--x--\r\n";
+        assert_eq!(uploaded_token(body.as_bytes()).as_deref(), Some("abc"));
+        assert_eq!(uploaded_token(b"name=\"csrf\"\r\n\r\nabc"), None, "cut off");
+        assert_eq!(uploaded_token(b"csrf=abc"), None);
+    }
 }

@@ -57,6 +57,26 @@ impl Visit {
         }
     }
 
+    /// A form that sends files.
+    pub fn upload_form(&self, action: &str, fields: &Markup) -> Markup {
+        html! {
+            form method="post" action=(action) enctype="multipart/form-data" {
+                input type="hidden" name=(csrf::FIELD) value=(self.csrf());
+                (fields)
+            }
+        }
+    }
+
+    /// A form with an id, so that controls elsewhere on the page can belong to it.
+    pub fn form_with_id(&self, id: &str, action: &str, fields: &Markup) -> Markup {
+        html! {
+            form id=(id) method="post" action=(action) {
+                input type="hidden" name=(csrf::FIELD) value=(self.csrf());
+                (fields)
+            }
+        }
+    }
+
     /// A form with its CSRF token.
     pub fn form(&self, action: &str, fields: &Markup) -> Markup {
         html! {

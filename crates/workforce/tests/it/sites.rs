@@ -3,5 +3,6 @@
 mod contract_pages;
 pub mod deleted_sites;
 mod forms;
+mod import;
 mod managers_people;
 pub mod permissions;

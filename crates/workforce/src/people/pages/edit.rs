@@ -2,7 +2,7 @@
 
 use axum::Form;
 use axum::extract::{Path, State};
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
 
 use super::person::{announce, target};
@@ -39,7 +39,8 @@ pub async fn save(
     match submit(&visitor, typed, read, act).await? {
         Ok(()) => {
             announce(&app, id);
-            Ok(Redirect::to(&format!("/people/{id}")).into_response())
+            let saved = text!(visitor.language(), "web-person-saved");
+            Ok(visitor.redirect(format!("/people/{id}")).with_toast(saved).into_response())
         }
         Err(attempt) => page(&app, &visitor, id, &attempt).await,
     }

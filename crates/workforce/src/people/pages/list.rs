@@ -9,6 +9,7 @@ use crate::application::App;
 use crate::people::{PAGE, Page};
 use crate::person::{OWNERS, Person};
 use crate::text;
+use crate::web::ui::{Button, Icon};
 use crate::web::{PageError, PageNumber, SignedIn, Visitor, role_label, status_label};
 
 /// The query string.
@@ -62,7 +63,13 @@ fn draw(visitor: &Visitor, q: &str, number: u64, page: &Page) -> Markup {
         &html! {
             div.headline {
                 h1 { (title) }
-                a.button.plain href="/contracts/new" data-testid="offer-contract" { (text!(language, "cabinet-offer-contract")) }
+                div.row.actions {
+                    (Button::plain(&text!(language, "web-invite")).icon(Icon::Link).testid("invite").link("/people/invite"))
+                    @if is_owner(visitor) {
+                        (Button::plain(&text!(language, "import-title")).icon(Icon::Upload).testid("import").link("/import"))
+                    }
+                    (Button::primary(&text!(language, "cabinet-offer-contract")).icon(Icon::Plus).testid("offer-contract").link("/contracts/new"))
+                }
             }
             @if !is_owner(visitor) { p.quiet data-testid="of-sites" { (text!(language, "web-people-of-sites")) } }
             form.search method="get" action="/people" role="search" {

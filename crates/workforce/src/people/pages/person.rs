@@ -5,7 +5,7 @@
 use axum::Form;
 use axum::extract::{Path, State};
 use axum::http::header;
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::response::{IntoResponse, Response};
 use futures_util::future::{BoxFuture, try_join_all};
 use maud::Markup;
 use opora::store::WriteError;
@@ -18,6 +18,8 @@ use crate::domain::{NotWritten, Transaction};
 use crate::people::{self, OwnerAction, OwnerActionRefusal, blocking};
 use crate::person::{OWNERS, Person, Role, Status};
 use crate::rooms::Rooms;
+use crate::text;
+use crate::web::ui::PageRedirect;
 use crate::web::{Event, Owner, PageError, Section, Visitor};
 
 mod block_view;
@@ -49,6 +51,18 @@ struct PersonPage {
     lines: Vec<audit::Line>,
     names: std::collections::HashMap<i64, String>,
     sections: Vec<Section>,
+    /// The id of the person's selfie.
+    photo: Option<String>,
+    /// Whether people are in Telegram. The demo's people are not, and a link could lead to a stranger.
+    is_telegram: bool,
+}
+
+impl PersonPage {
+    /// The person's chat in Telegram, if the person has a username.
+    fn telegram_link(&self) -> Option<String> {
+        let name = self.person.username.as_ref().filter(|_| self.is_telegram)?;
+        Some(format!("https://t.me/{name}"))
+    }
 }
 
 /// `GET /people/<id>`.
@@ -58,7 +72,9 @@ pub async fn show(State(app): State<App>, Owner(visitor): Owner, Path(id): Path<
     let names = app.people.names(lines.iter().filter_map(|line| line.actor)).await?;
     let rooms = app.rooms.iter().map(|room| room.person_sections(&app, &visitor.person, &person));
     let sections = try_join_all(rooms).await?.into_iter().flatten().collect();
-    Ok(view::page(&visitor, &PersonPage { person, lines, names, sections }))
+    let photo = app.people.photo_of(id).await?;
+    let is_telegram = app.bot_link().is_some_and(|link| link.starts_with("https://t.me/"));
+    Ok(view::page(&visitor, &PersonPage { person, lines, names, sections, photo, is_telegram }))
 }
 
 /// `GET /people/<id>/block`: says what a block does, and asks.
@@ -90,16 +106,20 @@ pub async fn ask_to_unblock(
 }
 
 /// `POST /people/<id>/block`.
-pub async fn block(State(app): State<App>, Owner(visitor): Owner, Path(id): Path<i64>) -> Result<Redirect, PageError> {
+pub async fn block(
+    State(app): State<App>,
+    Owner(visitor): Owner,
+    Path(id): Path<i64>,
+) -> Result<PageRedirect, PageError> {
     let (by, at) = (Some(visitor.person.id), app.clock.now());
     let given_back = change(&app, &visitor, id, OwnerAction::Block, move |db, person| {
         Box::pin(async move { blocking::block(db, person.id, by, at).await })
     });
-    if given_back.await?.is_none() {
-        return Ok(back(id));
-    }
+    let Some(count) = given_back.await? else { return Ok(back(&visitor, id)) };
     Rooms::all().iter().for_each(|room| room.after_block(&app, id));
-    Ok(changed(&app, id))
+    announce(&app, id);
+    let name = name_of(&app, id).await?;
+    Ok(back(&visitor, id).with_toast(text!(visitor.language(), "web-block-done", name = name, count = count)))
 }
 
 /// `POST /people/<id>/unblock`.
@@ -108,16 +128,16 @@ pub async fn unblock(
     Owner(visitor): Owner,
     Path(id): Path<i64>,
     Form(UnblockForm { restores }): Form<UnblockForm>,
-) -> Result<Redirect, PageError> {
+) -> Result<PageRedirect, PageError> {
     let (by, at, restores) = (Some(visitor.person.id), app.clock.now(), restores.is_some());
     let restored = change(&app, &visitor, id, OwnerAction::Unblock, move |db, person| {
         Box::pin(async move { blocking::unblock(db, &person, restores, by, at).await })
     });
-    if restored.await?.is_none() {
-        return Ok(back(id));
-    }
+    let Some(count) = restored.await? else { return Ok(back(&visitor, id)) };
     Rooms::all().iter().for_each(|room| room.after_block(&app, id));
-    Ok(changed(&app, id))
+    announce(&app, id);
+    let name = name_of(&app, id).await?;
+    Ok(back(&visitor, id).with_toast(text!(visitor.language(), "web-unblock-done", name = name, count = count)))
 }
 
 /// `POST /people/<id>/export`: all personal data as a file. The export is audited, so it is a form and no link.
@@ -147,15 +167,16 @@ pub async fn forget(
     Owner(visitor): Owner,
     Path(id): Path<i64>,
     Form(ForgetForm { sure }): Form<ForgetForm>,
-) -> Result<Redirect, PageError> {
+) -> Result<PageRedirect, PageError> {
     let person = target(&app, &visitor, id, OwnerAction::Forget).await?;
     if sure != "yes" {
-        return Ok(back(id));
+        return Ok(back(&visitor, id));
     }
     let (by, at) = (Some(visitor.person.id), app.clock.now());
     people::forget(&app.domain, &app.rooms, &app.files, &person, by, at).await.map_err(page_error)?;
     people::forgetting::start_now(&app);
-    Ok(changed(&app, id))
+    announce(&app, id);
+    Ok(back(&visitor, id).with_toast(text!(visitor.language(), "web-forget-done")))
 }
 
 /// `POST /people/<id>/roles/grant`.
@@ -164,12 +185,17 @@ pub async fn grant(
     Owner(visitor): Owner,
     Path(id): Path<i64>,
     Form(RoleForm { role }): Form<RoleForm>,
-) -> Result<Redirect, PageError> {
+) -> Result<PageRedirect, PageError> {
     let (by, at) = (Some(visitor.person.id), app.clock.now());
     let is_changed = change(&app, &visitor, id, OwnerAction::Grant(role), move |db, person| {
         Box::pin(people::give_role(db, person.id, role, by, at))
     });
-    Ok(if is_changed.await?.is_some() { changed(&app, id) } else { back(id) })
+    let back = back(&visitor, id);
+    if is_changed.await?.is_none() {
+        return Ok(back);
+    }
+    announce(&app, id);
+    Ok(back.with_toast(text!(visitor.language(), "web-person-saved")))
 }
 
 /// `POST /people/<id>/roles/revoke`.
@@ -178,12 +204,17 @@ pub async fn revoke(
     Owner(visitor): Owner,
     Path(id): Path<i64>,
     Form(RoleForm { role }): Form<RoleForm>,
-) -> Result<Redirect, PageError> {
+) -> Result<PageRedirect, PageError> {
     let (by, at) = (Some(visitor.person.id), app.clock.now());
     let is_changed = change(&app, &visitor, id, OwnerAction::Revoke(role), move |db, person| {
         Box::pin(people::take_role(db, person.id, role, by, at))
     });
-    Ok(if is_changed.await?.is_some() { changed(&app, id) } else { back(id) })
+    let back = back(&visitor, id);
+    if is_changed.await?.is_none() {
+        return Ok(back);
+    }
+    announce(&app, id);
+    Ok(back.with_toast(text!(visitor.language(), "web-person-saved")))
 }
 
 /// The person, if the visitor may do this to them now. The commit checks it again.
@@ -224,12 +255,6 @@ fn page_error(error: anyhow::Error) -> PageError {
     error.downcast::<NotWritten>().map_or_else(PageError::from, PageError::from)
 }
 
-/// Back to the person's page, after open pages were told.
-fn changed(app: &App, id: i64) -> Redirect {
-    announce(app, id);
-    back(id)
-}
-
 /// Tells open pages of staff and of the person.
 pub fn announce(app: &App, id: i64) {
     app.events.publish(Event::to_roles("people", OWNERS));
@@ -237,6 +262,10 @@ pub fn announce(app: &App, id: i64) {
     app.events.publish(Event::to_person("me", id));
 }
 
-fn back(id: i64) -> Redirect {
-    Redirect::to(&format!("/people/{id}"))
+fn back(visitor: &Visitor, id: i64) -> PageRedirect {
+    visitor.redirect(format!("/people/{id}"))
+}
+
+async fn name_of(app: &App, id: i64) -> Result<String, PageError> {
+    Ok(app.people.names([id]).await?.remove(&id).unwrap_or_default())
 }

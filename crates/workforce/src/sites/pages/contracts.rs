@@ -154,7 +154,7 @@ pub async fn offer(
     };
     let act = async |about| api.create_contract(&visitor.person, person_id.unwrap_or_default(), about).await.map(drop);
     match (submit(&visitor, typed, read, act).await?, person_id) {
-        (Ok(()), Some(id)) => Ok(Redirect::to(&path(id)).into_response()),
+        (Ok(()), Some(id)) => Ok(saved(&visitor, id)),
         (Ok(()), None) => Ok(Redirect::to("/people").into_response()),
         (Err(attempt), person_id) => {
             // What the visitor may not see is not named, and the refusal itself says that there is a contract.
@@ -239,6 +239,11 @@ fn path(user_id: i64) -> String {
     format!("/people/{user_id}/contracts")
 }
 
+/// Back to the contracts, with a toast.
+fn saved(visitor: &Visitor, user_id: i64) -> Response {
+    visitor.redirect(path(user_id)).with_toast(text!(visitor.language(), "cabinet-contract-saved")).into_response()
+}
+
 async fn answer(
     app: &App,
     visitor: &Visitor,
@@ -247,7 +252,7 @@ async fn answer(
     result: Result<(), FormAttempt>,
 ) -> Result<Response, PageError> {
     match result {
-        Ok(()) => Ok(Redirect::to(&path(user_id)).into_response()),
+        Ok(()) => Ok(saved(visitor, user_id)),
         Err(attempt) => page(app, visitor, access, user_id, attempt).await,
     }
 }

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use axum::Form;
-use axum::extract::{Path, State};
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::extract::{Path, Query, State};
+use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
+use serde::Deserialize;
 
 use crate::application::App;
 use crate::audit::{self, Line};
@@ -16,6 +17,10 @@ use crate::texts::Language;
 use crate::web::form::{Fields, FilledForm, FormAttempt, FormSpec, submit};
 use crate::web::{Owner, PageError, Section, Visitor, moment};
 
+mod table;
+
+/// The hidden field with the site of a row of the table.
+const SITE: &str = "site";
 /// The hidden field with the permissions that the owner saw.
 const SEEN: &str = "seen";
 /// How many lines of history are shown.
@@ -42,23 +47,34 @@ pub fn section(viewer: &Person, person: &Person) -> Option<Section> {
     Some(Section { title: text!(language, "cabinet-permissions"), body })
 }
 
-/// `GET /managers`.
-pub async fn list(State(app): State<App>, Owner(visitor): Owner) -> Result<Markup, PageError> {
-    let api = Sites::of_app(&app);
+/// The query string of the table.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct TableQuery {
+    site: Option<i64>,
+}
+
+/// `GET /managers`: a table for one site at a time.
+pub async fn list(
+    State(app): State<App>,
+    Owner(visitor): Owner,
+    Query(wanted): Query<TableQuery>,
+) -> Result<Response, PageError> {
+    table_page(&app, &visitor, wanted.site, FormAttempt::default()).await
+}
+
+async fn table_page(
+    app: &App,
+    visitor: &Visitor,
+    wanted: Option<i64>,
+    attempt: FormAttempt,
+) -> Result<Response, PageError> {
+    let api = Sites::of_app(app);
     let managers = app.people.with_any(MANAGERS);
     let (managers, sites, permissions) = tokio::try_join!(managers, api.list(), api.all_permissions())?;
-    let language = visitor.language();
-    let title = text!(language, "cabinet-nav-managers");
-    let none = SitePermissions::new();
-    let body = html! {
-        h1 { (title) }
-        p.quiet { (text!(language, "cabinet-managers-about")) }
-        div #managers data-live="sites" {
-            @if managers.is_empty() { div.card.empty { (text!(language, "cabinet-no-managers")) } }
-            @for person in &managers { (card(person, &sites, permissions.get(&person.id).unwrap_or(&none), language)) }
-        }
-    };
-    Ok(visitor.page(&title, &body))
+    let site = sites.iter().find(|site| Some(site.id) == wanted).or(sites.first());
+    let table = table::ManagersTable { managers: &managers, sites: &sites, site, permissions: &permissions };
+    Ok((attempt.status(), table::page(visitor, &table, &attempt)).into_response())
 }
 
 /// `GET /managers/<id>`.
@@ -75,10 +91,20 @@ pub async fn edit(
 ) -> Result<Response, PageError> {
     let api = Sites::of_app(&app);
     manager(&app, id).await?;
-    let sites: BTreeSet<i64> = api.list().await?.iter().map(|site| site.id).collect();
+    let mut sites: BTreeSet<i64> = api.list().await?.iter().map(|site| site.id).collect();
+    // A row of the table is for one site, and leaves the others as they are.
+    let of_row: Option<i64> = typed.get(SITE).and_then(|id| id.parse().ok());
+    if let Some(site) = of_row {
+        sites.retain(|id| *id == site);
+    }
     let act = async |(seen, wanted)| api.set_permissions_at_sites(&visitor.person, id, seen, wanted).await;
     match submit(&visitor, typed, |typed| read(typed, &sites), act).await? {
-        Ok(()) => Ok(Redirect::to(&format!("/managers/{id}")).into_response()),
+        Ok(()) => {
+            let back = of_row.map_or_else(|| format!("/managers/{id}"), |site| format!("/managers?site={site}"));
+            let text = text!(visitor.language(), "cabinet-permissions-saved");
+            Ok(visitor.redirect(back).with_toast(text).into_response())
+        }
+        Err(attempt) if of_row.is_some() => table_page(&app, &visitor, of_row, attempt).await,
         Err(attempt) => page(&app, &visitor, id, attempt).await,
     }
 }
@@ -95,29 +121,6 @@ async fn page(app: &App, visitor: &Visitor, id: i64, attempt: FormAttempt) -> Re
     let names = app.people.names(lines.iter().filter_map(|line| line.actor)).await?;
     let page = ManagerPage { person, sites, permissions, lines, names };
     Ok((attempt.status(), draw(visitor, &page, &attempt)).into_response())
-}
-
-fn card(person: &Person, sites: &[Site], permissions: &SitePermissions, language: Language) -> Markup {
-    let permitted_sites = sites.iter().filter_map(|site| Some((site, permissions.get(&site.id)?)));
-    html! {
-        section.card data-testid={ "manager-" (person.id) } {
-            div.headline {
-                h2 { (person.full_name) }
-                a.button.plain href={ "/managers/" (person.id) } data-testid={ "edit-" (person.telegram_id) } {
-                    (text!(language, "cabinet-permissions-edit"))
-                }
-            }
-            @if permitted_sites.clone().next().is_none() { p.quiet { (text!(language, "cabinet-permitted-nothing")) } }
-            ul.rows {
-                @for (site, allowed) in permitted_sites {
-                    li {
-                        a href={ "/sites/" (site.id) } { (site.about.name) }
-                        div.chips { @for one in allowed { span.chip { (one.text(language)) } " " } }
-                    }
-                }
-            }
-        }
-    }
 }
 
 fn draw(visitor: &Visitor, page: &ManagerPage, attempt: &FormAttempt) -> Markup {

@@ -186,3 +186,19 @@ if (palette) {
         location.assign(chosen.href);
     });
 }
+
+// Copies the value of the field that a button names, and prints the page.
+document.addEventListener("click", async (event) => {
+    const copier = event.target.closest("[data-copies]");
+    const field = copier && document.getElementById(copier.dataset.copies);
+    if (field) {
+        field.select();
+        try {
+            await navigator.clipboard.writeText(field.value);
+            copier.textContent = copier.dataset.copied;
+        } catch {
+            // Without the permission the text stays selected, to be copied by hand.
+        }
+    }
+    if (event.target.closest("[data-prints]")) print();
+});

@@ -245,9 +245,10 @@ impl Browser {
 
     pub async fn send(&self, method: Method, path: &str, body: &str, headers: &[(&str, &str)]) -> PageResponse {
         let mut request = Request::builder().method(method).uri(path).header(header::COOKIE, self.cookies());
-        request = request
-            .header(header::ACCEPT_LANGUAGE, "en")
-            .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
+        request = request.header(header::ACCEPT_LANGUAGE, "en");
+        if headers.iter().all(|(name, _)| *name != "content-type") {
+            request = request.header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
+        }
         for (name, value) in headers {
             request = request.header(*name, *value);
         }

@@ -1,5 +1,6 @@
 //! An owner edits a person; the change is audited without personal data.
 
+use opora::telegram::Telegram;
 use workforce::audit;
 use workforce::texts::Language;
 
@@ -43,5 +44,34 @@ async fn an_owner_edits_a_person(kind: StorageKind) {
     assert_eq!((line.action.as_str(), line.actor), ("person edited", Some(cabinet.person(ANNA).await.id)));
     assert_eq!(line.detail["fields"], serde_json::json!(["name", "phone", "email", "language"]));
     himself.get(&edit).await.is(403, "");
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn a_person_is_called_from_the_page() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
+    let (owner, boris) = (cabinet.signed_in(ANNA).await, cabinet.person(BORIS).await);
+    let page = format!("/people/{}", boris.id);
+    let shown = owner.get(&page).await;
+    shown.is(200, "data-testid=\"person-menu\"").is(200, "href=\"#overview\"");
+    assert!(!shown.body.contains("href=\"tel:"), "no phone is known");
+    let version = boris.version.to_string();
+    let fields = [("name", "Boris"), ("phone", "+79991234567"), ("language", "en"), ("version", version.as_str())];
+    owner.post(&format!("{page}/edit"), &fields).await.redirects_to(&page);
+    owner.get(&page).await.is(200, "href=\"tel:+79991234567\"").is(200, "Changes saved");
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn the_invitation_has_a_link_and_a_code() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
+    let owner = cabinet.signed_in(ANNA).await;
+    owner.get("/people").await.is(200, "href=\"/people/invite\"");
+    owner.get("/people/invite").await.is(200, "hasn't told us the bot's username");
+    let telegram = Telegram::new(&cabinet.emulator.token, &cabinet.emulator.base).unwrap();
+    cabinet.app.learn_bot_name(&telegram).await.unwrap();
+    let page = owner.get("/people/invite").await;
+    page.is(200, "?start=work\"").is(200, "data-testid=\"qr\"").is(200, "data-copies=\"invitation\"");
+    cabinet.signed_in(BORIS).await.get("/people/invite").await.is(403, "");
     cabinet.close().await;
 }

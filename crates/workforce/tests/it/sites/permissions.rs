@@ -21,7 +21,8 @@ async fn an_owner_changes_permissions_with_a_history() {
     let (owner, manager) = (cabinet.signed_in(ANNA).await, cabinet.signed_in(MAY).await);
     let site = make_site(&cabinet, &owner).await;
     let path = format!("/managers/{}", may.id);
-    owner.get("/managers").await.is(200, "No permissions at any site yet.");
+    let table = owner.get("/managers").await;
+    table.is(200, "permissions-table").is(200, &format!("name=\"finances-{site}\" aria-label=\"May: see finances\""));
     owner.get(&format!("/people/{}", may.id)).await.is(200, &path);
     owner.get(&path).await.is(200, "No one has changed these permissions yet.");
 
@@ -30,7 +31,8 @@ async fn an_owner_changes_permissions_with_a_history() {
     let room = Sites::of_app(&cabinet.app);
     let both = SitePermissions::from([(site, [Permission::View, Permission::Finances].into())]);
     assert_eq!(room.site_permissions(may.id).await.unwrap(), both, "every permission includes View");
-    owner.get("/managers").await.is(200, "<span class=\"chip\">see finances</span>");
+    let ticked = format!("name=\"finances-{site}\" checked");
+    owner.get("/managers").await.is(200, &ticked);
     owner.get(&path).await.is(200, "Cafe &lt;One&gt;: see the site, see finances (before: –)");
 
     // Another owner had the page open: nothing is overwritten, and nothing typed is lost.
@@ -50,6 +52,33 @@ async fn an_owner_changes_permissions_with_a_history() {
         browser.post(&path, &[("seen", &seen)]).await.is(403, "You don't have access to this page");
     }
     owner.get(&format!("/managers/{}", boris.id)).await.is(404, "Page not found");
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn a_row_of_the_table_changes_one_site_only() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
+    let (may, owner) = (hire_may(&cabinet).await, cabinet.signed_in(ANNA).await);
+    let (here, there) = (make_site(&cabinet, &owner).await, 900);
+    let sql = "INSERT INTO sites (id, name, address, time_zone, opens_minute, closes_minute, rate_kopecks, created_at, \
+                updated_at) VALUES (900, 'Another', 'x', 'Europe/Moscow', 540, 1260, 100, 0, 0)";
+    run_sql(&cabinet.app.domain, sql).await;
+    let (path, table) = (format!("/managers/{}", may.id), format!("/managers?site={there}"));
+    let (own, other) = (format!("view-{here}"), format!("edit-{there}"));
+    owner.post(&path, &[("seen", ""), (&own, "on")]).await.redirects_to(&path);
+    let row = [("site", "900"), ("seen", ""), (other.as_str(), "on")];
+    owner.post(&path, &row).await.redirects_to(&table);
+    owner.get(&table).await.is(200, "Permissions saved").is(200, &format!("name=\"{other}\" checked"));
+    let both = SitePermissions::from([
+        (here, [Permission::View].into()),
+        (there, [Permission::View, Permission::Edit].into()),
+    ]);
+    let room = Sites::of_app(&cabinet.app);
+    assert_eq!(room.site_permissions(may.id).await.unwrap(), both, "the other site stays");
+    // The same form again is stale: nothing is overwritten, and the ticks stay.
+    let stale = owner.post(&path, &[("site", "900"), ("seen", ""), ("rates-900", "on")]).await;
+    stale.is(409, "Someone changed this first").is(409, "name=\"rates-900\" checked");
+    assert_eq!(room.site_permissions(may.id).await.unwrap(), both);
     cabinet.close().await;
 }
 

@@ -8,6 +8,7 @@ use crate::people::OwnerAction;
 use crate::person::{Person, Role, Status, role_name};
 use crate::text;
 use crate::texts::Language;
+use crate::web::ui::{Icon, Tab, tabs};
 use crate::web::{Visit, Visitor, moment, role_label, status_label};
 
 pub fn page(visitor: &Visitor, shown: &PersonPage) -> Markup {
@@ -17,23 +18,16 @@ pub fn page(visitor: &Visitor, shown: &PersonPage) -> Markup {
         &html! {
             p.crumbs { a href="/people" { (text!(language, "web-people")) } }
             div #person data-live={ "person:" (person.id) } {
-                div.headline {
-                    h1 data-testid="full-name" { (person.full_name) }
-                    (status_label(person.status, language))
-                }
-                div.columns {
-                    div.card {
-                        (facts(person, language))
-                        @if may(visitor, person, OwnerAction::Edit) {
-                            a.button.plain href={ "/people/" (person.id) "/edit" } data-testid="edit-person" { (text!(language, "web-person-edit")) }
-                        }
-                    }
+                (head(visitor, shown))
+                (tabs(&text!(language, "web-person-sections"), &section_tabs(shown, language)))
+                div.columns #overview {
+                    div.card { (facts(person, language)) }
                     div.card { h2 { (text!(language, "web-access")) } (access(visitor, person)) }
                 }
-                @for section in &shown.sections {
-                    section.card { h2 { (section.title) } (section.body) }
+                @for (at, section) in shown.sections.iter().enumerate() {
+                    section.card #{ "section-" (at) } { h2 { (section.title) } (section.body) }
                 }
-                section.card {
+                section.card #history {
                     h2 { (text!(language, "web-history")) }
                     (history(shown, language))
                 }
@@ -41,6 +35,59 @@ pub fn page(visitor: &Visitor, shown: &PersonPage) -> Markup {
             }
         },
     )
+}
+
+/// Name, photo, ways to reach the person, and the menu with what matters more.
+fn head(visitor: &Visitor, shown: &PersonPage) -> Markup {
+    let (language, person) = (visitor.language(), &shown.person);
+    let page = format!("/people/{}", person.id);
+    html! {
+        div.headline.person-head {
+            @if let Some(photo) = &shown.photo {
+                img.photo src={ "/documents/" (photo) "/file" } alt=(text!(language, "web-person-photo")) data-testid="photo";
+            }
+            h1 data-testid="full-name" { (person.full_name) }
+            (status_label(person.status, language))
+            div.row.actions {
+                @if let Some(phone) = &person.phone {
+                    a.button.plain href={ "tel:" (phone) } data-testid="call" { (Icon::Phone.svg()) (text!(language, "web-person-call")) }
+                }
+                @if let Some(link) = shown.telegram_link() {
+                    a.button.plain href=(link) rel="noopener" data-testid="telegram" { (Icon::Send.svg()) "Telegram" }
+                }
+                @if may(visitor, person, OwnerAction::Edit) {
+                    a.button.plain href={ (page) "/edit" } data-testid="edit-person" { (Icon::Edit.svg()) (text!(language, "web-person-edit")) }
+                }
+                @if may(visitor, person, OwnerAction::Block) { (menu(visitor, person)) }
+            }
+        }
+    }
+}
+
+/// What takes access or data away: behind a menu, and each with a question.
+fn menu(visitor: &Visitor, person: &Person) -> Markup {
+    let (language, page) = (visitor.language(), format!("/people/{}", person.id));
+    html! {
+        details.menu.person-menu data-menu {
+            summary.button.plain aria-label=(text!(language, "web-person-more")) data-testid="person-menu" { (Icon::More.svg()) }
+            div.menu-sheet {
+                @if person.status == Status::Blocked {
+                    a.menu-item href={ (page) "/unblock" } data-testid="ask-unblock" { (Icon::Key.svg()) (text!(language, "web-unblock-ask")) }
+                } @else {
+                    a.menu-item.danger href={ (page) "/block" } data-testid="ask-block" { (Icon::NoEntry.svg()) (text!(language, "web-block-ask")) }
+                }
+            }
+        }
+    }
+}
+
+/// Links to the parts of the page.
+fn section_tabs(shown: &PersonPage, language: Language) -> Vec<Tab> {
+    let mut all = vec![Tab::new(text!(language, "web-person-overview"), "#overview".to_owned(), true)];
+    let sections = shown.sections.iter().enumerate();
+    all.extend(sections.map(|(at, section)| Tab::new(section.title.clone(), format!("#section-{at}"), false)));
+    all.push(Tab::new(text!(language, "web-history"), "#history".to_owned(), false));
+    all
 }
 
 /// Buttons to export and to forget personal data.
@@ -130,7 +177,6 @@ fn access(visitor: &Visitor, person: &Person) -> Markup {
             @if person.roles.iter().next().is_none() { li.quiet { (text!(language, "front-no-roles")) } }
         }
         (grant_form(visitor, person))
-        @if may(visitor, person, OwnerAction::Block) { (block_link(visitor, person)) }
     }
 }
 
@@ -162,18 +208,6 @@ fn grant_form(visitor: &Visitor, person: &Person) -> Markup {
     };
     html! {
         @if !others.is_empty() { (visitor.visit.form(&format!("/people/{}/roles/grant", person.id), &fields)) }
-    }
-}
-
-/// The link to the question before a block or its end.
-fn block_link(visitor: &Visitor, person: &Person) -> Markup {
-    let language = visitor.language();
-    html! {
-        @if person.status == Status::Blocked {
-            a.button href={ "/people/" (person.id) "/unblock" } data-testid="ask-unblock" { (text!(language, "web-unblock-ask")) }
-        } @else {
-            a.button.danger href={ "/people/" (person.id) "/block" } data-testid="ask-block" { (text!(language, "web-block-ask")) }
-        }
     }
 }
 

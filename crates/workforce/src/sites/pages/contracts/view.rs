@@ -14,8 +14,8 @@ use crate::person::{Permission, Person};
 use crate::sites::{AboutContract, Contract, ContractStatus, Site, SiteRefusal};
 use crate::text;
 use crate::texts::Language;
-use crate::web::Visitor;
 use crate::web::form::{FieldErrors, Fields, FilledForm, FormAttempt, FormSpec, Reader, fields, money_field};
+use crate::web::{self, Visitor};
 
 mod history;
 
@@ -277,7 +277,7 @@ fn site_names<'a>(contract: &Contract, sites: &'a [Site]) -> Vec<&'a str> {
 
 /// The dates of a contract as text; none without a bound.
 pub fn dates(about: &AboutContract, language: Language) -> Option<String> {
-    let shown = |day: NaiveDate| shown_day(day, language);
+    let shown = |day: NaiveDate| web::day(day, language);
     match (about.valid_from, about.valid_until) {
         (None, None) => None,
         (Some(from), None) => Some(text!(language, "cabinet-dates-from", from = shown(from))),
@@ -286,10 +286,6 @@ pub fn dates(about: &AboutContract, language: Language) -> Option<String> {
             Some(text!(language, "cabinet-dates-between", from = shown(from), until = shown(until)))
         }
     }
-}
-
-fn shown_day(day: NaiveDate, language: Language) -> String {
-    day.format(if language == Language::Ru { "%d.%m.%Y" } else { "%b %-d, %Y" }).to_string()
 }
 
 fn status_name(status: ContractStatus, language: Language) -> String {

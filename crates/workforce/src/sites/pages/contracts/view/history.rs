@@ -3,14 +3,14 @@
 use maud::{Markup, html};
 use serde_json::Value;
 
-use super::{ContractsPage, shown_day, status_name};
+use super::{ContractsPage, status_name};
 use crate::audit::{self, Line};
 use crate::domain::days;
 use crate::money::Money;
 use crate::sites::Site;
 use crate::text;
 use crate::texts::Language;
-use crate::web::moment;
+use crate::web::{self, moment};
 
 /// A fold with the changes of one contract.
 pub fn fold(shown: &ContractsPage, contract_id: i64, sites: &[Site], language: Language) -> Markup {
@@ -77,6 +77,6 @@ fn shown(field: &str, value: &Value, sites: &[Site], language: Language) -> Stri
         ("rate_kopecks", _) => Money::from_kopecks(value.as_i64().unwrap_or_default()).shown(language),
         ("allows_spontaneous", Value::Bool(true)) => text!(language, "cabinet-yes"),
         ("allows_spontaneous", _) => text!(language, "cabinet-no"),
-        _ => days::day_of(text).map_or_else(|| value.to_string(), |day| shown_day(day, language)),
+        _ => days::day_of(text).map_or_else(|| value.to_string(), |day| web::day(day, language)),
     }
 }

@@ -1,0 +1,127 @@
+//! Import of staff and sites from a table: read, checked whole, and written in one commit.
+//!
+//! Nothing is written while a line has a mistake. What exists already is left as it is, so the same table can be
+//! imported twice. A person is known by the Telegram id, a site by its name.
+
+use std::collections::{HashMap, HashSet};
+
+use opora::store::WriteError;
+use sea_orm::DbErr;
+
+pub use self::lines::{ImportKind, Mistake, SiteLine, StaffLine, read_sites, read_staff};
+pub use self::table::{MAX_ROWS, MAX_TABLE_BYTES, Table, TableError, decode};
+use super::changes::{self, ChangedBy};
+use super::contracts::{self, AboutContract};
+use super::events::changed;
+use super::{ActionError, Sites};
+use crate::domain::Transaction;
+use crate::people::{self, Imported};
+use crate::person::{OWNERS, Person, WORKERS};
+use crate::texts::Language;
+use crate::web::Event;
+
+mod lines;
+mod table;
+
+/// What an import did, or would do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ImportCounts {
+    pub people: u64,
+    pub contracts: u64,
+    pub sites: u64,
+    /// Lines about people or sites that exist already.
+    pub unchanged: u64,
+}
+
+/// What a line of staff would do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StaffEffect {
+    pub is_new_person: bool,
+    pub is_new_contract: bool,
+}
+
+impl Sites {
+    /// What each line of staff would do now.
+    pub async fn preview_staff(&self, lines: &[StaffLine]) -> Result<Vec<StaffEffect>, DbErr> {
+        let ids: Vec<i64> = lines.iter().map(|line| line.telegram_id).collect();
+        let known: HashMap<i64, i64> = self.app.people.ids_by_telegram(&ids).await?;
+        let places = self.workplaces(&known.values().copied().collect()).await?;
+        let effect = |line: &StaffLine| {
+            let person = known.get(&line.telegram_id);
+            let has_contract = |site| person.is_some_and(|id| places.contains(&(site, *id)));
+            let is_new_contract = line.site.is_some_and(|site| !has_contract(site));
+            StaffEffect { is_new_person: person.is_none(), is_new_contract }
+        };
+        Ok(lines.iter().map(effect).collect())
+    }
+
+    /// Imports staff. Owners only.
+    pub async fn import_staff(&self, by: &Person, lines: Vec<StaffLine>) -> Result<ImportCounts, ActionError> {
+        let rights = self.require_owner(by)?;
+        let sites: Vec<i64> = lines.iter().filter_map(|line| line.site).collect();
+        let events = changed(&sites).into_iter().chain([Event::to_roles("people", OWNERS)]);
+        let language = by.language;
+        self.change(by, rights, events, move |db, by| {
+            Box::pin(async move {
+                let mut counts = ImportCounts::default();
+                for line in lines {
+                    import_person(db, line, language, by, &mut counts).await?;
+                }
+                Ok(counts)
+            })
+        })
+        .await
+    }
+
+    /// Imports sites. Owners only. A site with a name that exists is left as it is.
+    pub async fn import_sites(&self, by: &Person, lines: Vec<SiteLine>) -> Result<ImportCounts, ActionError> {
+        let rights = self.require_owner(by)?;
+        let events = [Event::to_roles(super::TOPIC, OWNERS)];
+        self.change(by, rights, events, move |db, by| {
+            Box::pin(async move {
+                let mut names: HashSet<String> = changes::site_names(db).await?.into_iter().collect();
+                let mut counts = ImportCounts::default();
+                for line in lines {
+                    if names.insert(line.about.name.to_lowercase()) {
+                        changes::create_site(db, line.about, by).await?;
+                        counts.sites += 1;
+                    } else {
+                        counts.unchanged += 1;
+                    }
+                }
+                Ok(counts)
+            })
+        })
+        .await
+    }
+}
+
+async fn import_person(
+    db: &Transaction<'_, '_>,
+    line: StaffLine,
+    language: Language,
+    by: ChangedBy,
+    counts: &mut ImportCounts,
+) -> Result<(), WriteError> {
+    let imported = Imported {
+        telegram_id: line.telegram_id,
+        full_name: line.full_name,
+        phone: line.phone,
+        role: line.role,
+        language,
+        by: by.person,
+    };
+    let (person, is_new) = people::import(db, imported, by.at).await?;
+    let mut is_changed = is_new;
+    counts.people += u64::from(is_new);
+    if let Some(site) = line.site.filter(|_| person.roles.has_any(WORKERS)) {
+        let about = AboutContract { rate_kopecks: line.rate_kopecks, ..AboutContract::active(vec![site]) };
+        if !contracts::has_conflict(db, person.id, &about).await? {
+            contracts::create_contract(db, person.id, about, by).await?;
+            counts.contracts += 1;
+            is_changed = true;
+        }
+    }
+    counts.unchanged += u64::from(!is_changed);
+    Ok(())
+}
