@@ -36,6 +36,7 @@ mod admin;
 mod assets;
 mod cookies;
 mod csrf;
+mod design;
 mod file;
 pub mod form;
 mod frame;
@@ -79,6 +80,7 @@ impl Room for Web {
             .post("/auth/logout", sign_in::log_out)
             .get("/search", search::show)
             .get("/nav", nav::show)
+            .get("/design", design::show)
             .get("/admin", admin::show)
             .get(live::PATH, live::connect)
             .get("/assets/{name}", assets::serve)

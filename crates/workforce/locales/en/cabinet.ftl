@@ -247,6 +247,7 @@ cabinet-nav-settings = Settings
 cabinet-yes = yes
 cabinet-no = no
 cabinet-setting-default = Default: { $value }.
+cabinet-settings-saved = Settings saved.
 cabinet-settings-history = Change history
 cabinet-settings-untouched = All defaults.
 cabinet-setting-time-zone = Time zone of the business

@@ -173,8 +173,15 @@ web-this-browser = this browser
 web-seen = last used
 web-end-session = End
 web-end-others = End all others
+web-language-saved = Everything is in English now.
+web-session-ended = That session has ended.
+web-sessions-ended = All other sessions have ended.
 
-web-admin-beginning = The state of the service. More will follow.
+web-admin-about = The state of the service: bot, database and message queues.
+web-store-sqlite = SQLite: a restart loses nothing
+web-store-postgres = PostgreSQL: a restart loses nothing
+web-store-redis = Redis: a restart loses nothing if Redis writes to disk
+web-store-memory = in memory: dialogues start over after a restart
 web-health = Health
 web-version = Version
 web-database = Database

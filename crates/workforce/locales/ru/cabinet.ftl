@@ -254,6 +254,7 @@ cabinet-nav-settings = Настройки
 cabinet-yes = да
 cabinet-no = нет
 cabinet-setting-default = По умолчанию: { $value }.
+cabinet-settings-saved = Настройки сохранены.
 cabinet-settings-history = История изменений
 cabinet-settings-untouched = Всё по умолчанию.
 cabinet-setting-time-zone = Часовой пояс бизнеса

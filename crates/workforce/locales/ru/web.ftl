@@ -181,8 +181,15 @@ web-this-browser = этот браузер
 web-seen = последний раз:
 web-end-session = Завершить
 web-end-others = Завершить все остальные
+web-language-saved = Теперь всё по-русски.
+web-session-ended = Вход завершён.
+web-sessions-ended = Остальные входы завершены.
 
-web-admin-beginning = Здесь состояние сервиса. Позже появится больше.
+web-admin-about = Состояние сервиса: бот, база данных и очереди сообщений.
+web-store-sqlite = SQLite: после перезапуска всё на месте
+web-store-postgres = PostgreSQL: после перезапуска всё на месте
+web-store-redis = Redis: после перезапуска всё на месте, если Redis пишет на диск
+web-store-memory = в памяти: после перезапуска диалоги начнутся заново
 web-health = Состояние
 web-version = Версия
 web-database = База данных

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use axum::Form;
 use axum::extract::State;
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
 
 use crate::application::App;
@@ -82,7 +82,8 @@ pub async fn edit(
     match submit(&visitor, typed, |typed| read(typed, &offered(&visitor)), act).await? {
         Ok(()) => {
             app.settings.apply_currency().await?;
-            Ok(Redirect::to(PATH).into_response())
+            let saved = text!(visitor.language(), "cabinet-settings-saved");
+            Ok(visitor.redirect(PATH).with_toast(saved).into_response())
         }
         Err(attempt) => page(&app, &visitor, attempt).await,
     }
@@ -197,7 +198,7 @@ fn shown(declared: &dyn AnySetting, value: &str, able: &[Person], language: Lang
         (ValueKind::Flag, "true") => text!(language, "cabinet-yes"),
         (ValueKind::Flag, _) => text!(language, "cabinet-no"),
         (ValueKind::Roubles, value) => {
-            value.parse().map_or_else(|()| value.to_owned(), |amount: Kopecks| Money::from(amount).shown(language))
+            value.parse().map_or_else(|()| value.to_owned(), |amount: Kopecks| Money::from(amount).brief(language))
         }
         (ValueKind::Currency, value) => value.parse().map_or_else(|_| value.to_owned(), |one| currency_name(one)),
         (ValueKind::QuestionRecipient, value) => recipient_name(value, able, language),

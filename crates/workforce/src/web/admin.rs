@@ -9,8 +9,10 @@ use sea_orm::{ConnectionTrait, DbBackend, Statement};
 use super::guards::{Operator, Visitor};
 use super::labels::moment;
 use super::page_error::PageError;
+use super::ui::{Tone, badge};
 use crate::application::App;
 use crate::text;
+use crate::texts::Language;
 
 /// Maximum number of parked turns on the page.
 const MAX_PARKED: usize = 20;
@@ -66,7 +68,7 @@ fn draw(visitor: &Visitor, health: &Health) -> Markup {
         &title,
         &html! {
             h1 { (title) }
-            p.notice-line { (text!(language, "web-admin-beginning")) }
+            p.quiet { (text!(language, "web-admin-about")) }
             div.columns {
                 section.card { h2 { (text!(language, "web-health")) } (state(visitor, health)) }
                 section.card { h2 { (text!(language, "web-lease")) } (leases(visitor, health)) }
@@ -81,12 +83,11 @@ fn draw(visitor: &Visitor, health: &Health) -> Markup {
 fn state(visitor: &Visitor, health: &Health) -> Markup {
     let language = visitor.language();
     let badge = |is_well: bool| {
-        let (class, text) = if is_well {
-            ("badge verified", text!(language, "web-well"))
+        if is_well {
+            badge(Tone::Good, &text!(language, "web-well"))
         } else {
-            ("badge blocked", text!(language, "web-not-well"))
-        };
-        html! { span class=(class) { (text) } }
+            badge(Tone::Bad, &text!(language, "web-not-well"))
+        }
     };
     html! {
         dl.facts {
@@ -94,8 +95,22 @@ fn state(visitor: &Visitor, health: &Health) -> Markup {
             dt { (text!(language, "web-database")) }
             dd { (badge(health.database.is_some())) " " (health.database.as_deref().unwrap_or_default()) }
             dt { (text!(language, "web-bot")) } dd { (badge(health.is_bot_running)) }
-            dt { (text!(language, "web-store")) } dd { (health.store) }
+            dt { (text!(language, "web-store")) } dd { (store_name(&health.store, language)) }
         }
+    }
+}
+
+/// Where conversations are kept, in the visitor's language. The library describes its store in English, for logs.
+fn store_name(description: &str, language: Language) -> String {
+    let is_in = |name: &str| description.contains(name);
+    if is_in("Redis") {
+        text!(language, "web-store-redis")
+    } else if is_in("PostgreSQL") {
+        text!(language, "web-store-postgres")
+    } else if is_in("SQLite") {
+        text!(language, "web-store-sqlite")
+    } else {
+        text!(language, "web-store-memory")
     }
 }
 

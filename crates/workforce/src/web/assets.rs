@@ -103,6 +103,49 @@ mod tests {
         }
     }
 
+    /// With a page of at most 64 KB (a test of a large firm), the first load stays below 100 KB.
+    #[test]
+    fn assets_leave_room_for_a_page_in_the_first_load() {
+        let total: usize = ASSETS.iter().map(|asset| asset.small.len()).sum();
+        assert!(total <= 36 * 1024, "{total} bytes compressed");
+    }
+
+    /// Light and dark value of a token, as relative luminance.
+    fn luminance(token: &str) -> [f64; 2] {
+        let value = STYLES.split_once(&format!("--{token}: light-dark(")).unwrap().1.split_once(')').unwrap().0;
+        let channel = |hex: &str| {
+            let part = f64::from(u8::from_str_radix(hex, 16).unwrap()) / 255.0;
+            if part <= 0.040_45 { part / 12.92 } else { ((part + 0.055) / 1.055).powf(2.4) }
+        };
+        let of = |colour: &str| {
+            let hex = colour.trim().trim_start_matches('#');
+            0.2126 * channel(&hex[..2]) + 0.7152 * channel(&hex[2..4]) + 0.0722 * channel(&hex[4..6])
+        };
+        let (light, dark) = value.split_once(',').unwrap();
+        [of(light), of(dark)]
+    }
+
+    #[test]
+    fn text_has_enough_contrast_in_both_themes() {
+        let grounds = ["ground", "paper", "raised", "sunken", "chip"];
+        let on_any = ["ink", "quiet", "accent"].iter().flat_map(|text| grounds.map(|ground| (*text, ground)));
+        let own = ["good", "wait", "bad", "info"].map(|tone| (tone, format!("{tone}-ground")));
+        let own = own.iter().map(|(tone, ground)| (*tone, ground.as_str()));
+        let others = [("on-accent", "accent"), ("on-accent", "accent-strong"), ("accent-strong", "accent-ground")];
+        let others = others.into_iter().chain([
+            ("bad", "paper"),
+            ("wait", "paper"),
+            ("good", "paper"),
+            ("ink", "accent-ground"),
+        ]);
+        for (text, ground) in on_any.chain(own).chain(others) {
+            for (one, other) in luminance(text).into_iter().zip(luminance(ground)) {
+                let contrast = (one.max(other) + 0.05) / (one.min(other) + 0.05);
+                assert!(contrast >= 4.5, "{text} on {ground}: {contrast:.2}");
+            }
+        }
+    }
+
     #[test]
     fn every_asset_has_a_hashed_path() {
         for (name, ..) in FILES {

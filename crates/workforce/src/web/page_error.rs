@@ -10,6 +10,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use sea_orm::DbErr;
 
+use super::ui::{Button, Icon};
 use super::visit::Visit;
 use crate::domain::days::YEARS;
 use crate::domain::{NOT_ALLOWED, NotWritten};
@@ -173,14 +174,24 @@ fn advice(visit: &Visit, error: &PageError) -> String {
     }
 }
 
+const fn icon(error: &PageError) -> Icon {
+    match error {
+        PageError::SignIn | PageError::Forbidden => Icon::Key,
+        PageError::NotFound | PageError::BadDay => Icon::Search,
+        PageError::TooMany { .. } | PageError::StaleForm => Icon::Clock,
+        _ => Icon::Alert,
+    }
+}
+
 fn body(visit: &Visit, error: &PageError) -> Markup {
     let language = visit.language();
     html! {
         div.card.notice data-testid="oops" {
-            p.code { (error.status().as_u16()) }
+            span.empty-icon { (icon(error).svg()) }
+            p.quiet { (error.status().as_u16()) }
             h1 { (headline(visit, error)) }
             p { (advice(visit, error)) }
-            p { a.button href="/" { (text!(language, "web-to-home")) } }
+            p { (Button::primary(&text!(language, "web-to-home")).icon(Icon::Home).link("/")) }
             p.quiet { (text!(language, "web-request-number", number = visit.request_id())) }
         }
     }

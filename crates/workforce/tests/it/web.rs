@@ -3,6 +3,7 @@
 mod attack;
 mod cabinet_in_browser;
 mod connections;
+mod design_in_browser;
 mod double_submit;
 mod every_page;
 mod known_devices_and_links;
@@ -12,6 +13,7 @@ mod live_loads;
 pub mod live_pages;
 mod live_reconnect;
 mod live_sockets;
+mod navigation;
 mod routes;
 mod sign_in;
 mod stale_edits;

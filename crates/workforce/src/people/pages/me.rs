@@ -3,7 +3,6 @@
 use axum::Form;
 use axum::extract::State;
 use axum::http::HeaderMap;
-use axum::response::Redirect;
 use maud::{Markup, html};
 use serde::Deserialize;
 
@@ -13,6 +12,7 @@ use crate::people;
 use crate::text;
 use crate::texts::Language;
 use crate::web::sessions::Session;
+use crate::web::ui::{self, Button, Icon, PageRedirect};
 use crate::web::{Event, PageError, SignedIn, Visitor, devices, moment, sessions};
 
 #[derive(Debug, Deserialize)]
@@ -34,8 +34,10 @@ pub async fn show(State(app): State<App>, SignedIn(visitor): SignedIn) -> Result
         &title,
         &html! {
             h1 { (title) }
-            div.card { (facts(&visitor.person, language)) }
-            div.card { h2 { (text!(language, "web-language")) } (languages(&visitor)) }
+            div.columns {
+                div.card { h2 { (visitor.person.full_name) } (facts(&visitor.person, language)) }
+                (ui::card(&text!(language, "web-language"), &languages(&visitor)))
+            }
             div.card #sessions data-live="me" {
                 h2 { (text!(language, "web-sessions")) }
                 (list(&visitor, &sessions))
@@ -49,10 +51,10 @@ pub async fn set_language(
     State(app): State<App>,
     SignedIn(visitor): SignedIn,
     Form(chosen): Form<LanguageForm>,
-) -> Result<Redirect, PageError> {
+) -> Result<PageRedirect, PageError> {
     let (id, at) = (visitor.person.id, app.clock.now());
     app.domain.write(move |db| Box::pin(people::set_language(db, id, chosen.language, at))).await?;
-    Ok(Redirect::to("/me"))
+    Ok(visitor.redirect("/me").with_toast(text!(chosen.language, "web-language-saved")))
 }
 
 /// `POST /me/sessions/end`.
@@ -60,11 +62,11 @@ pub async fn end_session(
     State(app): State<App>,
     SignedIn(visitor): SignedIn,
     Form(ended): Form<SessionForm>,
-) -> Result<Redirect, PageError> {
+) -> Result<PageRedirect, PageError> {
     let id = visitor.person.id;
     app.domain.write(move |db| Box::pin(sessions::end(db, id, ended.session))).await?;
     app.events.publish(Event::to_person("me", id));
-    Ok(Redirect::to("/me"))
+    Ok(visitor.redirect("/me").with_toast(text!(visitor.language(), "web-session-ended")))
 }
 
 /// `POST /me/sessions/end-others`.
@@ -72,7 +74,7 @@ pub async fn end_others(
     State(app): State<App>,
     SignedIn(visitor): SignedIn,
     headers: HeaderMap,
-) -> Result<Redirect, PageError> {
+) -> Result<PageRedirect, PageError> {
     let (id, session) = (visitor.person.id, visitor.session);
     let device = devices::known(&app, &visitor.visit, &headers, id).await?;
     app.domain
@@ -84,7 +86,7 @@ pub async fn end_others(
         })
         .await?;
     app.events.publish(Event::to_person("me", id));
-    Ok(Redirect::to("/me"))
+    Ok(visitor.redirect("/me").with_toast(text!(visitor.language(), "web-sessions-ended")))
 }
 
 fn languages(visitor: &Visitor) -> Markup {
@@ -117,7 +119,7 @@ fn list(visitor: &Visitor, sessions: &[Session]) -> Markup {
                     @if session.id != visitor.session {
                         (visit.form("/me/sessions/end", &html! {
                             input type="hidden" name="session" value=(session.id);
-                            button.plain type="submit" { (text!(language, "web-end-session")) }
+                            (Button::plain(&text!(language, "web-end-session")).small().submit())
                         }))
                     }
                 }
@@ -125,7 +127,7 @@ fn list(visitor: &Visitor, sessions: &[Session]) -> Markup {
         }
         @if sessions.len() > 1 {
             (visit.form("/me/sessions/end-others", &html! {
-                button.plain type="submit" { (text!(language, "web-end-others")) }
+                (Button::plain(&text!(language, "web-end-others")).icon(Icon::SignOut).submit())
             }))
         }
     }

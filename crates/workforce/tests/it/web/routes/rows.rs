@@ -96,6 +96,7 @@ pub const ROWS: &[Row] = &[
     get("/live", ALL, &[]),
     get("/search", ALL, &[("q", "anna")]),
     get("/nav", ALL, &[]),
+    get("/design", ALL, &[("language", "en")]),
     get("/admin", "s", &[]),
     // Signing in and one's own page.
     get("/sign-in", "*", &[("next", "/people?page=2")]),
