@@ -24,7 +24,6 @@ design-tabs = Tabs
 design-table = Table
 design-person = Employee
 design-amount = Amount
-design-empty = Empty list
 design-empty-title = No sites yet
 design-empty-text = Add your first site to plan shifts for it.
 design-steps = Getting started

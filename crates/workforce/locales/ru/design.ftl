@@ -24,7 +24,6 @@ design-tabs = Вкладки
 design-table = Таблица
 design-person = Сотрудник
 design-amount = Сумма
-design-empty = Пустой список
 design-empty-title = Здесь пока нет объектов
 design-empty-text = Добавьте первый объект, чтобы составить для него расписание.
 design-steps = С чего начать

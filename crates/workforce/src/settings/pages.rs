@@ -198,7 +198,7 @@ fn shown(declared: &dyn AnySetting, value: &str, able: &[Person], language: Lang
         (ValueKind::Flag, "true") => text!(language, "cabinet-yes"),
         (ValueKind::Flag, _) => text!(language, "cabinet-no"),
         (ValueKind::Roubles, value) => {
-            value.parse().map_or_else(|()| value.to_owned(), |amount: Kopecks| Money::from(amount).brief(language))
+            value.parse().map_or_else(|()| value.to_owned(), |amount: Kopecks| Money::from(amount).shown(language))
         }
         (ValueKind::Currency, value) => value.parse().map_or_else(|_| value.to_owned(), |one| currency_name(one)),
         (ValueKind::QuestionRecipient, value) => recipient_name(value, able, language),

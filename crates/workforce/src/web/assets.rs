@@ -129,8 +129,7 @@ mod tests {
     fn text_has_enough_contrast_in_both_themes() {
         let grounds = ["ground", "paper", "raised", "sunken", "chip"];
         let on_any = ["ink", "quiet", "accent"].iter().flat_map(|text| grounds.map(|ground| (*text, ground)));
-        let own = ["good", "wait", "bad", "info"].map(|tone| (tone, format!("{tone}-ground")));
-        let own = own.iter().map(|(tone, ground)| (*tone, ground.as_str()));
+        let own = [("good", "good-ground"), ("wait", "wait-ground"), ("bad", "bad-ground"), ("info", "info-ground")];
         let others = [("on-accent", "accent"), ("on-accent", "accent-strong"), ("accent-strong", "accent-ground")];
         let others = others.into_iter().chain([
             ("bad", "paper"),

@@ -133,12 +133,13 @@ async fn no_page_scrolls_sideways_with_long_names() {
     let (cabinet, base) = Cabinet::on_port().await;
     fill(&cabinet).await;
     visit_pages(Arc::clone(&cabinet.emulator), &base, "long-names", Screen::Phone, |page| async move {
-        page.set_width(360).await;
         sign_in(&page, "/people", ANNA).await;
         page.find("people").await;
         let mut wide = Vec::new();
         for path in PAGES {
             page.goto(path).await;
+            page.set_width(360).await;
+            page.wait_until("the page is narrow", "innerWidth === 360 || outerWidth === 360").await;
             page.find_css("main h1").await;
             let sizes = "[document.documentElement.scrollWidth, innerWidth]";
             let sizes: Vec<i64> = serde_json::from_value(page.evaluate(sizes).await).unwrap();

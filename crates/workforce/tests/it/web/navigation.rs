@@ -1,6 +1,7 @@
 //! The navigation for each role, its badges, the search, and toasts.
 
 use axum::http::Method;
+use serde_json::json;
 use workforce::person::Role;
 
 use crate::kit::cabinet::{Browser, Cabinet};
@@ -37,6 +38,7 @@ async fn every_role_sees_its_own_sections() {
     for hidden in ["People", "Payroll", "Cancellations", "Sites", "Settings", "Calendar"] {
         assert!(!own.contains(&hidden), "{own:?}");
     }
+    cabinet.emulator.post("/users", json!({"id": MIA, "first_name": "Mia", "language_code": "en"})).await;
     cabinet.hire(MIA, "Mia", Role::Manager).await;
     let manager = cabinet.signed_in(MIA).await.get("/").await;
     assert!(!sections(&manager.body).contains(&"People"), "a manager without permissions");
@@ -115,7 +117,11 @@ async fn the_page_of_components_is_for_the_demo_only() {
     let browser = cabinet.signed_in(ANNA).await;
     browser.get("/design").await.is(404, "");
     run_sql(&cabinet.app.domain, "DELETE FROM settings WHERE name = 'enable_test_users'").await;
-    run_sql(&cabinet.app.domain, "INSERT INTO settings (name, value) VALUES ('enable_test_users', 'true')").await;
+    run_sql(
+        &cabinet.app.domain,
+        "INSERT INTO settings (name, value, changed_at) VALUES ('enable_test_users', 'true', 0)",
+    )
+    .await;
     let body = browser.get("/design?language=ru").await.is(200, "data-theme=\"dark\"").body.clone();
     assert!(body.contains("Элементы оформления") && !body.contains("design-"), "a text is missing");
     cabinet.close().await;
