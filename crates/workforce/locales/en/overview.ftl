@@ -44,6 +44,7 @@ overview-start-invite = Invite your team
 overview-start-invite-about = Send employees the link to the bot. They register there.
 overview-start-contract = Add the first contract
 overview-start-contract-about = It says where an employee works and at what rate.
+overview-start-go = Start
 overview-start-done = done
 
 overview-calendar-empty = No sites yet

@@ -46,6 +46,7 @@ overview-start-invite = Пригласите команду
 overview-start-invite-about = Отправьте сотрудникам ссылку на бота: там они зарегистрируются.
 overview-start-contract = Добавьте первый договор
 overview-start-contract-about = В нём указано, где сотрудник работает и по какой ставке.
+overview-start-go = Начать
 overview-start-done = готово
 
 overview-calendar-empty = Объектов пока нет

@@ -12,7 +12,7 @@ pub async fn checklist(app: &App, sites: &[Site], visitor: &Visitor) -> Result<M
     let (language, api) = (visitor.language(), Sites::of_app(app));
     let (progress, has_team) = tokio::try_join!(api.setup_progress(), app.people.has_several())?;
     let step = |is_done: bool, title: String, text: String, path: &str| ChecklistStep {
-        action: Some((title.clone(), path.to_owned())),
+        action: Some((text!(language, "overview-start-go"), path.to_owned())),
         title,
         text,
         is_done,
@@ -34,7 +34,7 @@ pub async fn checklist(app: &App, sites: &[Site], visitor: &Visitor) -> Result<M
             has_team,
             text!(language, "overview-start-invite"),
             text!(language, "overview-start-invite-about"),
-            "/people",
+            "/people/invite",
         ),
         step(
             progress.has_contracts,
