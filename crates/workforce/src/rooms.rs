@@ -538,6 +538,7 @@ mod tests {
     fn every_job_has_its_documented_interval() {
         let schedule = [
             ("attachments", 10),
+            ("broadcasts", 1),
             ("file-cleanup", 60),
             ("notices", 1),
             // Hourly: the job itself checks whether it is four in the morning on the clock of the business.

@@ -15,14 +15,15 @@ use serde_json::Value;
 
 pub use self::api::{NewSlots, Sites, TOPIC};
 pub use self::attendance::Attendance;
+pub use self::broadcasts::{BroadcastDraft, DeliveryState, MAX_TEXT_LENGTH as MAX_BROADCAST_LENGTH, SiteBroadcast};
 pub use self::changes::{
     ChangedBy, MAX_TASKS, create_site, create_task, delete_site, delete_task, edit_site, edit_task,
-    lock_site_for_change, lock_site_shared, restore_site, restore_task, site, tasks_for,
+    lock_site_for_change, lock_site_shared, restore_site, restore_task, set_position, site, tasks_for,
 };
 pub use self::contracts::{
     AboutContract, Contract, ContractStatus, contract_for, create_contract, require_contract, set_permissions,
 };
-pub use self::events::{contract_changed, schedule_changed};
+pub use self::events::{contract_changed, schedule_changed, site_changed};
 pub use self::position_text::{PositionMistake, read_position};
 pub use self::records::{AboutSite, AboutSlot, AboutTask, MAX_KOPECKS, Site, Slot, Task, is_price};
 pub use self::refusal::{ActionError, SiteRefusal, constraint_refusal};
@@ -43,6 +44,7 @@ use crate::web::{NavGroup, NavItem, PageError, Permissions, Routes, SearchHit, S
 
 mod api;
 mod attendance;
+mod broadcasts;
 mod changes;
 mod contracts;
 mod events;
@@ -126,7 +128,14 @@ impl Room for SitesRoom {
 
     fn jobs(&self) -> Vec<Job> {
         let minutes = |count: u64| Duration::from_secs(60 * count);
-        vec![Job { name: "slots-of-next-year", every: minutes(60), run: |app| Box::pin(jobs::fill_next_year(app)) }]
+        vec![
+            Job { name: "slots-of-next-year", every: minutes(60), run: |app| Box::pin(jobs::fill_next_year(app)) },
+            Job {
+                name: broadcasts::sending::JOB,
+                every: minutes(1),
+                run: |app| Box::pin(broadcasts::sending::send_pending(app)),
+            },
+        ]
     }
 }
 

@@ -45,3 +45,5 @@ audit-slot-restored = Scheduled shift restored
 audit-week-copied = Schedule week copied
 audit-slots-filled = Schedule filled
 audit-slots-taken-back = Added shifts taken back: { $slots }
+audit-broadcast-sent = Message sent to the staff: { $count }
+audit-broadcast-cancelled = Message to the staff cancelled: { $count }

@@ -318,3 +318,34 @@ zone-vladivostok = Vladivostok
 zone-magadan = Magadan
 zone-kamchatka = Petropavlovsk-Kamchatsky
 cabinet-bad-valid-until = Enter a date that is not before the start of the contract, for example 31.12.2026, or leave the field empty.
+
+# A message to the staff of a site.
+cabinet-broadcast = Message the staff
+cabinet-broadcast-about = The bot sends the message to each person you choose, in a private chat.
+cabinet-broadcast-text = Message
+cabinet-broadcast-recipients = To
+cabinet-broadcast-check = Preview and send
+cabinet-broadcast-preview = { $count ->
+    [one] { $count } person will get this message
+   *[other] { $count } people will get this message
+}
+cabinet-broadcast-send = { $count ->
+    [one] Send to { $count } person
+   *[other] Send to { $count } people
+}
+cabinet-broadcast-edit-about = To change something, edit the form below and preview it again.
+cabinet-broadcast-nobody = There is no one to write to yet: no one has an active contract for this site.
+cabinet-broadcast-history = Sent messages
+cabinet-broadcast-none = No messages yet.
+cabinet-broadcast-progress = How many are sent
+cabinet-broadcast-sent = Sent: { $sent } of { $total }
+cabinet-broadcast-failed = not delivered: { $count }
+cabinet-broadcast-blocked = blocked the bot: { $count }
+cabinet-broadcast-unknown = handed to the bot before a restart: { $count }
+cabinet-broadcast-skipped = no longer work here: { $count }
+cabinet-broadcast-cancelled = cancelled: { $count }
+cabinet-broadcast-cancel = Don't send the rest
+cabinet-bad-broadcast-text = Write a message of up to 3500 characters, for example “We open at 10 tomorrow”.
+cabinet-bad-broadcast-recipients = Choose at least one person.
+cabinet-site-deleted = Deleted
+cabinet-around-the-clock = around the clock

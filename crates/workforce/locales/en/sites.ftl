@@ -147,3 +147,14 @@ import-bad-position = Enter coordinates like 55.7520, 37.6175, or leave it empty
 import-bad-time-zone = Enter a time zone like Europe/Moscow, or leave it empty.
 import-bad-time = Enter a time like 09:00.
 import-twice = This is already in an earlier line.
+# A message to the staff of a site.
+sites-broadcast-message =
+    📢 { $site }
+
+    { $text }
+
+# The position of a site: the owner in the bot.
+sites-position-button = 📍 Set the location
+sites-position-ask = Send the site's location: tap 📎, choose “Location” and put the pin on the map. Coordinates or a map link work too.
+sites-position-set = Done: the location of { $site } is saved.
+sites-position-stopped = OK, stopped. The location of the site has not changed.

@@ -265,6 +265,3 @@ web-form-bad-day = Enter a date, for example 31.12.2026.
 web-form-bad-moment = Enter a date and time, for example 31.12.2026 18:00.
 web-form-bad-choice = Choose an option from the list.
 web-form-bad-zone = Enter a time zone, for example Moscow or Europe/Moscow, or choose it from the list.
-people-bad-name = Enter a full name, for example Anna Petrova.
-people-bad-phone = Enter a phone number, for example +7 999 123-45-67.
-people-bad-email = Enter an email address, for example anna@example.com.

@@ -45,3 +45,5 @@ audit-slot-restored = Смена в расписании восстановле�
 audit-week-copied = Неделя расписания скопирована
 audit-slots-filled = Расписание заполнено
 audit-slots-taken-back = Добавленные смены убраны: { $slots }
+audit-broadcast-sent = Отправлено сообщение сотрудникам: { $count }
+audit-broadcast-cancelled = Отменена отправка сообщения: { $count }

@@ -325,3 +325,35 @@ zone-vladivostok = Владивосток
 zone-magadan = Магадан
 zone-kamchatka = Петропавловск-Камчатский
 cabinet-bad-valid-until = Введите дату не раньше начала договора, например 31.12.2026, или оставьте поле пустым.
+
+# Сообщение сотрудникам объекта.
+cabinet-broadcast = Сообщение сотрудникам
+cabinet-broadcast-about = Бот пришлёт сообщение каждому выбранному сотруднику в личный чат.
+cabinet-broadcast-text = Текст сообщения
+cabinet-broadcast-recipients = Кому
+cabinet-broadcast-check = Проверить и отправить
+cabinet-broadcast-preview = { $count ->
+    [one] Сообщение получит { $count } сотрудник
+    [few] Сообщение получат { $count } сотрудника
+   *[many] Сообщение получат { $count } сотрудников
+}
+cabinet-broadcast-send = { $count ->
+    [one] Отправить { $count } сотруднику
+   *[many] Отправить { $count } сотрудникам
+}
+cabinet-broadcast-edit-about = Чтобы что-то изменить, поправьте форму ниже и проверьте сообщение ещё раз.
+cabinet-broadcast-nobody = Писать пока некому: на этом объекте ни у кого нет действующего договора.
+cabinet-broadcast-history = Отправленные сообщения
+cabinet-broadcast-none = Сообщений ещё не было.
+cabinet-broadcast-progress = Сколько отправлено
+cabinet-broadcast-sent = Отправлено: { $sent } из { $total }
+cabinet-broadcast-failed = не доставлено: { $count }
+cabinet-broadcast-blocked = заблокировали бота: { $count }
+cabinet-broadcast-unknown = передано боту перед перезапуском: { $count }
+cabinet-broadcast-skipped = больше не работают: { $count }
+cabinet-broadcast-cancelled = отменено: { $count }
+cabinet-broadcast-cancel = Не отправлять остальным
+cabinet-bad-broadcast-text = Напишите сообщение, до 3500 знаков, например «Завтра открываемся в 10:00».
+cabinet-bad-broadcast-recipients = Выберите хотя бы одного сотрудника.
+cabinet-site-deleted = Удалён
+cabinet-around-the-clock = круглосуточно

@@ -23,10 +23,13 @@ use crate::sites::{
 use crate::texts::Language;
 use crate::{key, text};
 
+mod site_position;
+
 pub const TODAY: &str = "owner:today";
 pub const SITES: &str = "owner:sites";
 const SITE: &str = "owner:site:";
 const NEW_SLOT: &str = "owner:slot:";
+const SITE_POSITION: &str = "owner:position:";
 const JUDGE_YES: &str = "judge:yes:";
 const JUDGE_NO: &str = "judge:no:";
 
@@ -41,6 +44,8 @@ const MAX_SHOWN: usize = 20;
 pub enum OwnerSites {
     /// Waits for a line such as `31.12 09:00-18:00 2`.
     NewSlot { site_id: i64 },
+    /// Waits for the position of a site.
+    Position { site_id: i64 },
 }
 
 pub fn dialogue() -> Dialogue<OwnerSites> {
@@ -49,11 +54,16 @@ pub fn dialogue() -> Dialogue<OwnerSites> {
         .start(button(SITES), list)
         .start(button(SITE), show)
         .start(button(NEW_SLOT), new_slot)
+        .start(button(SITE_POSITION), site_position::start)
         .start(button(JUDGE_YES), accept)
         .start(button(JUDGE_NO), reject)
         .ask(OwnerSites::NEW_SLOT, ask_slot)
         .on(OwnerSites::NEW_SLOT, text(), slot)
         .on(OwnerSites::NEW_SLOT, button(navigation::BACK), back_to_site)
+        .ask(OwnerSites::POSITION, site_position::ask)
+        .on(OwnerSites::POSITION, location(), site_position::sent)
+        .on(OwnerSites::POSITION, text(), site_position::typed)
+        .on(OwnerSites::POSITION, button(navigation::BACK), back_to_site)
         .expires_after(EXPIRY)
         .on_expiry(timed_out)
         .on_cancel(cancelled)
@@ -199,7 +209,10 @@ async fn card(turn: &mut Turn, site: &str) -> Step<OwnerSites> {
     }
     let new = Button::new(text!(language, "sites-new-slot-button"), format!("{NEW_SLOT}{}", site.id));
     let all = Button::new(text!(language, "back-button"), SITES);
-    reply::show(turn, lines.join("\n"), vec![vec![new], vec![all, navigation::menu_of_question(language)]]);
+    let may_edit = sites.may(&person, Permission::Edit, site.id).await?;
+    let position = may_edit.then(|| vec![site_position::start_button(site.id, language)]);
+    let rows = [Some(vec![new]), position, Some(vec![all, navigation::menu_of_question(language)])];
+    reply::show(turn, lines.join("\n"), rows.into_iter().flatten().collect());
     Ok(Next::Stay)
 }
 
@@ -255,13 +268,20 @@ async fn slot(turn: &mut Turn, site_id: i64, line: String) -> Step<OwnerSites> {
     Ok(Next::End)
 }
 
-async fn cancelled(turn: &mut Turn, _: OwnerSites) -> Result<(), BoxError> {
-    navigation::say_cancelled(turn, key!("sites-new-slot-stopped")).await
+async fn cancelled(turn: &mut Turn, state: OwnerSites) -> Result<(), BoxError> {
+    let key = match state {
+        OwnerSites::NewSlot { .. } => key!("sites-new-slot-stopped"),
+        OwnerSites::Position { .. } => key!("sites-position-stopped"),
+    };
+    navigation::say_cancelled(turn, key).await
 }
 
 async fn timed_out(turn: &mut Turn, state: OwnerSites) -> Step<OwnerSites> {
-    let OwnerSites::NewSlot { site_id } = state;
-    navigation::timed_out(turn, key!("sites-new-slot-button"), format!("{NEW_SLOT}{site_id}")).await
+    let (key, data) = match state {
+        OwnerSites::NewSlot { site_id } => (key!("sites-new-slot-button"), format!("{NEW_SLOT}{site_id}")),
+        OwnerSites::Position { site_id } => (key!("sites-position-button"), format!("{SITE_POSITION}{site_id}")),
+    };
+    navigation::timed_out(turn, key, data).await
 }
 
 async fn accept(turn: &mut Turn, press: Press) -> Step<OwnerSites> {

@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 use super::records::{AboutSite, AboutTask, Site, Task};
 use super::tables::{site, slot, task};
-use super::{SiteRefusal, constraint_refusal};
+use super::{Position, SiteRefusal, constraint_refusal};
 use crate::audit;
 use crate::domain::Transaction;
 use crate::rooms;
@@ -131,6 +131,17 @@ pub async fn edit_site(
     }
     change_row!(site, db, id, version, about.row(), by);
     by.audit(db, "site changed", ("site", id), differences(&before.about, &about)).await
+}
+
+/// Changes only the position of a site.
+pub async fn set_position(
+    db: &Transaction<'_, '_>,
+    id: i64,
+    position: Position,
+    by: ChangedBy,
+) -> Result<(), WriteError> {
+    let site = lock_site_for_change(db, id).await?;
+    edit_site(db, id, site.version, AboutSite { position: Some(position), ..site.about }, by).await
 }
 
 /// Refused while the site has active shifts or future plans.

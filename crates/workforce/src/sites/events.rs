@@ -11,6 +11,11 @@ pub fn changed(sites: &[i64]) -> [Event; 2] {
     [Event::to_permitted(TOPIC, Permission::View, sites), Event::to_workers_at(TOPIC, sites)]
 }
 
+/// A site has changed.
+pub fn site_changed(site: i64) -> [Event; 2] {
+    changed(&[site])
+}
+
 /// The schedule of a site has changed: to people who may see the site, with the author, and to workers, who reload.
 pub fn schedule_changed(by: i64, site_id: i64) -> [Event; 2] {
     let update = json!({ "type": "schedule_changed", "shift_id": null, "user_id": by });

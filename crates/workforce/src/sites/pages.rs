@@ -9,6 +9,7 @@ use crate::web::ui::Icon;
 use crate::web::{MAX_HITS, PageError, Routes, SearchHit, Section};
 
 mod access;
+mod broadcast;
 mod contracts;
 mod import;
 mod managers;
@@ -32,6 +33,9 @@ pub fn routes() -> Routes {
         .post("/sites/{id}/tasks/{task}", site::edit_task)
         .post("/sites/{id}/tasks/{task}/delete", site::delete_task)
         .post("/sites/{id}/tasks/{task}/restore", site::restore_task)
+        .get("/sites/{id}/broadcast", broadcast::show)
+        .post("/sites/{id}/broadcast", broadcast::send)
+        .post("/sites/{id}/broadcast/{broadcast}/cancel", broadcast::cancel)
         .get("/people/{id}/contracts", contracts::show)
         .post("/people/{id}/contracts", contracts::create)
         .get("/contracts/new", contracts::ask_whom)

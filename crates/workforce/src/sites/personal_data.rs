@@ -6,8 +6,8 @@ use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, Set};
 use serde_json::{Value, json};
 
-use super::ContractStatus;
 use super::tables::{contract, contract_site, permission};
+use super::{ContractStatus, broadcasts};
 use crate::domain::{Domain, Transaction};
 use crate::notices;
 
@@ -20,7 +20,8 @@ pub async fn export(domain: &Domain, user_id: i64) -> anyhow::Result<Value> {
     let permissions = permission::Entity::find().filter(permission::Column::UserId.eq(user_id));
     let permissions = permissions.order_by_asc(permission::Column::Id).all(domain.read()).await?;
     let notices = notices::notices_of(domain, user_id).await?;
-    if contracts.is_empty() && permissions.is_empty() && notices.is_empty() {
+    let broadcasts = broadcasts::export(domain, user_id).await?;
+    if contracts.is_empty() && permissions.is_empty() && notices.is_empty() && broadcasts.is_empty() {
         return Ok(Value::Null);
     }
     let contracts = contracts.iter().map(|one| {
@@ -34,12 +35,13 @@ pub async fn export(domain: &Domain, user_id: i64) -> anyhow::Result<Value> {
     let allowed = permissions.iter().map(|one| json!({ "permission": one.permission, "site": one.site_id }));
     Ok(json!({
         "contracts": contracts.collect::<Value>(), "permissions": allowed.collect::<Value>(),
-        "notices": notices,
+        "notices": notices, "broadcasts": broadcasts,
     }))
 }
 
 /// Deletes permissions and terminates contracts. Contracts stay because pay refers to them.
 pub async fn forget(db: &Transaction<'_, '_>, person_id: i64, at: Millis) -> Result<(), WriteError> {
+    broadcasts::forget(db, person_id).await?;
     permission::Entity::delete_many().filter(permission::Column::UserId.eq(person_id)).exec(db).await?;
     let ended = contract::ActiveModel {
         status: Set(ContractStatus::Terminated.name().to_owned()),

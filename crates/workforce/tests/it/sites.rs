@@ -1,5 +1,6 @@
 //! Sites, contracts, and what managers may do there.
 
+mod broadcasts;
 mod contract_pages;
 pub mod deleted_sites;
 mod forms;

@@ -131,3 +131,27 @@ CREATE TABLE manager_permissions (
     CHECK (permission IN ('view', 'edit', 'delete', 'employees', 'finances', 'rates', 'schedule')),
   UNIQUE (user_id, site_id, permission)
 );
+
+-- Messages of staff to the people of a site. The bot sends them in the background.
+CREATE TABLE site_broadcasts (
+  id {id},
+  site_id BIGINT NOT NULL REFERENCES sites (id),
+  author_id BIGINT NOT NULL REFERENCES users (id),
+  text TEXT NOT NULL CHECK (length(text) BETWEEN 1 AND 3500),
+  created_at BIGINT NOT NULL,
+  -- When staff stopped the rest of it.
+  cancelled_at BIGINT
+);
+CREATE INDEX site_broadcasts_by_site ON site_broadcasts (site_id, id);
+
+CREATE TABLE site_broadcast_recipients (
+  broadcast_id BIGINT NOT NULL REFERENCES site_broadcasts (id),
+  user_id BIGINT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+  -- Waiting ones are taken page by page (posting); the other states are results.
+  state TEXT NOT NULL
+    CHECK (state IN ('waiting', 'posting', 'sent', 'failed', 'blocked', 'unknown', 'cancelled', 'skipped')),
+  PRIMARY KEY (broadcast_id, user_id)
+);
+CREATE INDEX site_broadcast_recipients_unsent ON site_broadcast_recipients (broadcast_id, user_id)
+  WHERE state IN ('waiting', 'posting');
+CREATE INDEX site_broadcast_recipients_by_user ON site_broadcast_recipients (user_id);

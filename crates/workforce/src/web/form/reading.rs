@@ -26,6 +26,11 @@ impl<'a> Reader<'a> {
         self.fields.get(name).map(|text| user_text::line(text)).unwrap_or_default()
     }
 
+    /// The cleaned text of a field with several lines.
+    pub fn clean_lines(&self, name: &str) -> String {
+        self.fields.get(name).map(|text| user_text::lines(text)).unwrap_or_default()
+    }
+
     pub fn tick(&self, name: &str) -> bool {
         self.fields.contains_key(name)
     }

@@ -127,6 +127,8 @@ const TABLE: &[Row] = &[
     row("owner_sites", "", "owner:sites", Argument::Offset, &[(MAX, &[])]),
     row("owner_sites", "", "owner:site:", Argument::Id("site"), &[(MAX, &[])]),
     row("owner_sites", "", "owner:slot:", Argument::Id("site"), &[(MAX, &[])]),
+    row("owner_sites", "", "owner:position:", Argument::Id("site"), &[(MAX, &[])]),
+    row("owner_sites", "position", "shifts:back", NO_ARGUMENT, &[(MAX, &["owner:position:{home}"])]),
     row("owner_sites", "", "judge:yes:", Argument::Id("cancellation"), &[(MAX, &[])]),
     row("owner_sites", "", "judge:no:", Argument::Id("cancellation"), &[(MAX, &[])]),
     row("owner_sites", "new_slot", "shifts:back", NO_ARGUMENT, &[(MAX, &["owner:slot:{home}"])]),

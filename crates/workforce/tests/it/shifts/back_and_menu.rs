@@ -222,6 +222,12 @@ const AT_WORK: &[Question] = &[
 
 const OWNERS: &[Question] = &[
     Question {
+        way: ("🏢 Sites", &[Press("Shop"), Press("📍 Set the location")]),
+        at: ("owner_sites:position", "Send the site's location"),
+        answer: Sent("Enter coordinates, for example 55.7558, 37.6173"),
+        back: (None, "The next seven days:"),
+    },
+    Question {
         way: ("🏢 Sites", &[Press("Shop"), Press("➕ New shift")]),
         at: ("owner_sites:new_slot", "Write the day, hours and number of people"),
         answer: Sent("I didn't get that."),

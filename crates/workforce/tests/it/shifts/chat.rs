@@ -387,6 +387,32 @@ async fn an_owner_sees_today_and_creates_a_slot() {
 }
 
 #[tokio::test]
+async fn an_owner_sets_the_location_of_a_site() {
+    let workplace = Workplace::open(StorageKind::Sqlite).await;
+    let site = workplace.site("Shop", 10_000).await;
+    let max = workplace.firm.member("Max", &[workforce::person::Role::Owner]).await;
+    let position = async || workplace.sites.site(site).await.unwrap().unwrap().about.position.unwrap();
+    chooses_from_menu(&max, "🏢 Sites").await;
+    max.presses("Shop").await;
+    max.presses("📍 Set the location").await;
+    max.sends("around the corner").await;
+    max.sees("Enter coordinates, for example 55.7558, 37.6173");
+    max.sends("https://yandex.ru/maps/-/CDe4fG").await;
+    max.sees("A short link has no coordinates in it.");
+    max.sends_location(59.9386, 30.3141).await;
+    max.sees("the location of Shop is saved");
+    assert_eq!((position().await.latitude, position().await.longitude), (59.9386, 30.3141));
+    max.presses_data(&format!("owner:position:{site}")).await;
+    max.sends("55,7558 37,6173").await;
+    max.sees("the location of Shop is saved");
+    assert_eq!((position().await.latitude, position().await.longitude), (55.7558, 37.6173));
+    // A worker cannot move a site, whatever number the button has.
+    let anna = workplace.worker("Anna", &[site], |_| {}).await;
+    anna.presses_data(&format!("owner:position:{site}")).await;
+    anna.sees_toast("You don't have permission");
+}
+
+#[tokio::test]
 async fn a_planned_shift_opens_at_most_two_hours_early() {
     let workplace = Workplace::open(StorageKind::Sqlite).await;
     let site = workplace.site("Shop", 10_000).await;

@@ -48,6 +48,21 @@ async fn a_site_takes_a_map_link_and_a_city_as_its_zone() {
 }
 
 #[tokio::test]
+async fn a_site_says_that_it_is_deleted_or_never_closes() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
+    let owner = cabinet.signed_in(ANNA).await;
+    let path = format!("/sites/{}", make_site(&cabinet, &owner).await);
+    let always = [&site_form_with(&[("opens", "00:00"), ("closes", "00:00")])[..], &[("version", "1")]].concat();
+    owner.post(&path, &always).await.redirects_to(&path);
+    owner.get("/sites").await.is(200, "around the clock");
+    owner.post(&format!("{path}/delete"), &[("version", "2")]).await.redirects_to(&path);
+    let page = owner.get(&path).await;
+    page.is(200, "data-testid=\"deleted\"").is(200, "Deleted").is(200, "Restore").is(200, "around the clock");
+    assert!(!page.body.contains("Deleted sites"), "a deleted site is no closed fold");
+    cabinet.close().await;
+}
+
+#[tokio::test]
 async fn a_task_is_a_bonus_or_a_penalty_without_a_sign() {
     let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let owner = cabinet.signed_in(ANNA).await;

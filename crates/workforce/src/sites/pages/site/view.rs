@@ -102,7 +102,7 @@ fn table(list: &SiteListPage<'_>, language: Language) -> Markup {
                 @for site in list.sites {
                     tr {
                         td { a.name href={ "/sites/" (site.id) } { (site.about.name) } span.quiet { " " (site.about.address) } }
-                        td { (hours(site)) }
+                        td { (hours(site, language)) }
                         td { (open_label(list.open.contains(&site.id), language)) }
                         td.amount { (Money::from_kopecks(site.about.rate_kopecks).shown(language)) }
                     }
@@ -122,8 +122,28 @@ pub fn open_label(is_open: bool, language: Language) -> Markup {
     html! { span class=(class) { (text) } }
 }
 
-fn hours(site: &Site) -> String {
+fn hours(site: &Site, language: Language) -> String {
+    if site.about.closing_hours().is_none() {
+        return text!(language, "cabinet-around-the-clock");
+    }
     format!("{} – {}", time_of(site.about.hours.from_minute), time_of(site.about.hours.to_minute))
+}
+
+/// Says that the site is deleted, with the button that brings it back.
+fn deleted_line(visitor: &Visitor, access: &Access, site: &Site) -> Markup {
+    let language = visitor.language();
+    html! {
+        section.card.removed data-testid="deleted" {
+            div.row {
+                span.badge { (text!(language, "cabinet-site-deleted")) }
+                @if access.may(Permission::Delete, site.id) {
+                    (visitor.visit.form(&format!("/sites/{}/restore", site.id), &html! {
+                        button.plain.small type="submit" data-testid="restore" { (text!(language, "cabinet-restore")) }
+                    }))
+                }
+            }
+        }
+    }
 }
 
 /// Deleted sites, with a button to restore them.
@@ -175,9 +195,12 @@ pub fn site(visitor: &Visitor, shown: &SitePage, attempt: &FormAttempt) -> Marku
                 h1 { (site.about.name) }
                 a.button.plain href={ "/calendar?site=" (site.id) } { (text!(language, "cabinet-nav-calendar")) }
                 a.button.plain href={ "/shifts?site=" (site.id) } { (text!(language, "cabinet-nav-shifts")) }
+                @if access.may(Permission::Employees, site.id) {
+                    a.button.plain href={ (page) "/broadcast" } data-testid="broadcast" { (text!(language, "cabinet-broadcast")) }
+                }
             }
             (attempt.notice(language))
-            @if site.deleted_at.is_some() { (deleted(visitor, access, std::slice::from_ref(site))) } @else { (open_state(visitor, shown)) }
+            @if site.deleted_at.is_some() { (deleted_line(visitor, access, site)) } @else { (open_state(visitor, shown)) }
             section.card #tasks {
                 h2 { (text!(language, "cabinet-tasks")) }
                 p.quiet { (text!(language, "cabinet-tasks-about")) }
@@ -264,7 +287,7 @@ fn facts(site: &Site, language: Language) -> Markup {
         section.card {
             dl.facts {
                 dt { (text!(language, "cabinet-address")) } dd { (site.about.address) }
-                dt { (text!(language, "cabinet-hours")) } dd { (hours(site)) }
+                dt { (text!(language, "cabinet-hours")) } dd { (hours(site, language)) }
                 dt { (text!(language, "cabinet-time-zone")) } dd { (time_zones::shown(site.about.time_zone, language)) }
             }
         }
