@@ -30,7 +30,7 @@ async fn an_empty_business_is_led_to_its_first_site() {
     calendar.is(200, "data-testid=\"empty-calendar\"").is(200, "Add a site");
     assert!(!calendar.body.contains("data-testid=\"calendar-site\""), "{}", calendar.body);
     let today = owner.get("/").await;
-    today.is(200, "data-testid=\"checklist\"").is(200, "href=\"/sites\"").is(200, "href=\"/people/invite\"");
+    today.is(200, "data-testid=\"checklist\"").is(200, "href=\"/sites\"").is(200, "href=\"/contracts/new\"");
     // A step ticks itself.
     let done = |page: &PageResponse| page.body.matches("class=\"done\"").count();
     let before = done(&today);
