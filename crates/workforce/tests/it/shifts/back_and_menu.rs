@@ -345,6 +345,7 @@ const EXCEPTIONS: &[&str] = &[
     "site_doors:closing",
     "registration:language",
     "registration:resume",
+    "registration:consent",
     "registration:name",
     "registration:phone",
     "registration:email",
