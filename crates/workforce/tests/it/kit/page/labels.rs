@@ -1,7 +1,7 @@
 //! A page as a person uses it: by what is written on it. Nothing here knows test ids, names of fields or classes.
 //!
-//! A label is the text that is seen, without a count in a badge behind it; `Reject…` stands for its beginning. While a dialog is open, only the dialog can be
-//! used.
+//! A label is the text that is seen, without a count in a badge behind it; `Reject…` stands for its beginning. While a
+//! dialog is open, only the dialog can be used.
 
 use serde_json::{Value, json};
 use thirtyfour::WebElement;
