@@ -15,12 +15,14 @@ use serde::{Deserialize, Serialize};
 pub use self::currency::Currency;
 pub use self::kind::{Kind, earned_kinds_sql};
 pub use self::kopecks::Kopecks;
+pub use self::paid_time::{PaidTimeRules, PayStart, Rounding, RoundingDirection, RoundingStep};
 pub use self::period::{PayrollMonth, day_of};
 use crate::texts::Language;
 
 mod currency;
 mod kind;
 mod kopecks;
+mod paid_time;
 mod period;
 
 /// One billion roubles; a larger amount is a typing error.

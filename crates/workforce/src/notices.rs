@@ -172,6 +172,12 @@ pub enum Notice {
     Unblocked {
         restored: u64,
     },
+    /// Staff took back a decision about a reason; the fine is removed.
+    DecisionTakenBack {
+        site: String,
+        when: String,
+        fine: Money,
+    },
     /// An owner changed the person's pay, or marked a payment.
     Pay {
         month: PayrollMonth,
@@ -366,6 +372,13 @@ impl Notice {
             }
             Self::Blocked { given_back } => text!(language, "notice-blocked", count = given_back),
             Self::Unblocked { restored } => text!(language, "notice-unblocked", count = restored),
+            Self::DecisionTakenBack { site, when, fine } if fine == Money::ZERO => {
+                text!(language, "notice-decision-taken-back", site = site, when = when)
+            }
+            Self::DecisionTakenBack { site, when, fine } => {
+                let fine = (-fine.as_deduction()).shown(language);
+                text!(language, "notice-fine-taken-back", site = site, when = when, fine = fine)
+            }
             Self::Pay { month, what } => what.text(month, language),
         }
     }

@@ -23,18 +23,19 @@ pub use self::ledger::{
     PayrollSheet, PersonTotals, SeenMonth,
 };
 pub use self::pages::months;
+pub use self::plan_fines::PlanFine;
 use self::rebuilding::LastRebuild;
 pub use self::rebuilding::rebuild;
 pub use self::refusal::{ActionError, PayrollRefusal};
 pub use self::rules::{
-    Basis, LatenessFacts, MaterialsExceedTotal, NewAdjustment, OrderFacts, Shares, ShiftFacts, Source, TaskFacts,
-    adjustments_of, minutes_late, order_share, rate_of, task_row,
+    Basis, LatenessFacts, MaterialsExceedTotal, NewAdjustment, OrderFacts, PaidTime, RoundedTime, Shares, ShiftFacts,
+    Source, TaskFacts, UnpaidStart, adjustments_of, minutes_late, order_share, rate_of, task_row,
 };
 pub use self::unsettled::Unsettled;
 use crate::application::App;
 use crate::domain::{Domain, FormKey, Transaction, days, user_text};
 use crate::key;
-use crate::money::{Kind, Money, PaidHours, PayrollMonth};
+use crate::money::{Kind, Money, PaidHours, PayrollMonth, Rounding};
 use crate::notices::PayChange;
 use crate::people::{self, People};
 use crate::person::{EARNERS, OWNERS, Permission, Person, SITE_STAFF};
@@ -51,12 +52,14 @@ pub mod export;
 mod ledger;
 mod pages;
 mod pay_notice;
+mod plan_fines;
 mod posting;
 mod rebuilding;
 mod refusal;
 mod report;
 mod rules;
 mod tables;
+mod timesheet;
 mod unsettled;
 
 const HOURLY: Duration = Duration::from_secs(60 * 60);

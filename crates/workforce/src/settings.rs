@@ -22,7 +22,7 @@ use self::tables::{change, value};
 use crate::audit;
 use crate::domain::{self, Domain, RefusalReason, Transaction};
 use crate::key;
-use crate::money::{Currency, Kopecks};
+use crate::money::{Currency, Kopecks, PaidTimeRules, PayStart, Rounding, RoundingDirection, RoundingStep};
 use crate::person::OWNERS;
 use crate::rooms::Room;
 use crate::text;
@@ -49,6 +49,12 @@ pub const ENABLE_TEST_USERS: Setting<bool> = Setting { name: "enable_test_users"
 /// The penalty for a mandatory task without a price that was not done.
 pub const MANDATORY_TASK_PENALTY: Setting<Kopecks> =
     Setting { name: "mandatory_task_penalty_roubles", default: Kopecks(5000) };
+/// From when a shift that was opened early is paid.
+pub const PAY_START: Setting<PayStart> = Setting { name: "pay_start", default: PayStart::Opening };
+/// To what the worked time of a shift is rounded.
+pub const ROUNDING_STEP: Setting<RoundingStep> = Setting { name: "rounding_minutes", default: RoundingStep::None };
+pub const ROUNDING_DIRECTION: Setting<RoundingDirection> =
+    Setting { name: "rounding_direction", default: RoundingDirection::Down };
 /// Cancellations later than this before the start of a plan are at short notice.
 pub const CANCEL_NOTICE_HOURS: Setting<u16> = Setting { name: "cancel_notice_hours", default: 24 };
 /// The fine for a cancellation at short notice whose reason was rejected.
@@ -81,6 +87,9 @@ pub const RETENTION_DAYS: Setting<u16> = Setting { name: "retention_days", defau
 pub const ALL: [&dyn AnySetting; 11] = [
     &ENABLE_TEST_USERS,
     &MANDATORY_TASK_PENALTY,
+    &PAY_START,
+    &ROUNDING_STEP,
+    &ROUNDING_DIRECTION,
     &CANCEL_NOTICE_HOURS,
     &CANCEL_SHORT_NOTICE_FINE,
     &CANCEL_INVALID_REASON_FINE,
@@ -107,6 +116,8 @@ pub enum ValueKind {
     Roubles,
     TimeZone,
     Currency,
+    /// One of these values, each with the text key of its caption.
+    Choice(&'static [(&'static str, &'static str)]),
     /// Managers, owners, or one person who may answer.
     QuestionRecipient,
     /// Several lines of text.
@@ -222,6 +233,18 @@ impl SettingValue for Currency {
     const KIND: ValueKind = ValueKind::Currency;
 }
 
+impl SettingValue for PayStart {
+    const KIND: ValueKind = ValueKind::Choice(Self::OPTIONS);
+}
+
+impl SettingValue for RoundingStep {
+    const KIND: ValueKind = ValueKind::Choice(Self::OPTIONS);
+}
+
+impl SettingValue for RoundingDirection {
+    const KIND: ValueKind = ValueKind::Choice(Self::OPTIONS);
+}
+
 impl SettingValue for QuestionRecipient {
     const KIND: ValueKind = ValueKind::QuestionRecipient;
 }
@@ -308,6 +331,19 @@ impl From<change::Model> for Change {
     fn from(row: change::Model) -> Self {
         Self { name: row.name, old: row.old_value, new: row.new_value, at: Millis(row.changed_at), by: row.changed_by }
     }
+}
+
+/// The rules of paid time, within the commit that calculates pay.
+pub async fn paid_time_rules(db: &impl ConnectionTrait) -> Result<PaidTimeRules, DbErr> {
+    let names = [PAY_START.name, ROUNDING_STEP.name, ROUNDING_DIRECTION.name];
+    let rows = value::Entity::find().filter(value::Column::Name.is_in(names)).all(db).await?;
+    let rounding = Rounding { step: typed_in(&rows, &ROUNDING_STEP), direction: typed_in(&rows, &ROUNDING_DIRECTION) };
+    Ok(PaidTimeRules { pay_start: typed_in(&rows, &PAY_START), rounding })
+}
+
+fn typed_in<T: FromStr + Copy>(rows: &[value::Model], setting: &Setting<T>) -> T {
+    let row = rows.iter().find(|row| row.name == setting.name);
+    row.and_then(|row| row.value.parse().ok()).unwrap_or(setting.default)
 }
 
 /// Changes a setting; refused for an unknown name or an invalid value. Setting the present value leaves no history.

@@ -20,16 +20,18 @@ pub use self::api::{Dashboard, EndTime, Shifts};
 pub use self::cancellation_cost::{CancellationCost, Fines};
 pub use self::chat::caption;
 pub use self::events::{ShiftEvent, ShiftEventKind};
+pub use self::judging::{DecidedCancellation, DecidedPage, Judgement, judge, take_back};
 pub use self::listing::{PageStart, ShiftCursor, ShiftFilter, ShiftPage};
-pub use self::plans::{CancellationDetails, cancel, cancel_by_staff, judge, plan};
+pub use self::plans::{CancellationDetails, cancel, cancel_by_staff, plan};
 pub use self::records::{
     Cancellation, CancellationStatus, ClosedBy, Medium, MediumKind, Opening, Plan, PlanStatus, Reason, Shift,
     ShiftStatus, ShiftTask, tasks_of,
 };
 pub use self::rules::{
-    LONG_DAY_MINUTES, Overdue, day_of, is_missing, minutes_late, minutes_of_day, overdue, plannable, shift_adjustments,
-    too_far,
+    LONG_DAY_MINUTES, Overdue, PayRules, day_of, is_missing, minutes_late, minutes_of_day, overdue, plannable,
+    shift_adjustments, too_far,
 };
+pub use self::task_effect::TaskEffect;
 pub use self::working::{
     Proof, ShiftEnd, ShiftStart, attach, close, close_site, end_opening, mark, open, open_next, open_site, post, unmark,
 };
@@ -55,6 +57,7 @@ mod events;
 mod file_access;
 mod given_back;
 pub mod jobs;
+mod judging;
 mod lateness;
 mod listing;
 mod marking;
@@ -70,6 +73,7 @@ mod records;
 mod rules;
 mod site_opening;
 mod tables;
+mod task_effect;
 mod undone_tasks;
 mod unsettled;
 mod working;

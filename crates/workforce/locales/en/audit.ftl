@@ -22,6 +22,7 @@ audit-plan-made = Employee signed up for a shift
 audit-plan-cancelled = Scheduled shift cancelled
 audit-plan-restored = Scheduled shift restored
 audit-cancellation-judged = Cancellation reason reviewed
+audit-cancellation-decision-taken-back = Decision about a cancellation taken back
 audit-site-created = Site added
 audit-site-changed = Site changed
 audit-site-deleted = Site deleted

@@ -26,6 +26,8 @@ payroll-kind-manual-deduction = Deduction
 payroll-kind-correction = Correction
 
 payroll-by-hours = { $clock } worked, that's { $hours } h at { $rate } an hour
+payroll-from-planned-start = calculated from { $start }, the planned start
+payroll-rounded = rounded to { $step } min from { $exact }
 payroll-by-lateness = { $minutes ->
     [one] { $minutes } minute late
    *[other] { $minutes } minutes late
@@ -105,6 +107,9 @@ payroll-is-due = due
 payroll-is-partly-paid = { $amount } due
 payroll-is-overpaid = overpaid by { $amount }
 payroll-is-nothing = nothing to pay
+payroll-files = Files for the month
+payroll-timesheet = Timesheet
+payroll-timesheet-about = Paid hours by employee, day and site.
 payroll-export-xlsx = Download for Excel
 payroll-export-csv = Download CSV
 payroll-closed-since = Closed on

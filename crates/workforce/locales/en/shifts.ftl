@@ -57,6 +57,10 @@ shifts-kilometres = { $count } km
 shifts-opened = You clocked in at { $site } at { $hour }.
 shifts-opened-tasks = Your tasks:
 shifts-mandatory = required
+shifts-task-bonus-if-done = +{ $price } when done
+shifts-task-bonus-missed = no bonus of { $price }
+shifts-task-penalty-avoided = penalty of { $price } avoided
+shifts-task-penalty-if-skipped = −{ $price } if skipped
 
 shifts-none-open = You're not clocked in.
 shifts-no-tasks = This shift has no tasks.
@@ -76,6 +80,7 @@ shifts-tasks-kept = Everything you marked is saved.
 shifts-close-review = Clock out?
 shifts-closing = You're clocked out. I'll send the details in a separate message.
 shifts-closed = Your shift at { $site } is over: { $time }.
+shifts-closed-paid = Paid: { $hours } h.
 shifts-closed-total = Total: { $total }
 shifts-site-closed-too = No one else is working at { $site }, so it's closed too.
 

@@ -25,6 +25,8 @@ why-site-open-toast = This site is already open.
 why-site-closed-toast = This site is already closed.
 why-others-work-toast = Others are still working here. The site closes when they're done.
 why-decided-toast = This has already been decided.
+why-fine-changed-toast = The penalty has changed. Please check it and decide again.
+why-month-closed-toast = The month is closed, so this decision stays. You can give the amount back as a bonus.
 why-own-case-toast = This is about you, so an owner decides.
 
 # News for those who are concerned.
@@ -51,6 +53,8 @@ notice-closed-by-staff = A manager clocked you out at { $site }. Your shift ende
 notice-cancelled = { $name } cancelled a shift at { $site }, { $when }. Review the reason under "Today".
 notice-reason-accepted = Your reason for cancelling was accepted: { $site }, { $when }. There is no penalty.
 notice-reason-rejected = Your reason for cancelling was not accepted: { $site }, { $when }. Deducted: { $fine }.
+notice-decision-taken-back = The decision about your cancellation was taken back and will be made again: { $site }, { $when }.
+notice-fine-taken-back = The decision about your cancellation was taken back and will be made again: { $site }, { $when }. The penalty of { $fine } was removed.
 
 # The owner in the bot.
 sites-today-button = 📋 Today
@@ -77,10 +81,12 @@ sites-slot-not-understood = I didn't get that. Example: 31.12 09:00-18:00 2
 sites-slot-made = New shift at { $site }: { $when }.
 sites-new-slot-stopped = Okay, no shift was added.
 sites-cancellation = { $name } can't make it to { $site }, { $when }. Reason: { $reason }
-sites-accept-button = ✅ Accept
-sites-reject-button = ❌ Reject
-sites-accepted = Reason accepted.
-sites-rejected = Reason rejected, penalty deducted.
+sites-accept-button = ✅ Accept, no penalty
+sites-reject-choice = ❌ Reject and deduct { $fine }
+sites-accepted = Reason accepted, nothing is deducted.
+sites-rejected = Reason rejected, { $fine } deducted.
+sites-take-back-button = ↩️ Take back
+sites-taken-back = Decision taken back. Any penalty was removed. The cancellation awaits approval again.
 
 # What managers may do.
 sites-may-view = see the site

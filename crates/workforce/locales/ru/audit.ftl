@@ -22,6 +22,7 @@ audit-plan-made = Сотрудник записан на смену
 audit-plan-cancelled = Запланированная смена отменена
 audit-plan-restored = Смена сотрудника восстановлена
 audit-cancellation-judged = Причина отмены рассмотрена
+audit-cancellation-decision-taken-back = Решение об отмене смены отменено
 audit-site-created = Объект добавлен
 audit-site-changed = Объект изменён
 audit-site-deleted = Объект удалён

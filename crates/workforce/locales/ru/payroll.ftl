@@ -26,6 +26,8 @@ payroll-kind-manual-deduction = Удержание
 payroll-kind-correction = Исправление
 
 payroll-by-hours = отработано { $clock }, это { $hours } ч по { $rate } в час
+payroll-from-planned-start = время считается с { $start }, планового начала
+payroll-rounded = округлено до { $step } мин, было { $exact }
 payroll-by-lateness = { $minutes ->
     [one] { $minutes } минута
     [few] { $minutes } минуты
@@ -108,6 +110,9 @@ payroll-is-due = к выплате
 payroll-is-partly-paid = осталось { $amount }
 payroll-is-overpaid = переплата { $amount }
 payroll-is-nothing = платить нечего
+payroll-files = Файлы за месяц
+payroll-timesheet = Табель
+payroll-timesheet-about = Оплаченные часы по сотрудникам, дням и объектам.
 payroll-export-xlsx = Скачать для Excel
 payroll-export-csv = Скачать CSV
 payroll-closed-since = Закрыт

@@ -57,6 +57,10 @@ shifts-kilometres = { $count } км
 shifts-opened = Смена на объекте { $site } открыта в { $hour }.
 shifts-opened-tasks = Ваши задачи:
 shifts-mandatory = обязательно
+shifts-task-bonus-if-done = +{ $price } за выполнение
+shifts-task-bonus-missed = премии { $price } нет
+shifts-task-penalty-avoided = штрафа { $price } нет
+shifts-task-penalty-if-skipped = −{ $price }, если не сделать
 
 shifts-none-open = У вас нет открытой смены.
 shifts-no-tasks = В этой смене нет задач.
@@ -76,6 +80,7 @@ shifts-tasks-kept = Все отметки сохранены.
 shifts-close-review = Закрыть смену?
 shifts-closing = Смена закрыта. Расчёт придёт отдельным сообщением.
 shifts-closed = Смена на объекте { $site } закрыта: { $time }.
+shifts-closed-paid = Оплачивается: { $hours } ч.
 shifts-closed-total = Итого: { $total }
 shifts-site-closed-too = На объекте { $site } больше никто не работает, он тоже закрыт.
 

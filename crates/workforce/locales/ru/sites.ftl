@@ -25,6 +25,8 @@ why-site-open-toast = Объект уже открыт.
 why-site-closed-toast = Объект уже закрыт.
 why-others-work-toast = Здесь ещё работают. Объект закроется, когда все закончат.
 why-decided-toast = Решение уже принято.
+why-fine-changed-toast = Сумма штрафа изменилась. Проверьте её и решите ещё раз.
+why-month-closed-toast = Месяц уже закрыт, решение не отменить. Сумму можно вернуть премией.
 why-own-case-toast = Это касается вас, поэтому решает владелец.
 
 # Новости для тех, кого они касаются.
@@ -53,6 +55,8 @@ notice-closed-by-staff = Вашу смену на объекте { $site } за�
 notice-cancelled = { $name } отменяет смену на объекте { $site }, { $when }. Рассмотрите причину в разделе «Сегодня».
 notice-reason-accepted = Причину отмены приняли: { $site }, { $when }. Штрафа не будет.
 notice-reason-rejected = Причину отмены не приняли: { $site }, { $when }. Удержано: { $fine }.
+notice-decision-taken-back = Решение по вашей отмене отменено, её рассмотрят ещё раз: { $site }, { $when }.
+notice-fine-taken-back = Решение по вашей отмене отменено, её рассмотрят ещё раз: { $site }, { $when }. Штраф { $fine } снят.
 
 # Владелец в боте.
 sites-today-button = 📋 Сегодня
@@ -80,10 +84,12 @@ sites-slot-not-understood = Не получилось разобрать. При
 sites-slot-made = Новая смена на объекте { $site }: { $when }.
 sites-new-slot-stopped = Хорошо, новую смену в расписание не добавили.
 sites-cancellation = { $name } не сможет выйти на смену: { $site }, { $when }. Причина: { $reason }
-sites-accept-button = ✅ Принять
-sites-reject-button = ❌ Отклонить
-sites-accepted = Причина принята.
-sites-rejected = Причина отклонена, штраф удержан.
+sites-accept-button = ✅ Принять, без штрафа
+sites-reject-choice = ❌ Отклонить и удержать { $fine }
+sites-accepted = Причина принята, штрафа не будет.
+sites-rejected = Причина отклонена, удержано { $fine }.
+sites-take-back-button = ↩️ Отменить решение
+sites-taken-back = Решение отменено. Если удерживали штраф, он снят. Отмена снова ждёт решения.
 
 # Что могут менеджеры.
 sites-may-view = видеть объект

@@ -12,6 +12,9 @@ use crate::texts::{Language, duration};
 pub struct ShiftSummary {
     pub site: String,
     pub worked_seconds: i64,
+    /// The paid time, if it is not the worked time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paid_hours: Option<PaidHours>,
     pub lines: Vec<SummaryLine>,
     /// Whether the site was closed with it.
     pub is_site_closed: bool,
@@ -29,7 +32,10 @@ impl ShiftSummary {
     /// The text that the person reads.
     pub fn text(&self, language: Language) -> String {
         let time = duration(self.worked_seconds, language);
-        let title = text!(language, "shifts-closed", site = self.site.as_str(), time = time);
+        let mut title = text!(language, "shifts-closed", site = self.site.as_str(), time = time);
+        if let Some(paid) = self.paid_hours {
+            title = format!("{title}\n{}", text!(language, "shifts-closed-paid", hours = paid.shown(language)));
+        }
         let total: Money = self.lines.iter().map(|line| line.amount).sum();
         let mut sum = text!(language, "shifts-closed-total", total = total.shown(language));
         if self.is_site_closed {

@@ -14,8 +14,8 @@ use crate::notices;
 use crate::person::{Permission, Person, SITE_STAFF};
 use crate::shifts::paging::{Page, offset, turn_page};
 use crate::shifts::{
-    self, Cancellation, Dashboard, MediumKind, Plan, PlanStatus, ShiftEvent, ShiftEventKind, ShiftStatus, Shifts,
-    caption, is_missing, minutes_late, when,
+    self, Cancellation, Dashboard, Fines, Judgement, MediumKind, Plan, PlanStatus, ShiftEvent, ShiftEventKind,
+    ShiftStatus, Shifts, caption, is_missing, minutes_late, when,
 };
 use crate::sites::{
     self, AboutSlot, ChangedBy, Hours, Period, Rights, Site, SiteRefusal, Sites, local, schedule_changed,
@@ -31,7 +31,10 @@ const SITE: &str = "owner:site:";
 const NEW_SLOT: &str = "owner:slot:";
 const SITE_POSITION: &str = "owner:position:";
 const JUDGE_YES: &str = "judge:yes:";
+/// Followed by the id and the fine in kopecks that the button names.
 const JUDGE_NO: &str = "judge:no:";
+/// Followed by the id and the time of the decision.
+const JUDGE_BACK: &str = "judge:back:";
 
 const EXPIRY: Duration = Duration::from_secs(15 * 60);
 const WEEK_DAYS: u64 = 7;
@@ -57,6 +60,7 @@ pub fn dialogue() -> Dialogue<OwnerSites> {
         .start(button(SITE_POSITION), site_position::start)
         .start(button(JUDGE_YES), accept)
         .start(button(JUDGE_NO), reject)
+        .start(button(JUDGE_BACK), take_back)
         .ask(OwnerSites::NEW_SLOT, ask_slot)
         .on(OwnerSites::NEW_SLOT, text(), slot)
         .on(OwnerSites::NEW_SLOT, button(navigation::BACK), back_to_site)
@@ -89,31 +93,33 @@ async fn today(turn: &mut Turn, _: Press) -> Step<OwnerSites> {
     let judged = api.permitted_sites_with_deleted(&person, Permission::Employees).await?;
     let ids: Vec<_> = judged.iter().map(|site| site.id).collect();
     let waiting = Shifts::of_app(&app).cancellations(&ids).await?;
+    let fines = Shifts::of_app(&app).fines().await?;
     let people = app.people.with_ids(&waiting.iter().map(|(one, _)| one.user_id).collect::<Vec<_>>()).await?;
     // Managers cannot judge their own cancellation; it waits for an owner.
     let others = waiting.iter().filter(|(one, _)| Sites::refuse_own_case(&person, one.user_id).is_ok());
     for (one, plan) in others.take(MAX_SHOWN) {
         let site = judged.iter().find(|site| site.id == plan.site_id);
         let (Some(site), Some(who)) = (site, people.iter().find(|who| who.id == one.user_id)) else { continue };
-        turn.say(to_judge(one, plan, site, who, language));
+        turn.say(to_judge(one, plan, site, (who, fines.cost(one.is_short_notice).total()), language));
     }
     Ok(Next::Stay)
 }
 
-/// A cancellation with its evidence and two buttons.
-fn to_judge(one: &Cancellation, plan: &Plan, site: &Site, who: &Person, language: Language) -> Say {
+/// A cancellation with its evidence and two buttons, which name what they cost.
+fn to_judge(one: &Cancellation, plan: &Plan, site: &Site, (who, fine): (&Person, Money), language: Language) -> Say {
     let reason = [Some(one.reason.text(language)), one.words.clone(), one.document.clone()];
     let reason = reason.into_iter().flatten().collect::<Vec<_>>().join(", ");
     let (name, site_name, when) = (who.full_name.as_str(), site.about.name.as_str(), when(plan.period, site));
     let text = text!(language, "sites-cancellation", name = name, site = site_name, when = when, reason = reason);
     let yes = Button::raw(text!(language, "sites-accept-button"), format!("{JUDGE_YES}{}", one.id));
-    let no = Button::raw(text!(language, "sites-reject-button"), format!("{JUDGE_NO}{}", one.id));
+    let no = text!(language, "sites-reject-choice", fine = fine.shown(language));
+    let no = Button::raw(no, format!("{JUDGE_NO}{}:{}", one.id, fine.kopecks()));
     let message = match (one.photo_file.clone().map(FileRef::id), one.photo_kind) {
         (None, _) => Say::text(text),
         (Some(file), Some(MediumKind::Document)) => Say::document(file).caption(text),
         (Some(file), _) => Say::photo(file).caption(text),
     };
-    message.buttons([vec![yes, no], vec![menu_button(language)]])
+    message.buttons([vec![yes], vec![no], vec![menu_button(language)]])
 }
 
 async fn overview(app: &App, sites: &[Site], now: Millis, language: Language) -> Result<Vec<String>, BoxError> {
@@ -285,41 +291,92 @@ async fn timed_out(turn: &mut Turn, state: OwnerSites) -> Step<OwnerSites> {
 }
 
 async fn accept(turn: &mut Turn, press: Press) -> Step<OwnerSites> {
-    judge(turn, &press, true).await
+    let id = press.rest.parse().ok();
+    judge(turn, id, Judgement { is_accepted: true, seen_fine: None }).await
 }
 
 async fn reject(turn: &mut Turn, press: Press) -> Step<OwnerSites> {
-    judge(turn, &press, false).await
+    let (id, fine) = two_numbers(&press.rest);
+    // A button without an amount named none, so whatever is due has not been seen.
+    let seen_fine = Some(Money::from_kopecks(fine.unwrap_or(-1)));
+    judge(turn, id, Judgement { is_accepted: false, seen_fine }).await
 }
 
-async fn judge(turn: &mut Turn, press: &Press, is_accepted: bool) -> Step<OwnerSites> {
-    let Some(person) = front::allowed_person(turn, SITE_STAFF).await? else { return Ok(Next::Stay) };
-    let (app, at, language) = (turn.context::<App>(), turn.now(), person.language);
-    if let Some(why) = turn.refusal().and_then(|refusal| SiteRefusal::parse(&refusal.0)) {
-        return turn.refuse(why.text(language));
-    }
-    let shifts = Shifts::of_app(&app);
-    let Ok(id) = press.rest.parse::<i64>() else { return Ok(Next::Stay) };
-    // An unknown id and a forbidden one get the same answer, so ids cannot be probed.
-    let Some(plan) = cancelled_plan(&app, &person, id).await? else {
-        return turn.refuse(SiteRefusal::NotAllowed.text(language));
-    };
-    if let Err(why) = Sites::refuse_own_case(&person, plan.user_id) {
-        return turn.refuse(why.text(language));
-    }
-    let (fines, by) = (shifts.fines().await?, ChangedBy { person: Some(person.id), at });
+async fn judge(turn: &mut Turn, id: Option<i64>, judgement: Judgement) -> Step<OwnerSites> {
+    let Some(case) = case_to_decide(turn, id).await? else { return Ok(Next::Stay) };
+    let Case { id, plan, person, fines, .. } = case;
+    let (at, language) = (turn.now(), person.language);
+    let by = ChangedBy { person: Some(person.id), at };
     let rights = Rights::at(Permission::Employees, &[plan.site_id]);
     turn.write(move |db| {
         Box::pin(async move {
             rights.check(db, &person).await?;
-            shifts::judge(db, id, is_accepted, fines, by).await
+            shifts::judge(db, id, judgement, fines, by).await
         })
     });
     notices::send_after(turn);
     ShiftEvent::new(ShiftEventKind::CancellationJudged, plan.user_id).at(plan.site_id).after(turn);
-    let text = if is_accepted { text!(language, "sites-accepted") } else { text!(language, "sites-rejected") };
-    turn.say(Say::text(text).buttons([[menu_button(language)]]));
+    let text = match judgement.seen_fine.filter(|_| !judgement.is_accepted) {
+        Some(fine) => text!(language, "sites-rejected", fine = fine.shown(language)),
+        None => text!(language, "sites-accepted"),
+    };
+    let back = Button::raw(text!(language, "sites-take-back-button"), format!("{JUDGE_BACK}{id}:{}", at.0));
+    turn.say(Say::text(text).buttons([[back], [menu_button(language)]]));
     Ok(Next::Stay)
+}
+
+/// Takes back the decision that was made at the time in the button.
+async fn take_back(turn: &mut Turn, press: Press) -> Step<OwnerSites> {
+    let (id, decided_at) = two_numbers(&press.rest);
+    let Some(case) = case_to_decide(turn, id).await? else { return Ok(Next::Stay) };
+    let Case { id, plan, person, .. } = case;
+    let (language, actor) = (person.language, person.id);
+    let (decided_at, by) = (Millis(decided_at.unwrap_or_default()), ChangedBy { person: Some(actor), at: turn.now() });
+    let rights = Rights::at(Permission::Employees, &[plan.site_id]);
+    turn.write(move |db| {
+        Box::pin(async move {
+            rights.check(db, &person).await?;
+            shifts::take_back(db, id, decided_at, (actor, by)).await
+        })
+    });
+    notices::send_after(turn);
+    ShiftEvent::new(ShiftEventKind::CancellationJudged, plan.user_id).at(plan.site_id).after(turn);
+    let today = Button::raw(text!(language, "sites-today-button"), TODAY);
+    turn.say(Say::text(text!(language, "sites-taken-back")).buttons([[today], [menu_button(language)]]));
+    Ok(Next::Stay)
+}
+
+/// A cancellation that a person decides on.
+struct Case {
+    id: i64,
+    plan: Plan,
+    person: Person,
+    fines: Fines,
+}
+
+/// The cancellation in a button, if the person may decide on it; else the turn says why not.
+async fn case_to_decide(turn: &mut Turn, id: Option<i64>) -> Result<Option<Case>, BoxError> {
+    let Some(person) = front::allowed_person(turn, SITE_STAFF).await? else { return Ok(None) };
+    let Some(id) = id else { return Ok(None) };
+    let (app, language) = (turn.context::<App>(), person.language);
+    let refused = turn.refusal().and_then(|refusal| SiteRefusal::parse(&refusal.0));
+    // An unknown id and a forbidden one get the same answer, so ids cannot be probed.
+    let plan = cancelled_plan(&app, &person, id).await?;
+    let own_case = plan.as_ref().and_then(|plan| Sites::refuse_own_case(&person, plan.user_id).err());
+    let fines = Shifts::of_app(&app).fines().await?;
+    match (refused.or(own_case), plan) {
+        (None, Some(plan)) => Ok(Some(Case { id, plan, person, fines })),
+        (why, _) => {
+            let _: Step<OwnerSites> = turn.refuse(why.unwrap_or(SiteRefusal::NotAllowed).text(language));
+            Ok(None)
+        }
+    }
+}
+
+/// The two numbers of a button's data: `7:50000`.
+fn two_numbers(rest: &str) -> (Option<i64>, Option<i64>) {
+    let (first, second) = rest.split_once(':').unwrap_or((rest, ""));
+    (first.parse().ok(), second.parse().ok())
 }
 
 /// The plan of the cancellation in a button, if the person may judge it.

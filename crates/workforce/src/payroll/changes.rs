@@ -102,6 +102,9 @@ pub async fn edit(db: &Transaction<'_, '_>, edit: Edit, at: Millis) -> Result<()
 pub async fn restore(db: &Transaction<'_, '_>, id: i64, by: i64, at: Millis) -> Result<(), WriteError> {
     let found = adjustment::Entity::find_by_id(id).lock_exclusive().one(db).await?;
     let row = found.filter(|row| row.deleted_at.is_some()).ok_or_else(|| PayrollRefusal::Gone.refuse())?;
+    if !row.kind.parse().is_ok_and(Kind::is_manual) {
+        return Err(PayrollRefusal::NotManual.refuse());
+    }
     if is_closed(db, &row.period).await? {
         return Err(PayrollRefusal::Closed.refuse());
     }
@@ -335,7 +338,8 @@ async fn insert(db: &Transaction<'_, '_>, row: adjustment::Model, at: Millis) ->
     posting::apply(db, deltas).await
 }
 
-async fn update(
+/// Stores a changed adjustment, if it still has the version of the row, and a line of its history.
+pub async fn update(
     db: &Transaction<'_, '_>,
     row: adjustment::Model,
     by: i64,

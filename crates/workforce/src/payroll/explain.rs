@@ -1,6 +1,6 @@
 //! Explanations of adjustments as text.
 
-use super::{Adjustment, Basis, Kind, Money, PaidHours};
+use super::{Adjustment, Basis, Kind, Money, PaidHours, RoundedTime};
 use crate::text;
 use crate::texts::Language;
 
@@ -13,7 +13,18 @@ impl Adjustment {
     /// How the amount was calculated.
     pub fn text(&self, language: Language) -> String {
         match &self.basis {
-            Basis::Hours { seconds, hours, rate } => worked(*seconds, *hours, *rate, language),
+            Basis::Hours { seconds, hours, rate, paid_from, rounded } => {
+                let mut text = worked(*seconds, *hours, *rate, language);
+                if let Some(start) = paid_from {
+                    text = format!("{text}; {}", text!(language, "payroll-from-planned-start", start = start.as_str()));
+                }
+                if let Some(RoundedTime { exact_seconds, step_minutes }) = rounded {
+                    let exact = clock(*exact_seconds);
+                    text =
+                        format!("{text}; {}", text!(language, "payroll-rounded", exact = exact, step = *step_minutes));
+                }
+                text
+            }
             Basis::Lateness { minutes, threshold_minutes, penalty_per_minute } => text!(
                 language,
                 "payroll-by-lateness",
@@ -37,8 +48,13 @@ impl Adjustment {
 }
 
 fn worked(seconds: i64, hours: PaidHours, rate: Money, language: Language) -> String {
-    let clock = format!("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
+    let clock = clock(seconds);
     text!(language, "payroll-by-hours", clock = clock, hours = hours.shown(language), rate = rate.shown(language))
+}
+
+/// Hours, minutes and seconds: `8:07:00`.
+fn clock(seconds: i64) -> String {
+    format!("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
 }
 
 fn task(kind: Kind, text: &str, price: Money, is_done: bool, language: Language) -> String {

@@ -13,7 +13,7 @@ pub const CSV_TYPE: &str = "text/csv; charset=utf-8";
 pub const XLSX_TYPE: &str = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
 
 /// Without it spreadsheets do not read CSV as UTF-8.
-const BYTE_ORDER_MARK: &str = "\u{feff}";
+pub const BYTE_ORDER_MARK: &str = "\u{feff}";
 const NAME_WIDTH: f64 = 32.0;
 const AMOUNT_WIDTH: f64 = 15.0;
 
@@ -22,10 +22,7 @@ const FORMULA_STARTS: [char; 8] = ['=', '+', '-', '@', '\t', '\r', '\n', '|'];
 
 /// The month as CSV. Russian spreadsheets expect semicolons and decimal commas.
 pub fn csv(sheet: &PayrollSheet, language: Language) -> String {
-    let (separator, point) = match language {
-        Language::Ru => (";", ","),
-        Language::En => (",", "."),
-    };
+    let (separator, point) = separators(language);
     let number = |amount: String| amount.replace('.', point);
     let mut text = String::from(BYTE_ORDER_MARK);
     let mut push = |cells: Vec<String>| {
@@ -82,6 +79,14 @@ pub fn xlsx(sheet: &PayrollSheet, language: Language) -> Result<Vec<u8>, XlsxErr
     workbook.save_to_buffer()
 }
 
+/// What separates cells, and decimals. They differ, so that numbers need no quotes.
+pub const fn separators(language: Language) -> (&'static str, &'static str) {
+    match language {
+        Language::Ru => (";", ","),
+        Language::En => (",", "."),
+    }
+}
+
 fn headers(language: Language) -> [String; 8] {
     [
         text!(language, "payroll-person"),
@@ -111,7 +116,7 @@ fn name<'a>(sheet: &'a PayrollSheet, entry: &Entry) -> &'a str {
 }
 
 /// The text, with an apostrophe if a spreadsheet would evaluate it.
-fn without_formula(text: &str) -> String {
+pub fn without_formula(text: &str) -> String {
     let begins = text.trim_start_matches([' ', '\u{a0}']);
     if begins.starts_with(FORMULA_STARTS) || text.starts_with(FORMULA_STARTS) {
         format!("'{text}")
@@ -120,7 +125,7 @@ fn without_formula(text: &str) -> String {
     }
 }
 
-fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('"', "\"\""))
 }
 

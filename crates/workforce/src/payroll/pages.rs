@@ -10,6 +10,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use chrono::NaiveDate;
 use serde::Deserialize;
 
+use super::timesheet::Timesheet;
 use super::{ActionError, AdjustmentCursor, Money, PayrollMonth, PayrollRefusal, SeenMonth, export};
 use crate::application::App;
 use crate::notices;
@@ -59,6 +60,8 @@ pub fn routes() -> Routes {
         .post("/payroll/close", close)
         .get("/payroll/export.csv", csv)
         .get("/payroll/export.xlsx", xlsx)
+        .get("/payroll/timesheet.csv", timesheet_csv)
+        .get("/payroll/timesheet.xlsx", timesheet_xlsx)
         .get("/payroll/people/{id}", show_person)
         .post("/payroll/people/{id}/amounts", add)
         .post("/payroll/people/{id}/paid", pay)
@@ -148,6 +151,41 @@ async fn xlsx(
     let written = tokio::task::spawn_blocking(move || export::xlsx(&sheet, language)).await;
     let bytes = written.map_err(anyhow::Error::from)?.map_err(anyhow::Error::from)?;
     Ok(file(period, "xlsx", export::XLSX_TYPE, bytes))
+}
+
+/// `GET /payroll/timesheet.csv`: hours by day and site; for managers at their sites.
+async fn timesheet_csv(
+    State(app): State<App>,
+    SignedIn(visitor): SignedIn,
+    Query(query): Query<MonthQuery>,
+) -> Result<Response, PageError> {
+    let timesheet = timesheet(&app, &visitor, &query).await?;
+    let bytes = timesheet.csv(visitor.language()).into_bytes();
+    Ok(named_file("timesheet", timesheet.period, "csv", export::CSV_TYPE, bytes))
+}
+
+/// `GET /payroll/timesheet.xlsx`.
+async fn timesheet_xlsx(
+    State(app): State<App>,
+    SignedIn(visitor): SignedIn,
+    Query(query): Query<MonthQuery>,
+) -> Result<Response, PageError> {
+    let (timesheet, language) = (timesheet(&app, &visitor, &query).await?, visitor.language());
+    let period = timesheet.period;
+    // Compressing thousands of rows would block the runtime.
+    let written = tokio::task::spawn_blocking(move || timesheet.xlsx(language)).await;
+    let bytes = written.map_err(anyhow::Error::from)?.map_err(anyhow::Error::from)?;
+    Ok(named_file("timesheet", period, "xlsx", export::XLSX_TYPE, bytes))
+}
+
+async fn timesheet(app: &App, visitor: &Visitor, query: &MonthQuery) -> Result<Timesheet, PageError> {
+    let access = PayAccess::for_person(app, &visitor.person).await?;
+    let (period, _) = selected_month(app, &query.period).await?;
+    let sites = match &access {
+        PayAccess::All => None,
+        PayAccess::Sites(sites) => Some(ids(sites)),
+    };
+    Ok(Timesheet::of_month(app, period, sites.as_deref()).await?)
 }
 
 /// `GET /payroll/people/<id>`: for owners and for the person; for managers what was earned at their sites.
@@ -365,6 +403,10 @@ fn publish_change(app: &App) {
 }
 
 fn file(period: PayrollMonth, ending: &str, kind: &'static str, bytes: Vec<u8>) -> Response {
-    let name = format!("attachment; filename=\"payroll-{period}.{ending}\"");
+    named_file("payroll", period, ending, kind, bytes)
+}
+
+fn named_file(name: &str, period: PayrollMonth, ending: &str, kind: &'static str, bytes: Vec<u8>) -> Response {
+    let name = format!("attachment; filename=\"{name}-{period}.{ending}\"");
     ([(header::CONTENT_TYPE, kind.to_owned()), (header::CONTENT_DISPOSITION, name)], bytes).into_response()
 }

@@ -7,7 +7,7 @@ use opora::clock::Millis;
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 
-use super::{Kind, Money, PaidHours};
+use super::{Kind, Money, PaidHours, Rounding};
 
 #[cfg(test)]
 mod tests;
@@ -28,6 +28,23 @@ pub struct ShiftFacts {
     pub lateness: Option<LatenessFacts>,
     /// The penalty for an undone mandatory task without its own price: the current setting.
     pub mandatory_task_penalty: Money,
+    pub paid_time: PaidTime,
+}
+
+/// Which part of the worked time is paid. By default all of it, to the second.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PaidTime {
+    /// Time before the planned start, if that is not paid.
+    pub unpaid_start: Option<UnpaidStart>,
+    pub rounding: Rounding,
+}
+
+/// Time between an early opening and the planned start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnpaidStart {
+    pub seconds: i64,
+    /// The planned start by the site's clock: `08:00`.
+    pub planned_clock: String,
 }
 
 /// The start compared with its plan.
@@ -100,9 +117,16 @@ pub enum Source {
 #[serde(tag = "by", rename_all = "snake_case")]
 pub enum Basis {
     Hours {
+        /// The paid time.
         seconds: i64,
         hours: PaidHours,
         rate: Money,
+        /// The planned start by the site's clock, if pay counts from it instead of the opening.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        paid_from: Option<String>,
+        /// How the time was rounded, if that changed it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rounded: Option<RoundedTime>,
     },
     Lateness {
         minutes: i64,
@@ -129,6 +153,13 @@ pub enum Basis {
     Hand,
 }
 
+/// The time before it was rounded, and the step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RoundedTime {
+    pub exact_seconds: i64,
+    pub step_minutes: i64,
+}
+
 /// The materials cost more than the order brought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the materials cost more than the order brought")]
@@ -152,7 +183,7 @@ pub fn adjustments_of(shift: &ShiftFacts, tasks: &[TaskFacts]) -> Vec<NewAdjustm
         let (user_id, day) = (shift.user_id, shift.day.clone());
         NewAdjustment { user_id, kind, source, day, amount, basis }
     };
-    let (amount, basis) = shift_base(shift.worked_seconds, shift.rate);
+    let (amount, basis) = shift_base(shift);
     let mut rows = vec![row(Kind::ShiftBase, source, amount, basis)];
     if let Some((amount, basis)) = shift.lateness.as_ref().and_then(late_start) {
         rows.push(row(Kind::LateStart, source, amount, basis));
@@ -167,10 +198,17 @@ pub fn adjustments_of(shift: &ShiftFacts, tasks: &[TaskFacts]) -> Vec<NewAdjustm
     rows
 }
 
-/// The pay for the hours.
-fn shift_base(seconds: i64, rate: Money) -> (Money, Basis) {
+/// The pay for the hours: the worked time, without an unpaid start, rounded as the settings say.
+fn shift_base(shift: &ShiftFacts) -> (Money, Basis) {
+    let PaidTime { unpaid_start, rounding } = &shift.paid_time;
+    let unpaid_seconds = unpaid_start.as_ref().map_or(0, |start| start.seconds);
+    let exact_seconds = shift.worked_seconds.saturating_sub(unpaid_seconds).max(0);
+    let (seconds, rate) = (rounding.round(exact_seconds), shift.rate);
+    let rounded = RoundedTime { exact_seconds, step_minutes: rounding.step.minutes() };
+    let rounded = Some(rounded).filter(|_| seconds != exact_seconds);
+    let paid_from = unpaid_start.as_ref().map(|start| start.planned_clock.clone());
     let hours = PaidHours::worked(seconds);
-    (hours.at(rate), Basis::Hours { seconds, hours, rate })
+    (hours.at(rate), Basis::Hours { seconds, hours, rate, paid_from, rounded })
 }
 
 /// The penalty for a late start: each whole minute past the threshold.

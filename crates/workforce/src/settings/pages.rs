@@ -31,6 +31,13 @@ const SEEN: &str = "seen-";
 const OFFERED: [(&dyn AnySetting, &str, &str); 10] = [
     (&settings::TIME_ZONE, key!("cabinet-setting-time-zone"), key!("cabinet-setting-time-zone-about")),
     (&settings::CURRENCY, key!("cabinet-setting-currency"), key!("cabinet-setting-currency-about")),
+    (&settings::PAY_START, key!("cabinet-setting-pay-start"), key!("cabinet-setting-pay-start-about")),
+    (&settings::ROUNDING_STEP, key!("cabinet-setting-rounding"), key!("cabinet-setting-rounding-about")),
+    (
+        &settings::ROUNDING_DIRECTION,
+        key!("cabinet-setting-rounding-direction"),
+        key!("cabinet-setting-rounding-direction-about"),
+    ),
     (
         &settings::MANDATORY_TASK_PENALTY,
         key!("cabinet-setting-task-penalty"),
@@ -136,6 +143,7 @@ fn field(form: &FilledForm<'_>, (declared, title, about): &Offered, now: &str, a
                     ValueKind::Number => (form.short(name, &title, "number")),
                     ValueKind::Roubles => (form.short(name, &title, "text")),
                     ValueKind::Currency => (currency_field(form, name, &title)),
+                    ValueKind::Choice(options) => (form.choice(name, &title, &captions(options, language))),
                     ValueKind::TimeZone => (form.time_zone(name, &title)),
                     ValueKind::QuestionRecipient => (recipient_field(form, name, &title, now, able)),
                     ValueKind::Text => (form.lines(name, &title, settings::MAX_TEXT_UNITS)),
@@ -148,6 +156,11 @@ fn field(form: &FilledForm<'_>, (declared, title, about): &Offered, now: &str, a
             }
         }
     }
+}
+
+/// The values of a choice with their captions.
+fn captions(options: &[(&'static str, &'static str)], language: Language) -> Vec<(&'static str, String)> {
+    options.iter().map(|(value, caption)| (*value, language.text(caption))).collect()
 }
 
 fn currency_field(form: &FilledForm<'_>, name: &str, title: &str) -> Markup {
@@ -201,6 +214,10 @@ fn shown(declared: &dyn AnySetting, value: &str, able: &[Person], language: Lang
             value.parse().map_or_else(|()| value.to_owned(), |amount: Kopecks| Money::from(amount).shown(language))
         }
         (ValueKind::Currency, value) => value.parse().map_or_else(|_| value.to_owned(), |one| currency_name(one)),
+        (ValueKind::Choice(options), value) => {
+            let option = options.iter().find(|(known, _)| *known == value);
+            option.map_or_else(|| value.to_owned(), |(_, caption)| language.text(caption))
+        }
         (ValueKind::QuestionRecipient, value) => recipient_name(value, able, language),
         (ValueKind::Text, value) => shortened(value),
         (ValueKind::Number | ValueKind::TimeZone, value) => value.to_owned(),

@@ -311,17 +311,6 @@ impl Shifts {
         self.change(by, rights, event, move |db, by| Box::pin(plans::cancel_by_staff(db, plan_id, by))).await
     }
 
-    /// Judges the reason of a cancellation. Only owners may judge their own.
-    pub async fn judge(&self, by: &Person, id: i64, is_accepted: bool) -> Result<(), ActionError> {
-        let cancelled = self.cancellation(id).await?.ok_or(SiteRefusal::Gone)?;
-        let plan = self.plan_of(cancelled.plan_id).await?.ok_or(SiteRefusal::Gone)?;
-        let rights = self.require_permission(by, Permission::Employees, plan.site_id).await?;
-        Sites::refuse_own_case(by, plan.user_id)?;
-        let fines = self.fines().await?;
-        let event = ShiftEvent::new(ShiftEventKind::CancellationJudged, plan.user_id).at(plan.site_id);
-        self.change(by, rights, event, move |db, by| Box::pin(plans::judge(db, id, is_accepted, fines, by))).await
-    }
-
     /// Closes another person's shift as of now and sends a notice.
     pub async fn close(&self, by: &Person, shift_id: i64) -> Result<(), ActionError> {
         self.close_as_of(by, shift_id, EndTime::Now).await
@@ -376,7 +365,13 @@ impl Shifts {
     }
 
     /// Commits a change, then sends notices and publishes the event to open pages.
-    async fn change<T, F>(&self, actor: &Person, rights: Rights, event: ShiftEvent, run: F) -> Result<T, ActionError>
+    pub(super) async fn change<T, F>(
+        &self,
+        actor: &Person,
+        rights: Rights,
+        event: ShiftEvent,
+        run: F,
+    ) -> Result<T, ActionError>
     where
         T: Send + 'static,
         F: for<'w> FnOnce(&'w Transaction<'_, '_>, ChangedBy) -> BoxFuture<'w, Result<T, WriteError>> + Send + 'static,
@@ -394,7 +389,12 @@ impl Shifts {
         Ok(got)
     }
 
-    async fn require_permission(&self, by: &Person, what: Permission, site_id: i64) -> Result<Rights, ActionError> {
+    pub(super) async fn require_permission(
+        &self,
+        by: &Person,
+        what: Permission,
+        site_id: i64,
+    ) -> Result<Rights, ActionError> {
         Sites::of_app(&self.app).require_permission(by, what, site_id).await
     }
 }

@@ -23,6 +23,7 @@ pub fn routes() -> Routes {
         .post("/shifts/{id}/media/{medium}/again", media::again)
         .get("/cancellations", cancellations::show)
         .post("/cancellations/{id}/judge", cancellations::judge)
+        .post("/cancellations/{id}/take-back", cancellations::take_back)
         .get("/cancellations/{id}/photo", cancellations::photo)
         .post("/cancellations/{id}/photo/again", cancellations::photo_again)
 }

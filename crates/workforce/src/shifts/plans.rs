@@ -12,19 +12,15 @@ use sea_orm::{
 };
 use serde_json::json;
 
-use super::cancellation_cost::{Fines, is_short_notice};
+use super::cancellation_cost::is_short_notice;
 use super::records::{CancellationStatus, MediumKind, Plan, PlanStatus, Reason, ShiftStatus};
 use super::rules::EARLY_START_MS;
 use super::tables::{cancellation, plan, shift};
 use super::{records, when};
 use crate::domain::Transaction;
-use crate::money::{Kind, Money};
 use crate::notices::{self, Notice};
-use crate::payroll::{Basis, NewAdjustment, Payroll, Source};
 use crate::people;
-use crate::sites::{self, ChangedBy, Site, SiteRefusal, Slot, constraint_refusal, local};
-
-const MINUTE_MS: i64 = 60_000;
+use crate::sites::{self, ChangedBy, Site, SiteRefusal, Slot, constraint_refusal};
 
 /// The details that a person gives when cancelling.
 #[derive(Clone, Debug)]
@@ -117,45 +113,6 @@ pub async fn cancel_by_staff(db: &Transaction<'_, '_>, plan_id: i64, by: Changed
     let notice = Notice::PlanCancelled { site: site.about.name.clone(), when: when(plan.period, &site) };
     notices::write(db, vec![(plan.user_id, notice)], by.at).await?;
     by.audit(db, "plan cancelled", ("plan", plan_id), json!({})).await
-}
-
-/// Judges a reason. A rejected reason costs a fine, and a second one for short notice.
-pub async fn judge(
-    db: &Transaction<'_, '_>,
-    id: i64,
-    is_accepted: bool,
-    fines: Fines,
-    by: ChangedBy,
-) -> Result<(), WriteError> {
-    let status = if is_accepted { CancellationStatus::Accepted } else { CancellationStatus::Rejected };
-    let decided = cancellation::Entity::update_many()
-        .set(cancellation::ActiveModel {
-            status: Set(status.name().to_owned()),
-            decided_by: Set(by.person),
-            decided_at: Set(Some(by.at.0)),
-            ..Default::default()
-        })
-        .filter(cancellation::Column::Id.eq(id))
-        .filter(cancellation::Column::Status.eq(CancellationStatus::Pending.name()))
-        .exec(db)
-        .await?;
-    let row = cancellation::Entity::find_by_id(id).one(db).await?.ok_or_else(|| SiteRefusal::Gone.refusal())?;
-    if decided.rows_affected == 0 {
-        return Err(SiteRefusal::Decided.refusal());
-    }
-    let plan = records::plan(db, row.plan_id).await?.ok_or_else(|| SiteRefusal::Gone.refusal())?;
-    let site = sites::site(db, plan.site_id).await?.ok_or_else(|| SiteRefusal::Gone.refusal())?;
-    let (name, when) = (site.about.name.clone(), when(plan.period, &site));
-    let notice = if is_accepted {
-        Notice::ReasonAccepted { site: name, when }
-    } else {
-        let rows = fines_of(&plan, &row, fines, &site);
-        let fine = rows.iter().map(|row| row.amount).sum();
-        Payroll::post_at(db, plan.site_id, rows, by.at).await?;
-        Notice::ReasonRejected { site: name, when, fine }
-    };
-    notices::write(db, vec![(plan.user_id, notice)], by.at).await?;
-    by.audit(db, "cancellation judged", ("plan", plan.id), json!({ "accepted": is_accepted })).await
 }
 
 /// Moves the plans of a slot with it. Refused if a plan would overlap another one of its person, or if the start would
@@ -411,24 +368,4 @@ fn cancelled_by_staff(plan: &Plan, by: ChangedBy) -> cancellation::ActiveModel {
         decided_at: Set(Some(by.at.0)),
         ..cancelled(plan, Reason::ByStaff, by.at)
     }
-}
-
-fn fines_of(plan: &Plan, cancelled: &cancellation::Model, fines: Fines, site: &Site) -> Vec<NewAdjustment> {
-    let day = local(plan.period.from, site.about.time_zone).date().to_string();
-    let cost = fines.cost(cancelled.is_short_notice);
-    let invalid = Some((Kind::CancelledInvalid, cost.invalid_reason));
-    let short = cost.short_notice.map(|price| (Kind::CancelledLate, price));
-    let basis = Basis::Cancellation {
-        notice_hours: cancelled.notice_hours.unwrap_or(fines.notice_hours),
-        notice_minutes: (plan.period.from.0 - cancelled.cancelled_at).div_euclid(MINUTE_MS),
-    };
-    let row = |(kind, price): (Kind, Money)| NewAdjustment {
-        user_id: plan.user_id,
-        kind,
-        source: Source::Plan(plan.id),
-        day: day.clone(),
-        amount: price.as_deduction(),
-        basis: basis.clone(),
-    };
-    [invalid, short].into_iter().flatten().map(row).collect()
 }

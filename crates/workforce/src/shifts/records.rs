@@ -147,6 +147,10 @@ pub struct Cancellation {
     pub cancelled_at: Millis,
     pub status: CancellationStatus,
     pub decided_by: Option<i64>,
+    pub decided_at: Option<Millis>,
+    /// Who took back the last decision before this one.
+    pub reversed_by: Option<i64>,
+    pub reversed_at: Option<Millis>,
 }
 
 /// Why a person cancels.
@@ -378,6 +382,9 @@ impl TryFrom<cancellation::Model> for Cancellation {
             cancelled_at: Millis(row.cancelled_at),
             status: row.status.parse().map_err(DbErr::Custom)?,
             decided_by: row.decided_by,
+            decided_at: row.decided_at.map(Millis),
+            reversed_by: row.reversed_by,
+            reversed_at: row.reversed_at.map(Millis),
         })
     }
 }

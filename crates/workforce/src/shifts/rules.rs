@@ -4,8 +4,8 @@ use chrono::{Days, NaiveDate};
 use opora::clock::Millis;
 
 use super::records::{Plan, PlanStatus, Shift, ShiftTask};
-use crate::money::Money;
-use crate::payroll::{self, LatenessFacts, NewAdjustment, ShiftFacts, TaskFacts};
+use crate::money::{Money, PaidTimeRules, PayStart};
+use crate::payroll::{self, LatenessFacts, NewAdjustment, PaidTime, ShiftFacts, TaskFacts, UnpaidStart};
 use crate::sites::{AboutSite, LONGEST_DAY_MS, Period, Position, Site, local};
 
 const MINUTE_MS: i64 = 60_000;
@@ -14,12 +14,20 @@ const HOUR_MS: i64 = 60 * MINUTE_MS;
 const MAX_SHIFT_HOURS: i64 = 16;
 /// A longer working day gets a warning.
 pub const LONG_DAY_MINUTES: i64 = 12 * 60;
-/// How long before its start a planned shift may be opened. It is paid from then on.
+/// How long before its start a planned shift may be opened. A setting says whether that time is paid.
 pub const EARLY_START_MS: i64 = 2 * HOUR_MS;
 /// How long a person who took a running slot has to arrive.
 const ARRIVAL_MS: i64 = 15 * MINUTE_MS;
 /// How far ahead people can plan.
 const PLANNING_HORIZON_MS: i64 = 21 * 24 * HOUR_MS;
+
+/// The settings that the pay of a shift depends on.
+#[derive(Clone, Copy, Debug)]
+pub struct PayRules {
+    /// The penalty for an undone mandatory task without its own price.
+    pub mandatory_task_penalty: Money,
+    pub paid_time: PaidTimeRules,
+}
 
 /// When a forgotten shift ends, and when it may be closed automatically.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,7 +106,7 @@ pub fn shift_adjustments(
     tasks: &[ShiftTask],
     ended_at: Millis,
     site: &Site,
-    mandatory: Money,
+    rules: PayRules,
 ) -> Vec<NewAdjustment> {
     let facts = ShiftFacts {
         shift_id: shift.id,
@@ -107,10 +115,22 @@ pub fn shift_adjustments(
         worked_seconds: (ended_at.0 - shift.started_at.0).max(0) / 1000,
         rate: Money::from_kopecks(shift.rate_kopecks),
         lateness: lateness(shift),
-        mandatory_task_penalty: mandatory,
+        mandatory_task_penalty: rules.mandatory_task_penalty,
+        paid_time: paid_time(shift, &site.about, rules.paid_time),
     };
     let tasks: Vec<_> = tasks.iter().map(task_facts).collect();
     payroll::adjustments_of(&facts, &tasks)
+}
+
+/// Time before the planned start is unpaid if the setting says so. Lateness does not come into it: a late shift starts
+/// after its planned start.
+fn paid_time(shift: &Shift, site: &AboutSite, rules: PaidTimeRules) -> PaidTime {
+    let planned_start = shift.planned.map(|planned| planned.from).filter(|_| rules.pay_start == PayStart::PlannedStart);
+    let unpaid_start = planned_start.filter(|start| *start > shift.started_at).map(|start| UnpaidStart {
+        seconds: (start.0 - shift.started_at.0) / 1000,
+        planned_clock: local(start, site.time_zone).format("%H:%M").to_string(),
+    });
+    PaidTime { unpaid_start, rounding: rules.rounding }
 }
 
 fn lateness(shift: &Shift) -> Option<LatenessFacts> {
@@ -123,7 +143,7 @@ fn lateness(shift: &Shift) -> Option<LatenessFacts> {
     })
 }
 
-fn task_facts(task: &ShiftTask) -> TaskFacts {
+pub(super) fn task_facts(task: &ShiftTask) -> TaskFacts {
     TaskFacts {
         task_id: task.id,
         text: task.text.clone(),

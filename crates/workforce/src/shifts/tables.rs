@@ -49,6 +49,8 @@ pub mod cancellation {
         pub status: String,
         pub decided_by: Option<i64>,
         pub decided_at: Option<i64>,
+        pub reversed_by: Option<i64>,
+        pub reversed_at: Option<i64>,
         pub notice_hours: Option<i64>,
     }
 

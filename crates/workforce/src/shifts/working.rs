@@ -15,13 +15,14 @@ use sea_orm::{
 
 use super::plans::{self, has_active_shift};
 use super::records::{self, ClosedBy, MediumKind, Opening, Plan, PlanStatus, Shift, ShiftStatus, tasks_of};
-use super::rules::{EARLY_START_MS, overdue, shift_adjustments};
+use super::rules::{EARLY_START_MS, PayRules, overdue, shift_adjustments};
 use super::tables::{medium, opening, plan, shift, task};
 use crate::attachments;
 use crate::domain::Transaction;
-use crate::money::Money;
+use crate::money::{Money, PaidHours};
 use crate::notices::{self, Notice, ShiftSummary, SummaryLine};
 use crate::payroll::{Adjustment, Basis, Payroll, rate_of};
+use crate::settings;
 use crate::sites::{self, Position, Site, SiteRefusal, Task, constraint_refusal, local};
 
 /// The most media of a task.
@@ -233,8 +234,10 @@ pub async fn close(db: &Transaction<'_, '_>, end: ShiftEnd) -> Result<(), WriteE
 pub async fn close_own(db: &Transaction<'_, '_>, end: ShiftEnd) -> Result<(), WriteError> {
     let ClosedShift { shift, site, lines, is_site_closed } = end_shift(db, end).await?;
     let worked_seconds = (end.ended_at.0 - shift.started_at.0) / 1000;
+    let paid_hours = lines.iter().find_map(paid_hours).filter(|hours| *hours != PaidHours::worked(worked_seconds));
     let lines = lines.into_iter().map(paid_line).collect();
-    let notice = Notice::Closed(ShiftSummary { site: site.about.name, worked_seconds, lines, is_site_closed });
+    let site = site.about.name;
+    let notice = Notice::Closed(ShiftSummary { site, worked_seconds, paid_hours, lines, is_site_closed });
     notices::write(db, vec![(shift.user_id, notice)], end.at).await
 }
 
@@ -304,6 +307,10 @@ async fn end_shift(db: &Transaction<'_, '_>, end: ShiftEnd) -> Result<ClosedShif
     Ok(ClosedShift { shift, site, lines, is_site_closed })
 }
 
+fn paid_hours(line: &Adjustment) -> Option<PaidHours> {
+    if let Basis::Hours { hours, .. } = line.basis { Some(hours) } else { None }
+}
+
 fn paid_line(line: Adjustment) -> SummaryLine {
     let task = if let Basis::Task { text, .. } = line.basis { Some(text) } else { None };
     SummaryLine { kind: line.kind, task, amount: line.amount }
@@ -315,7 +322,8 @@ pub async fn post(db: &Transaction<'_, '_>, shift_id: i64, mandatory: Money, at:
     let Some(ended_at) = shift.ended_at.filter(|_| shift.status == ShiftStatus::Completed) else { return Ok(()) };
     let site = sites::site(db, shift.site_id).await?.ok_or_else(|| SiteRefusal::Gone.refusal())?;
     let tasks = tasks_of(db, shift_id).await?;
-    Payroll::post_at(db, site.id, shift_adjustments(&shift, &tasks, ended_at, &site, mandatory), at).await
+    let rules = PayRules { mandatory_task_penalty: mandatory, paid_time: settings::paid_time_rules(db).await? };
+    Payroll::post_at(db, site.id, shift_adjustments(&shift, &tasks, ended_at, &site, rules), at).await
 }
 
 pub async fn open_site(db: &Transaction<'_, '_>, site_id: i64, user_id: i64, at: Millis) -> Result<(), WriteError> {

@@ -62,6 +62,10 @@ pub enum SiteRefusal {
     OthersWork,
     /// Another person has decided already.
     Decided,
+    /// Rejecting a reason costs another fine than the person saw.
+    FineChanged,
+    /// The month of the fine is closed.
+    MonthClosed,
     /// The matter concerns the person who asks; another person must decide.
     OwnCase,
 }
@@ -87,7 +91,7 @@ const CONSTRAINTS: [(&str, SiteRefusal); 13] = [
 ];
 
 impl SiteRefusal {
-    const ALL: [Self; 27] = [
+    const ALL: [Self; 29] = [
         Self::Stale,
         Self::Gone,
         Self::NotAllowed,
@@ -114,6 +118,8 @@ impl SiteRefusal {
         Self::SiteClosed,
         Self::OthersWork,
         Self::Decided,
+        Self::FineChanged,
+        Self::MonthClosed,
         Self::OwnCase,
     ];
 
@@ -146,6 +152,8 @@ impl SiteRefusal {
             Self::SiteClosed => key!("why-site-closed-toast"),
             Self::OthersWork => key!("why-others-work-toast"),
             Self::Decided => key!("why-decided-toast"),
+            Self::FineChanged => key!("why-fine-changed-toast"),
+            Self::MonthClosed => key!("why-month-closed-toast"),
             Self::OwnCase => key!("why-own-case-toast"),
         }
     }

@@ -7,7 +7,8 @@ use workforce::domain::NotWritten;
 use workforce::money::{Kind as PayKind, Money, PayrollMonth};
 use workforce::notices;
 use workforce::payroll::{
-    self, ActionError, LatenessFacts, NO_ENTRY, Payroll, PayrollRefusal, ShiftFacts, TaskFacts, adjustments_of,
+    self, ActionError, LatenessFacts, NO_ENTRY, PaidTime, Payroll, PayrollRefusal, ShiftFacts, TaskFacts,
+    adjustments_of,
 };
 use workforce::person::{Person, Role};
 use workforce::rooms::Rooms;
@@ -63,6 +64,7 @@ pub fn shift_352(user_id: i64, day: &str) -> (ShiftFacts, Vec<TaskFacts>) {
         rate: roubles(111),
         lateness: Some(late),
         mandatory_task_penalty: roubles(50),
+        paid_time: PaidTime::default(),
     };
     let task = |task_id, text: &str, amount| TaskFacts {
         task_id,

@@ -35,6 +35,7 @@ mod money_rules;
 mod moved_slots;
 mod own_case;
 mod owners_chat;
+mod paid_time;
 mod pay_at_commit;
 mod permissions;
 mod person_chat;

@@ -46,7 +46,9 @@ CREATE TABLE adjustments (
 );
 CREATE UNIQUE INDEX adjustments_once_by_shift ON adjustments (shift_id, kind, coalesce(task_id, 0))
   WHERE shift_id IS NOT NULL;
-CREATE UNIQUE INDEX adjustments_once_by_plan ON adjustments (plan_id, kind) WHERE plan_id IS NOT NULL;
+-- A fine that was taken back stays, removed; the reason may be rejected again.
+CREATE UNIQUE INDEX adjustments_once_by_plan ON adjustments (plan_id, kind) WHERE plan_id IS NOT NULL AND deleted_at IS NULL;
+CREATE INDEX adjustments_by_plan ON adjustments (plan_id) WHERE plan_id IS NOT NULL;
 CREATE UNIQUE INDEX adjustments_once_by_order ON adjustments (order_id, kind) WHERE order_id IS NOT NULL;
 CREATE INDEX adjustments_by_person ON adjustments (user_id, period, day, id);
 CREATE INDEX adjustments_by_period ON adjustments (period, user_id);

@@ -59,10 +59,15 @@ CREATE TABLE plan_cancellations (
   status TEXT NOT NULL CHECK (status IN ('pending', 'accepted', 'rejected')),
   decided_by BIGINT,
   decided_at BIGINT,
+  -- Who took back the decision before, and when.
+  reversed_by BIGINT,
+  reversed_at BIGINT,
   CHECK ((status = 'pending') = (decided_at IS NULL)),
   CHECK ((photo_file IS NULL) = (photo_kind IS NULL))
 );
 CREATE INDEX plan_cancellations_pending ON plan_cancellations (id) WHERE status = 'pending';
+CREATE INDEX plan_cancellations_decided ON plan_cancellations (decided_at, id)
+  WHERE decided_at IS NOT NULL AND reason <> 'by_staff';
 CREATE INDEX plan_cancellations_by_user ON plan_cancellations (user_id, id);
 CREATE INDEX plan_cancellations_by_photo ON plan_cancellations (photo_file) WHERE photo_file IS NOT NULL;
 

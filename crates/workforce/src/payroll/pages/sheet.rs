@@ -49,6 +49,7 @@ pub fn page(visitor: &Visitor, shown: SheetPage<'_>, attempt: &FormAttempt) -> M
                     (table(sheet, access, language))
                 }
                 (pager(sheet, number, language))
+                (files(period, access, language))
                 @if access.is_all() { (month_end(visitor, shown)) }
             }
         },
@@ -171,19 +172,35 @@ fn pager(sheet: &PayrollSheet, number: u64, language: Language) -> Markup {
     }
 }
 
-/// Exports, and the form to close the month.
+/// The files of the month. Managers get the timesheet of their sites.
+fn files(period: PayrollMonth, access: &PayAccess, language: Language) -> Markup {
+    let link = |name: &str, testid: &str, caption: String| {
+        html! { a.button.plain href={ (PAYROLL) "/" (name) "?period=" (period) } data-testid=(testid) { (caption) } }
+    };
+    html! {
+        section.card {
+            @if access.is_all() {
+                h2 { (text!(language, "payroll-files")) }
+                div.row {
+                    (link("export.xlsx", "xlsx", text!(language, "payroll-export-xlsx")))
+                    (link("export.csv", "csv", text!(language, "payroll-export-csv")))
+                }
+            }
+            h2 { (text!(language, "payroll-timesheet")) }
+            p.quiet { (text!(language, "payroll-timesheet-about")) }
+            div.row {
+                (link("timesheet.xlsx", "timesheet-xlsx", text!(language, "payroll-export-xlsx")))
+                (link("timesheet.csv", "timesheet-csv", text!(language, "payroll-export-csv")))
+            }
+        }
+    }
+}
+
+/// The form to close the month.
 fn month_end(visitor: &Visitor, SheetPage { sheet, current, unsettled, .. }: SheetPage<'_>) -> Markup {
     let (language, period) = (visitor.language(), sheet.month.period);
     html! {
         section.card.closing {
-            div.row {
-                a.button.plain href={ "/payroll/export.xlsx?period=" (period) } data-testid="xlsx" {
-                    (text!(language, "payroll-export-xlsx"))
-                }
-                a.button.plain href={ "/payroll/export.csv?period=" (period) } data-testid="csv" {
-                    (text!(language, "payroll-export-csv"))
-                }
-            }
             @if let Some((at, _)) = sheet.month.closed {
                 p data-testid="closed" { "🔒 " (text!(language, "payroll-closed-since")) " " (moment(at)) }
                 p.quiet { (text!(language, "payroll-closed-about")) }

@@ -17,6 +17,7 @@ fn shift(id: i64, seconds: i64, roubles: i64) -> ShiftFacts {
         rate: Money::from_roubles(roubles),
         lateness: None,
         mandatory_task_penalty: Money::from_roubles(50),
+        paid_time: PaidTime::default(),
     }
 }
 
@@ -59,6 +60,30 @@ fn shift_365_has_the_penalty_task_done_only() {
     let rows = adjustments_of(&shift(365, 36, 44), &[task(1, -4400, true, true), task(2, 10_000, false, false)]);
     assert_eq!(amounts(&rows), [(Kind::ShiftBase, 44), (Kind::TaskCompleted, 0)]);
     assert_eq!(total(&rows), 44);
+}
+
+fn paid_time(unpaid_seconds: i64, step: &str, direction: &str) -> PaidTime {
+    let unpaid_start = Some(UnpaidStart { seconds: unpaid_seconds, planned_clock: "08:00".into() });
+    let rounding = Rounding { step: step.parse().unwrap(), direction: direction.parse().unwrap() };
+    PaidTime { unpaid_start: unpaid_start.filter(|start| start.seconds > 0), rounding }
+}
+
+#[test]
+fn an_early_start_is_unpaid_and_the_rest_is_rounded() {
+    // Opened 20 minutes early, worked 8:27:00: 8:07:00 from the planned start, 8:00:00 in quarters.
+    let facts = ShiftFacts { paid_time: paid_time(20 * 60, "15", "down"), ..shift(1, 8 * 3600 + 27 * 60, 100) };
+    let rows = adjustments_of(&facts, &[]);
+    assert_eq!(amounts(&rows), [(Kind::ShiftBase, 80_000)]);
+    let rounded = Some(RoundedTime { exact_seconds: 8 * 3600 + 7 * 60, step_minutes: 15 });
+    let (hours, rate) = (PaidHours::from_hundredths(800), Money::from_roubles(100));
+    let expected = Basis::Hours { seconds: 8 * 3600, hours, rate, paid_from: Some("08:00".into()), rounded };
+    assert_eq!(rows[0].basis, expected);
+}
+
+#[test]
+fn a_shift_that_ended_before_its_planned_start_pays_nothing() {
+    let facts = ShiftFacts { paid_time: paid_time(3600, "none", "down"), ..shift(1, 600, 100) };
+    assert_eq!(amounts(&adjustments_of(&facts, &[])), [(Kind::ShiftBase, 0)]);
 }
 
 #[test]

@@ -1,32 +1,82 @@
-//! Cancellations that staff judge.
+//! Cancellations: those that wait for a decision, and the decided ones, which can be taken back.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use axum::Form;
-use axum::extract::{Path, State};
+use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
-use maud::{Markup, html};
+use opora::clock::Millis;
 use serde::Deserialize;
 
-use super::media::{self, ShownMedia};
+use super::media;
 use crate::application::App;
 use crate::attachments::{self, Attachment};
+use crate::money::Money;
 use crate::person::Permission;
-use crate::shifts::{Cancellation, Plan, Shifts, TOPIC};
+use crate::shifts::{Cancellation, DecidedPage, Fines, Judgement, Plan, Shifts};
 use crate::sites::pages::{Access, refusal};
-use crate::sites::{Site, SiteRefusal, local};
+use crate::sites::{Site, SiteRefusal};
 use crate::text;
-use crate::web::{PageError, SignedIn, Visitor, moment};
+use crate::web::ui::{PageRedirect, Toast};
+use crate::web::{PageError, SignedIn, Visitor};
+
+mod view;
+
+/// The undecided cancellations.
+const WAITING: &str = "/cancellations";
+/// The decided ones.
+const DECIDED: &str = "/cancellations?show=decided";
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct ListQuery {
+    /// `decided`, or empty for those that wait.
+    show: String,
+    /// The start of a page of decided ones: when the first was decided, and its id.
+    from: String,
+}
 
 #[derive(Debug, Deserialize)]
 pub struct JudgementForm {
     accepted: bool,
+    /// The fine in kopecks that the page named. Rejecting needs it.
+    fine: Option<i64>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct TakeBackForm {
+    /// When the decision was made that the page showed.
+    decided_at: i64,
+}
+
+/// What the page lists.
+enum Listed {
+    Waiting(Vec<(Cancellation, Plan)>),
+    Decided(DecidedPage),
+}
+
+/// The data of the page.
+struct CancellationPage<'a> {
+    visitor: &'a Visitor,
+    access: Access,
+    listed: Listed,
+    /// How many wait.
+    waiting: usize,
+    fines: Fines,
+    sites: Vec<Site>,
+    names: HashMap<i64, String>,
+    photos: HashMap<String, Attachment>,
+    refused: Option<SiteRefusal>,
 }
 
 /// `GET /cancellations`.
-pub async fn show(State(app): State<App>, SignedIn(visitor): SignedIn) -> Result<Response, PageError> {
-    page(&app, &visitor, None).await
+pub async fn show(
+    State(app): State<App>,
+    SignedIn(visitor): SignedIn,
+    Query(query): Query<ListQuery>,
+) -> Result<Response, PageError> {
+    page(&app, &visitor, &query, None).await
 }
 
 /// `POST /cancellations/<id>/judge`.
@@ -36,9 +86,46 @@ pub async fn judge(
     Path(id): Path<i64>,
     Form(form): Form<JudgementForm>,
 ) -> Result<Response, PageError> {
-    match Shifts::of_app(&app).judge(&visitor.person, id, form.accepted).await {
-        Ok(()) => Ok(Redirect::to("/cancellations").into_response()),
-        Err(error) => page(&app, &visitor, Some(refusal(error)?)).await,
+    let seen_fine = form.fine.map(Money::from_kopecks);
+    if !form.accepted && seen_fine.is_none() {
+        return Err(PageError::BadRequest);
+    }
+    let judgement = Judgement { is_accepted: form.accepted, seen_fine };
+    let (shifts, language) = (Shifts::of_app(&app), visitor.language());
+    if let Err(error) = shifts.judge_as_seen(&visitor.person, id, judgement).await {
+        return page(&app, &visitor, &ListQuery::default(), Some(refusal(error)?)).await;
+    }
+    let done = match seen_fine.filter(|_| !form.accepted) {
+        Some(fine) => text!(language, "sites-rejected", fine = fine.shown(language)),
+        None => text!(language, "sites-accepted"),
+    };
+    let decided_at = shifts.cancellation(id).await?.and_then(|one| one.decided_at);
+    let toast = match decided_at {
+        Some(at) => {
+            let path = format!("{WAITING}/{id}/take-back");
+            Toast::new(done).action(text!(language, "cabinet-take-back"), path, &[("decided_at", at.0.to_string())])
+        }
+        None => Toast::new(done),
+    };
+    Ok(PageRedirect::to(WAITING).with(toast).into_response())
+}
+
+/// `POST /cancellations/<id>/take-back`.
+pub async fn take_back(
+    State(app): State<App>,
+    SignedIn(visitor): SignedIn,
+    Path(id): Path<i64>,
+    Form(form): Form<TakeBackForm>,
+) -> Result<Response, PageError> {
+    match Shifts::of_app(&app).take_back(&visitor.person, id, Millis(form.decided_at)).await {
+        Ok(()) => {
+            let done = text!(visitor.language(), "sites-taken-back");
+            Ok(PageRedirect::to(WAITING).with_toast(done).into_response())
+        }
+        Err(error) => {
+            let decided = ListQuery { show: "decided".to_owned(), from: String::new() };
+            page(&app, &visitor, &decided, Some(refusal(error)?)).await
+        }
     }
 }
 
@@ -61,7 +148,7 @@ pub async fn photo_again(
 ) -> Result<Response, PageError> {
     let photo = photo_of(&app, &visitor, id).await?;
     attachments::retry(&app, photo).await?;
-    Ok(Redirect::to("/cancellations").into_response())
+    Ok(Redirect::to(WAITING).into_response())
 }
 
 async fn photo_of(app: &App, visitor: &Visitor, id: i64) -> Result<String, PageError> {
@@ -74,7 +161,12 @@ async fn photo_of(app: &App, visitor: &Visitor, id: i64) -> Result<String, PageE
     cancelled.photo_file.ok_or(PageError::NotFound)
 }
 
-async fn page(app: &App, visitor: &Visitor, refused: Option<SiteRefusal>) -> Result<Response, PageError> {
+async fn page(
+    app: &App,
+    visitor: &Visitor,
+    query: &ListQuery,
+    refused: Option<SiteRefusal>,
+) -> Result<Response, PageError> {
     let access = Access::for_person(app, &visitor.person).await?;
     if !access.may_somewhere(Permission::Employees) {
         return Err(PageError::Forbidden);
@@ -82,69 +174,49 @@ async fn page(app: &App, visitor: &Visitor, refused: Option<SiteRefusal>) -> Res
     let mut sites = access.sites_with_deleted(app).await?;
     sites.retain(|site| access.may(Permission::Employees, site.id));
     let ids: Vec<i64> = sites.iter().map(|site| site.id).collect();
-    let waiting = Shifts::of_app(app).cancellations(&ids).await?;
-    let people: BTreeSet<i64> = waiting.iter().map(|(one, _)| one.user_id).collect();
-    let names = app.people.names(people).await?;
-    let photos = waiting.iter().filter_map(|(one, _)| one.photo_file.as_deref());
-    let photos = attachments::find(app.domain.read(), photos).await?;
-    let language = visitor.language();
-    let title = text!(language, "cabinet-nav-cancellations");
-    let body = html! {
-        h1 { (title) }
-        p.quiet { (text!(language, "cabinet-cancellations-about")) }
-        @if let Some(why) = refused { p.notice-line role="status" data-testid="notice" { (why.text(language)) } }
-        div #cancellations data-live={ (TOPIC) " " (attachments::TOPIC) } {
-            @if waiting.is_empty() { div.card.empty { (text!(language, "cabinet-no-cancellations")) } }
-            @for (one, plan) in &waiting {
-                @let name = names.get(&one.user_id).map_or("–", String::as_str);
-                @let photo = one.photo_file.as_ref().map(|file| photos.get(file).unwrap_or(&Attachment::Pending));
-                (card(visitor, &access, (one, plan), sites.iter().find(|site| site.id == plan.site_id), name, photo))
-            }
-        }
+    let shifts = Shifts::of_app(app);
+    let (pending, fines) = tokio::try_join!(shifts.cancellations(&ids), shifts.fines())?;
+    let waiting = pending.len();
+    let listed = if query.show == "decided" {
+        Listed::Decided(shifts.decided_cancellations(&ids, page_start(&query.from)?).await?)
+    } else {
+        Listed::Waiting(pending)
     };
+    let names = app.people.names(listed.people()).await?;
+    let photos = attachments::find(app.domain.read(), listed.photos()).await?;
+    let shown = CancellationPage { visitor, access, listed, waiting, fines, sites, names, photos, refused };
     let status = if refused.is_some() { StatusCode::CONFLICT } else { StatusCode::OK };
-    Ok((status, visitor.page(&title, &body)).into_response())
+    Ok((status, shown.draw()).into_response())
 }
 
-fn card(
-    visitor: &Visitor,
-    access: &Access,
-    (one, plan): (&Cancellation, &Plan),
-    site: Option<&Site>,
-    name: &str,
-    photo: Option<&Attachment>,
-) -> Markup {
-    let language = visitor.language();
-    let button = |accepted: bool, class: &str, caption: String| {
-        visitor.visit.form(
-            &format!("/cancellations/{}/judge", one.id),
-            &html! {
-                input type="hidden" name="accepted" value=(accepted);
-                button class=(class) type="submit" data-testid={ "accepted-" (accepted) } { (caption) }
-            },
-        )
-    };
-    html! {
-        section.card data-testid={ "cancellation-" (one.id) } {
-            h2 { (name) }
-            p {
-                @if let Some(site) = site {
-                    (site.about.name) ", " (local(plan.period.from, site.about.time_zone).format("%d.%m.%Y %H:%M")) " "
-                }
-                @if one.is_short_notice { span.badge.pending { (text!(language, "cabinet-short-notice")) } }
+/// The start of a page: `1767268800000-352`.
+fn page_start(text: &str) -> Result<Option<(Millis, i64)>, PageError> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let parsed = text.split_once('-').and_then(|(at, id)| Some((Millis(at.parse().ok()?), id.parse().ok()?)));
+    parsed.map(Some).ok_or(PageError::NotFound)
+}
+
+impl Listed {
+    /// Everybody whom the page names.
+    fn people(&self) -> BTreeSet<i64> {
+        match self {
+            Self::Waiting(waiting) => {
+                waiting.iter().flat_map(|(one, _)| [Some(one.user_id), one.reversed_by]).flatten().collect()
             }
-            p { (one.reason.text(language)) @if let Some(words) = &one.words { ": " (words) } }
-            @if let Some(document) = &one.document { p.quiet { (text!(language, "cabinet-document")) ": " (document) } }
-            p.quiet { (text!(language, "cabinet-cancelled-at")) " " (moment(one.cancelled_at)) }
-            @if let Some(file) = photo {
-                div.papers { (media::medium(visitor, &ShownMedia { path: format!("/cancellations/{}/photo", one.id), file, sent: String::new() })) }
+            Self::Decided(page) => {
+                let people = |one: &Cancellation| [Some(one.user_id), one.decided_by];
+                page.cases.iter().flat_map(|case| people(&case.cancelled)).flatten().collect()
             }
-            @if access.decides_on(one.user_id) {
-                div.row {
-                    (button(true, "", text!(language, "cabinet-accept")))
-                    (button(false, "danger", text!(language, "cabinet-reject")))
-                }
-            } @else { p.quiet data-testid="own-case" { (SiteRefusal::OwnCase.text(language)) } }
+        }
+    }
+
+    /// The files of the evidence.
+    fn photos(&self) -> Vec<&str> {
+        match self {
+            Self::Waiting(waiting) => waiting.iter().filter_map(|(one, _)| one.photo_file.as_deref()).collect(),
+            Self::Decided(page) => page.cases.iter().filter_map(|case| case.cancelled.photo_file.as_deref()).collect(),
         }
     }
 }

@@ -87,6 +87,8 @@ struct ShiftDetails {
     /// By Telegram's file id.
     files: HashMap<String, Attachment>,
     lines: Vec<crate::payroll::Adjustment>,
+    /// The price of a mandatory task without its own.
+    mandatory_task_penalty: Money,
     /// Owners, managers with the permission for finances, and the person see amounts.
     may_see_pay: bool,
     /// Whether to link to the site's page.
@@ -202,6 +204,7 @@ async fn details(app: &App, visitor: &Visitor, id: i64) -> Result<ShiftDetails, 
     let (tasks, media) = (api.tasks(&[id]).await?, api.media(id).await?);
     let files = attachments::find(app.domain.read(), media.iter().map(|one| one.telegram_file.as_str())).await?;
     let lines = if may_see_pay { app.payroll.of_shift(id).await? } else { Vec::new() };
+    let mandatory_task_penalty = api.mandatory_task_penalty().await?;
     let may_handle = access.may(Permission::Schedule, shift.site_id) && access.decides_on(shift.user_id);
     let may_close = shift.ended_at.is_none() && may_handle;
     let now = app.clock.now();
@@ -216,6 +219,7 @@ async fn details(app: &App, visitor: &Visitor, id: i64) -> Result<ShiftDetails, 
         media,
         files,
         lines,
+        mandatory_task_penalty,
         may_see_pay,
         may_see_site,
         may_close,

@@ -131,6 +131,7 @@ const TABLE: &[Row] = &[
     row("owner_sites", "position", "shifts:back", NO_ARGUMENT, &[(MAX, &["owner:position:{home}"])]),
     row("owner_sites", "", "judge:yes:", Argument::Id("cancellation"), &[(MAX, &[])]),
     row("owner_sites", "", "judge:no:", Argument::Id("cancellation"), &[(MAX, &[])]),
+    row("owner_sites", "", "judge:back:", Argument::Id("cancellation"), &[(MAX, &[])]),
     row("owner_sites", "new_slot", "shifts:back", NO_ARGUMENT, &[(MAX, &["owner:slot:{home}"])]),
     // Pay.
     row("payroll_report", "", "pay:mine:", Argument::Word, &[(EMMA, &[]), (MAX, &[])]),

@@ -99,7 +99,7 @@ async fn owner_dialogues_lead_to_the_main_menu() {
     let owner = workplace.firm.member("Olaf", &[Role::Owner]).await;
     chooses_from_menu(&owner, "📋 Today").await;
     assert_ended(&owner).await;
-    owner.presses("✅ Accept").await;
+    owner.presses("✅ Accept, no penalty").await;
     assert_ended(&owner).await;
     chooses_from_menu(&owner, "🏢 Sites").await;
     assert_ended(&owner).await;

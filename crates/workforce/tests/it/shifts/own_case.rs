@@ -117,7 +117,7 @@ async fn owners_decide_a_managers_own_case_on_the_pages() {
     assert!(!shown.body.contains(&judge), "{}", shown.body);
     manager.post(&judge, &[("accepted", "true")]).await.is(409, OWN_CASE);
     owner.get("/cancellations").await.is(200, &judge);
-    owner.post(&judge, &[("accepted", "false")]).await.redirects_to("/cancellations");
+    owner.post(&judge, &[("accepted", "false"), ("fine", "100000")]).await.redirects_to("/cancellations");
     let lines = cabinet.app.payroll.of_person(may.id, "2026-01".parse().unwrap()).await.unwrap().lines;
     assert_eq!(lines.len(), 2, "the reason, and the short notice");
     cabinet.close().await;
@@ -155,8 +155,8 @@ async fn owners_judge_a_managers_own_reason_in_the_bot() {
     assert!(matches!(by_max, Err(ActionError::Refused(SiteRefusal::OwnCase))), "{by_max:?}");
     let owner = workplace.firm.member("Olaf", &[Role::Owner]).await;
     chooses_from_menu(&owner, "📋 Today").await;
-    owner.presses("✅ Accept").await;
-    owner.sees("Reason accepted.");
+    owner.presses("✅ Accept, no penalty").await;
+    owner.sees("Reason accepted, nothing is deducted.");
 }
 
 #[tokio::test]

@@ -2,8 +2,9 @@
 
 use opora::testing::chat::ChatUser;
 use workforce::person::{Permission, Role};
+use workforce::settings;
 
-use super::{Workplace, chooses_from_menu, person, plans};
+use super::{Workplace, chooses_from_menu, is_notified, person, plans};
 use crate::kit::firm::{StorageKind, on_databases};
 
 on_databases! { [sqlite Sqlite, postgres Postgres]
@@ -45,8 +46,8 @@ async fn only_judges_see_reasons_in_the_chat() {
     chooses_from_menu(&judges, "📋 Today").await;
     judges.sees("(photo) Anna can't make it to Shop");
     judges.sees("An operation, Certificate 77");
-    judges.presses("✅ Accept").await;
-    judges.sees("Reason accepted.");
+    judges.presses("✅ Accept, no penalty").await;
+    judges.sees("Reason accepted, nothing is deducted.");
 }
 
 async fn a_proof_is_shown_in_its_original_form(kind: StorageKind) {
@@ -58,11 +59,36 @@ async fn a_proof_is_shown_in_its_original_form(kind: StorageKind) {
     let owner = workplace.firm.member("Olaf", &[Role::Owner]).await;
     chooses_from_menu(&owner, "📋 Today").await;
     owner.sees("(document) Anna can't make it to Shop");
-    owner.sees_button("❌ Reject");
+    owner.sees_button("❌ Reject and deduct 1,000\u{a0}₽");
     owner.sees_button("🏠 Main menu");
-    owner.presses("❌ Reject").await;
-    owner.sees("Reason rejected");
+    owner.presses("❌ Reject and deduct 1,000\u{a0}₽").await;
+    owner.sees("Reason rejected, 1,000\u{a0}₽ deducted.");
     assert_eq!(workplace.adjustments().await.len(), 2);
+    is_notified(&workplace, &anna, "1,000\u{a0}₽").await;
+    owner.presses("↩️ Take back").await;
+    owner.sees("Decision taken back.");
+    is_notified(&workplace, &anna, "The penalty of 1,000\u{a0}₽ was removed.").await;
+    let live = "SELECT id FROM adjustments WHERE deleted_at IS NULL";
+    assert!(workplace.rows(live).await.is_empty(), "the fines are removed");
+    // The case waits again, and the old button does nothing more.
+    owner.presses("↩️ Take back").await;
+    owner.sees_toast("This has already been decided.");
+    chooses_from_menu(&owner, "📋 Today").await;
+    owner.sees_button("✅ Accept, no penalty");
+}
+
+#[tokio::test]
+async fn a_button_that_names_another_fine_deducts_nothing() {
+    let workplace = Workplace::open(StorageKind::Sqlite).await;
+    let site = workplace.site("Shop", 10_000).await;
+    cancels(&workplace, site).await.sends_photo().await;
+    let owner = workplace.firm.member("Olaf", &[Role::Owner]).await;
+    chooses_from_menu(&owner, "📋 Today").await;
+    let (name, at) = (settings::CANCEL_INVALID_REASON_FINE.name, workplace.firm.app.clock.now());
+    workplace.firm.app.domain.write(move |db| Box::pin(settings::set(db, name, "700", None, at))).await.unwrap();
+    owner.presses("❌ Reject and deduct 1,000\u{a0}₽").await;
+    owner.sees_toast("The penalty has changed. Please check it and decide again.");
+    assert!(workplace.adjustments().await.is_empty());
 }
 
 #[tokio::test]

@@ -26,7 +26,7 @@ use super::{
 use crate::kit::cabinet::Cabinet;
 use crate::kit::demo::{ANNA, BORIS};
 use crate::kit::firm::{NOON, StorageKind, on_databases};
-use crate::overview::business_pages::make_site;
+use crate::overview::business_pages::{make_site, sql};
 
 on_databases! { [sqlite Sqlite, postgres Postgres]
     marks_stay_with_their_tasks,
@@ -150,6 +150,12 @@ async fn a_penalty_stays_negative_everywhere(kind: StorageKind) {
         ShiftStart { user_id: person.id, site_id: site, plan_id: None, position: None, started_at: NOON, at: NOON };
     let shift = app.domain.write_and_get(move |db| Box::pin(workforce::shifts::open(db, start))).await.unwrap();
     assert_eq!(tasks_of(app.domain.read(), shift).await.unwrap()[0].amount_kopecks, -3_300);
+    owner.get(&format!("/shifts/{shift}")).await.is(200, "−33\u{a0}₽ if skipped");
+    sql(&cabinet, "UPDATE shift_tasks SET done_at = 1".to_owned()).await;
+    let open = owner.get(&format!("/shifts/{shift}")).await;
+    open.is(200, "penalty of 33\u{a0}₽ avoided");
+    assert!(!open.body.contains("−33\u{a0}₽"), "a done task costs nothing: {}", open.body);
+    sql(&cabinet, "UPDATE shift_tasks SET done_at = NULL".to_owned()).await;
     let mandatory_task_penalty = Shifts::of_app(&app).mandatory_task_penalty().await.unwrap();
     let (closed_by, position) = (ClosedBy::Person, None);
     let end = ShiftEnd {

@@ -123,7 +123,7 @@ async fn managers_see_pay_only_with_the_finances_permission() {
 
     let (of_boris, of_zoe) = (month_of(&boris), month_of(&zoe));
     let nothing = async || {
-        for path in ["/payroll", &of_boris, &of_zoe, "/payroll/export.csv", "/payroll/export.xlsx"] {
+        for path in ["/payroll", &of_boris, &of_zoe, "/payroll/export.csv", "/payroll/timesheet.csv"] {
             manager.get(path).await.is(403, "You don't have access to this page");
         }
         assert!(!manager.get("/").await.body.contains("href=\"/payroll\""), "the navigation has no link");
@@ -146,6 +146,15 @@ async fn managers_see_pay_only_with_the_finances_permission() {
         assert!(!page.body.contains(hidden), "{hidden} in {}", page.body);
     }
     manager.get(&of_zoe).await.is(403, "You don't have access to this page");
+    let timesheet = manager.get("/payroll/timesheet.csv?period=2026-01").await;
+    timesheet.is(200, "\"Boris\",\"Cafe <One>\",0.07,");
+    for hidden in ["Zoe", "The other place"] {
+        assert!(!timesheet.body.contains(hidden), "{hidden} in {}", timesheet.body);
+    }
+    let timesheet = owner.get("/payroll/timesheet.csv?period=2026-01").await;
+    timesheet.is(200, "\"Zoe\",\"The other place\",0.07,").is(200, "\"Boris\",\"All sites\",0.14,");
+    assert_eq!(timesheet.header("content-disposition"), "attachment; filename=\"timesheet-2026-01.csv\"");
+    owner.get("/payroll/timesheet.xlsx?period=2026-01").await.is(200, "");
     manager.post(&amounts, &paid).await.is(403, "You don't have access to this page");
     for path in ["/payroll/export.csv", "/payroll/export.xlsx"] {
         manager.get(path).await.is(403, "You don't have access to this page");

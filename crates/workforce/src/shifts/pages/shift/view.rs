@@ -9,7 +9,8 @@ use super::super::media::{self, ShownMedia};
 use super::{END_AT, END_BY_ITSELF, END_NOW, MAX_DAYS, ShiftDetails, ShiftList, TIME_FORMAT, worked_seconds};
 use crate::attachments::{self, Attachment};
 use crate::money::{Money, PaidHours};
-use crate::shifts::{ClosedBy, Medium, Shift, ShiftStatus, ShiftTask, TOPIC, minutes_late};
+use crate::payroll::Basis;
+use crate::shifts::{ClosedBy, Medium, Shift, ShiftStatus, ShiftTask, TOPIC, TaskEffect, minutes_late};
 use crate::sites::{Position, Site, local};
 use crate::text;
 use crate::texts::Language;
@@ -278,7 +279,7 @@ fn amounts(details: &ShiftDetails, language: Language) -> Markup {
 }
 
 fn task(visitor: &Visitor, details: &ShiftDetails, task: &ShiftTask, language: Language) -> Markup {
-    let amount = Money::from_kopecks(task.amount_kopecks);
+    let effect = TaskEffect::new(task, details.shift.ended_at.is_none(), penalty_of(details, task));
     let media: Vec<&Medium> = details.media.iter().filter(|one| one.shift_task_id == task.id).collect();
     html! {
         li {
@@ -291,9 +292,21 @@ fn task(visitor: &Visitor, details: &ShiftDetails, task: &ShiftTask, language: L
                     @for one in &media { (media::medium(visitor, &shown_media(details, one))) }
                 }
             }
-            @if details.may_see_pay { strong.money.minus[amount.is_negative()] { (amount.signed(language)) } }
+            @if details.may_see_pay {
+                @if effect.is_final() { strong.money.minus[effect.is_deduction()] { (effect.text(language)) } }
+                @else { span.money.quiet { (effect.text(language)) } }
+            }
         }
     }
+}
+
+/// The price of a mandatory task without its own: what was posted when the shift was closed, else the setting.
+fn penalty_of(details: &ShiftDetails, task: &ShiftTask) -> Money {
+    let posted = details.lines.iter().find_map(|line| match &line.basis {
+        Basis::Task { text, .. } if *text == task.text && line.amount.is_negative() => Some(-line.amount),
+        _ => None,
+    });
+    posted.unwrap_or(details.mandatory_task_penalty)
 }
 
 fn shown_media<'a>(details: &'a ShiftDetails, medium: &Medium) -> ShownMedia<'a> {

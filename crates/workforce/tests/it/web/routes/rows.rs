@@ -198,8 +198,9 @@ pub const ROWS: &[Row] = &[
     // Plans and shifts.
     get("/schedule", "emp", &[("page", "1")]),
     post("/schedule/slots/{id}/take", "emp", &[]),
-    get("/cancellations", RUN, &[]),
-    post("/cancellations/{id}/judge", RUN, &[("accepted", "true")]),
+    get("/cancellations", RUN, &[("show", "decided"), ("from", "1767268800000-1")]),
+    post("/cancellations/{id}/judge", RUN, &[("accepted", "true"), ("fine", "50000")]),
+    post("/cancellations/{id}/take-back", RUN, &[("decided_at", "1767268800000")]),
     get("/cancellations/{id}/photo", RUN, &[]),
     post("/cancellations/{id}/photo/again", RUN, &[]),
     get(
@@ -224,6 +225,8 @@ pub const ROWS: &[Row] = &[
     post("/payroll/close", OWN, &[("period", "2026-01"), ("total", "1"), ("version", "1")]),
     get("/payroll/export.csv", OWN, MONTH),
     get("/payroll/export.xlsx", OWN, MONTH),
+    get("/payroll/timesheet.csv", RUN, MONTH),
+    get("/payroll/timesheet.xlsx", RUN, MONTH),
     get("/payroll/people/{id}", "epos", MONTH),
     post("/payroll/people/{id}/amounts", OWN, AMOUNT),
     post("/payroll/people/{id}/paid", OWN, &[("period", "2026-01"), ("amount", "1"), STALE, ("is_advance", "on")]),
