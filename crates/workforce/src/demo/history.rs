@@ -12,7 +12,7 @@ use opora::store::WriteError;
 use super::work::{close, localized, open_shift};
 use crate::application::App;
 use crate::domain::Transaction;
-use crate::shifts::{self, CancellationDetails, ClosedBy, Proof, Reason, Shifts, tasks_of};
+use crate::shifts::{self, CancellationDetails, ClosedBy, Judgement, Proof, Reason, Shifts, tasks_of};
 use crate::sites::{self, AboutSlot, ChangedBy, Hours, Slot, local};
 use crate::texts::Language;
 
@@ -182,7 +182,8 @@ pub async fn judge(app: &App, team: Team) -> anyhow::Result<()> {
         Box::pin(async move {
             for (number, (cancellation, plan)) in past.into_iter().enumerate() {
                 let by = ChangedBy { person: Some(team.owner), at: plan.period.from };
-                shifts::judge(db, cancellation.id, number % 3 != 0, fines, by).await?;
+                let judgement = Judgement { is_accepted: number % 3 != 0, seen_fine: None };
+                shifts::judge(db, cancellation.id, judgement, fines, by).await?;
             }
             Ok(())
         })

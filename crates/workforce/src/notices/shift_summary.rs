@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::front::text_limits::fit_between;
-use crate::money::{Kind, Money};
+use crate::money::{Kind, Money, PaidHours};
 use crate::text;
 use crate::texts::{Language, duration};
 

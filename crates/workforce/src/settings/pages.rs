@@ -282,6 +282,8 @@ fn help(kind: ValueKind) -> &'static str {
         ValueKind::Roubles => key!("web-form-bad-money"),
         ValueKind::TimeZone => key!("web-form-bad-zone"),
         ValueKind::Text => key!("cabinet-setting-text-bad"),
-        ValueKind::Flag | ValueKind::Currency | ValueKind::QuestionRecipient => key!("web-form-bad-choice"),
+        ValueKind::Flag | ValueKind::Currency | ValueKind::Choice(_) | ValueKind::QuestionRecipient => {
+            key!("web-form-bad-choice")
+        }
     }
 }
