@@ -84,7 +84,7 @@ pub const CONSENT_TEXT_EN: TextSetting =
 pub const RETENTION_DAYS: Setting<u16> = Setting { name: "retention_days", default: 0 };
 
 /// All settings, for lists and for changes by name.
-pub const ALL: [&dyn AnySetting; 11] = [
+pub const ALL: [&dyn AnySetting; 14] = [
     &ENABLE_TEST_USERS,
     &MANDATORY_TASK_PENALTY,
     &PAY_START,

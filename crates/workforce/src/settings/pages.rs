@@ -28,7 +28,7 @@ const SHOWN_CHARS: usize = 60;
 const SEEN: &str = "seen-";
 
 /// The settings of an owner, with the text keys of title and description.
-const OFFERED: [(&dyn AnySetting, &str, &str); 10] = [
+const OFFERED: [(&dyn AnySetting, &str, &str); 13] = [
     (&settings::TIME_ZONE, key!("cabinet-setting-time-zone"), key!("cabinet-setting-time-zone-about")),
     (&settings::CURRENCY, key!("cabinet-setting-currency"), key!("cabinet-setting-currency-about")),
     (&settings::PAY_START, key!("cabinet-setting-pay-start"), key!("cabinet-setting-pay-start-about")),
