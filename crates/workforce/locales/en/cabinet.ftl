@@ -57,7 +57,6 @@ cabinet-new-task = New task
 cabinet-deleted-tasks = Deleted tasks
 cabinet-task-text = What to do
 cabinet-task-amount = Amount, { CURRENCY() }
-cabinet-task-amount-about = Above zero: a bonus for doing it. With a minus: a penalty for not doing it.
 
 cabinet-mandatory = required
 cabinet-needs-media = needs a photo

@@ -57,7 +57,6 @@ cabinet-new-task = Новая задача
 cabinet-deleted-tasks = Удалённые задачи
 cabinet-task-text = Что нужно сделать
 cabinet-task-amount = Сумма, { CURRENCY() }
-cabinet-task-amount-about = Больше нуля — премия за выполнение. Со знаком минус — штраф за невыполнение.
 
 cabinet-mandatory = обязательная
 cabinet-needs-media = нужно фото
