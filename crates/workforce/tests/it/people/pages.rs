@@ -211,7 +211,7 @@ async fn every_response_has_security_headers() {
     assert!(small.header("cache-control").contains("immutable"));
     let plain = guest.get(&style).await;
     assert_eq!((plain.header("content-encoding"), plain.header("content-type")), ("", "text/css; charset=utf-8"));
-    assert!(plain.body.contains("prefers-color-scheme: dark") && plain.body.len() > 2 * small.body.len() / 3);
+    assert!(plain.body.contains("light-dark(") && plain.body.len() > 2 * small.body.len() / 3);
     guest.get("/assets/style.css").await.is(404, "Page not found");
     cabinet.close().await;
 }
