@@ -1,4 +1,5 @@
-//! `cargo xtask screenshots`: every page of the demo in both widths, themes and languages, with an index to look through.
+//! `cargo xtask screenshots`: every page of the demo in both widths, themes and languages, with an index to look
+//! through.
 //!
 //! The tests that look for mistakes on every page take the pictures, so both visit the same pages.
 

@@ -12,14 +12,12 @@ use rust_decimal::prelude::ToPrimitive;
 use rust_decimal::{Decimal, RoundingStrategy};
 use serde::{Deserialize, Serialize};
 
-pub use self::currency::Currency;
 pub use self::kind::{Kind, earned_kinds_sql};
 pub use self::kopecks::Kopecks;
 pub use self::paid_time::{PaidTimeRules, PayStart, Rounding, RoundingDirection, RoundingStep};
 pub use self::period::{PayrollMonth, day_of};
-use crate::texts::Language;
+use crate::texts::{Currency, Language};
 
-mod currency;
 mod kind;
 mod kopecks;
 mod paid_time;

@@ -164,8 +164,8 @@ pub async fn has_documents(db: &impl ConnectionTrait, id: i64) -> Result<bool, D
     Ok(row.is_some_and(|row| row.main_document_id.is_some() && row.selfie_id.is_some()))
 }
 
-/// The first people with this status whose row was last changed before a time, in the order of their ids. With documents
-/// only, if asked so.
+/// The first people with this status whose row was last changed before a time, in the order of their ids. With
+/// documents only, if asked so.
 pub async fn unchanged_since(
     db: &impl ConnectionTrait,
     status: Status,

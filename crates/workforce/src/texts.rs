@@ -12,8 +12,6 @@ use fluent_templates::fluent_bundle::FluentValue;
 use fluent_templates::{LanguageIdentifier, Loader, static_loader};
 use serde::{Deserialize, Serialize};
 
-use crate::money::Currency;
-
 static_loader! {
     static SENTENCES = {
         locales: "./locales",
@@ -27,9 +25,11 @@ static_loader! {
     };
 }
 
+pub use self::currency::Currency;
 pub use self::dates::{day_and_month, duration};
 pub use self::sentences::{MENU, Sentences, menu_button};
 
+mod currency;
 mod dates;
 mod sentences;
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! What the chat page of the demo shows beside the messages: the sites as places, roles, a link to the dashboard, a tour.
+//! What the chat page of the demo shows beside the messages: the sites as places, roles, a link to the dashboard, a
+//! tour.
 //!
 //! Roles and sites change while the demo runs, so the hints follow them.
 

@@ -1,5 +1,5 @@
-//! The demo's sample work: two sites with tasks, contracts, six weeks of history, plans to come, and a person at work. All
-//! of it uses the public functions of the rooms.
+//! The demo's sample work: two sites with tasks, contracts, six weeks of history, plans to come, and a person at work.
+//! All of it uses the public functions of the rooms.
 
 use chrono::Timelike;
 use chrono_tz::Europe::Moscow;

@@ -1,7 +1,7 @@
 //! The calendar: slots and their people by week or month, for one site or all.
 //!
-//! Everything works with links and forms. With the page's script, a slot can also be dragged to another day, days can be
-//! dragged over, and panels open without a new page.
+//! Everything works with links and forms. With the page's script, a slot can also be dragged to another day, days can
+//! be dragged over, and panels open without a new page.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 

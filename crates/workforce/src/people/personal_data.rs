@@ -97,8 +97,8 @@ pub async fn forget_unchanged(app: &App, person: &Person, at: Millis) -> anyhow:
     remove_files(app, person.id, names.await).await
 }
 
-/// Forgets only a person's documents, unless the person has changed since. `delete` removes the rows of the documents and
-/// returns the names of their files. Name, work and pay stay. Returns whether it did.
+/// Forgets only a person's documents, unless the person has changed since. `delete` removes the rows of the documents
+/// and returns the names of their files. Name, work and pay stay. Returns whether it did.
 pub async fn forget_documents<F>(app: &App, person: &Person, at: Millis, delete: F) -> anyhow::Result<bool>
 where
     F: for<'w> FnOnce(&'w Transaction<'_, '_>, i64) -> BoxFuture<'w, Result<Vec<String>, WriteError>> + Send + 'static,

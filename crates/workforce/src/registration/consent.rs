@@ -1,7 +1,8 @@
 //! Consent to the processing of personal data.
 //!
-//! The text is a setting, one for each language. Its version is its hash, and every text that somebody agreed to is kept
-//! under its version. A changed text is shown in new registrations only: people who have agreed are not asked again.
+//! The text is a setting, one for each language. Its version is its hash, and every text that somebody agreed to is
+//! kept under its version. A changed text is shown in new registrations only: people who have agreed are not asked
+//! again.
 
 use opora::clock::Millis;
 use opora::prelude::*;

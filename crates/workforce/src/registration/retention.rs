@@ -1,8 +1,8 @@
 //! Forgets old personal data after the time that the owner has set.
 //!
-//! A rejected applicant is forgotten as a whole, like by `opora people forget`. Of a blocked member only the documents are
-//! forgotten: the person stays blocked, and work and pay stay. A draft that is not completed ends after a day by itself.
-//! The time counts from the last change of the person. A repeated run finds nothing more to do.
+//! A rejected applicant is forgotten as a whole, like by `opora people forget`. Of a blocked member only the documents
+//! are forgotten: the person stays blocked, and work and pay stay. A draft that is not completed ends after a day by
+//! itself. The time counts from the last change of the person. A repeated run finds nothing more to do.
 
 use std::time::Duration;
 

@@ -9,12 +9,12 @@ use maud::{Markup, html};
 
 use crate::application::App;
 use crate::key;
-use crate::money::{Currency, Kopecks, Money};
+use crate::money::{Kopecks, Money};
 use crate::people;
 use crate::person::{ANSWERERS, OPERATORS, Person};
 use crate::settings::{self, ActionError, AnySetting, Change, QuestionRecipient, ValueKind};
 use crate::text;
-use crate::texts::Language;
+use crate::texts::{Currency, Language};
 use crate::time_zones;
 use crate::web::form::{FieldErrors, Fields, FilledForm, FormAttempt, FormSpec, submit};
 use crate::web::{Owner, PageError, Visitor, moment};

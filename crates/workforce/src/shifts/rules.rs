@@ -91,8 +91,8 @@ pub fn minutes_late(shift: &Shift) -> i64 {
     lateness(shift).map_or(0, |late| payroll::minutes_late(&late))
 }
 
-/// Whether the person should be at work and has not come. The forgiven minutes of the site have passed then; a person who
-/// took the place after its start also gets the time to arrive.
+/// Whether the person should be at work and has not come. The forgiven minutes of the site have passed then; a person
+/// who took the place after its start also gets the time to arrive.
 pub fn is_missing(plan: &Plan, site: &AboutSite, now: Millis) -> bool {
     let expected_at = plan.expected_at();
     let forgiven_ms = site.late_threshold_minutes * MINUTE_MS;

@@ -27,8 +27,8 @@ pub enum TaskEffect {
 }
 
 impl TaskEffect {
-    /// The effect of a task, by the rules that pay it. `mandatory_task_penalty` is the price of a mandatory task without
-    /// its own.
+    /// The effect of a task, by the rules that pay it. `mandatory_task_penalty` is the price of a mandatory task
+    /// without its own.
     pub fn new(task: &ShiftTask, is_open: bool, mandatory_task_penalty: Money) -> Self {
         let facts = task_facts(task);
         let row_if = |is_done| task_row(&TaskFacts { is_done, ..facts.clone() }, mandatory_task_penalty);

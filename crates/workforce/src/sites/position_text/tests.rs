@@ -1,3 +1,5 @@
+//! Notations that people paste, and texts that are no position.
+
 use proptest::prelude::*;
 
 use super::*;

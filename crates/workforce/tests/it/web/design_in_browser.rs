@@ -1,4 +1,5 @@
-//! The frame of the pages in a real browser: sidebar, command palette, dialogs, toasts, tabs of a phone, and long names.
+//! The frame of the pages in a real browser: sidebar, command palette, dialogs, toasts, tabs of a phone, and long
+//! names.
 
 use std::sync::Arc;
 

@@ -1,13 +1,13 @@
 //! The currency of the business: its symbol, and where the symbol stands.
 //!
-//! All amounts are of one currency, and nothing is converted: another currency changes texts only. The process keeps the
-//! currency that texts use; [`crate::settings::keep_currency`] follows the owner's setting.
+//! All amounts are of one currency, and nothing is converted: another currency changes texts only. The process keeps
+//! the currency that texts use; [`crate::settings::keep_currency`] follows the owner's setting.
 
 use std::fmt;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::texts::Language;
+use super::Language;
 
 /// A currency of hundredths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
