@@ -139,4 +139,4 @@ registration-expires = expires { $day }
 registration-expired = expired { $day }
 registration-valid-until-label = Valid until
 registration-valid-until-optional = Document valid until (optional)
-registration-valid-until-about = The document shows up under “needs attention” 30 days before this date. Leave it empty for no date.
+registration-valid-until-about = From 30 days before this date the document has a warning badge. Leave it empty for no date.

@@ -141,4 +141,4 @@ registration-expires = истекает { $day }
 registration-expired = срок истёк { $day }
 registration-valid-until-label = Действует до
 registration-valid-until-optional = Документ действует до (необязательно)
-registration-valid-until-about = За 30 дней до этой даты документ появится среди дел, которые требуют внимания. Пустое поле — без срока.
+registration-valid-until-about = За 30 дней до этой даты у документа появится предупреждение. Если срока нет, оставьте поле пустым.
