@@ -163,4 +163,4 @@ sites-broadcast-message =
 sites-position-button = 📍 Set the location
 sites-position-ask = Send the site's location: tap 📎, choose “Location” and put the pin on the map. Coordinates or a map link work too.
 sites-position-set = Done: the location of { $site } is saved.
-sites-position-stopped = OK, stopped. The location of the site has not changed.
+sites-position-stopped = Okay, the location of the site stays as it was.

@@ -74,9 +74,10 @@ impl Page {
         self.driver.switch_to_window(tab.clone()).await.unwrap();
     }
 
-    /// Sets the preferred colour scheme: `dark` or `light`.
+    /// Sets the preferred colour scheme, `dark` or `light`, and ends animations, in which contrasts are not final.
     pub async fn set_color_scheme(&self, scheme: &str) {
-        let features = json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]});
+        let scheme = json!({"name": "prefers-color-scheme", "value": scheme});
+        let features = json!({"features": [scheme, {"name": "prefers-reduced-motion", "value": "reduce"}]});
         self.driver.cdp().send_raw("Emulation.setEmulatedMedia", features).await.unwrap();
     }
 

@@ -347,7 +347,7 @@ async fn the_admin_page_shows_the_bots_health() {
     cabinet.hire(ANNA, "Anna", Role::Superadmin).await;
     let operator = cabinet.signed_in(ANNA).await;
     let page = operator.get("/admin").await;
-    page.is(200, "The state of the service.").is(200, env!("CARGO_PKG_VERSION")).is(200, "process ");
+    page.is(200, "The state of the service:").is(200, env!("CARGO_PKG_VERSION")).is(200, "process ");
     page.is(200, "None: everything has been processed.").is(200, "SQLite 3.");
     cabinet.close().await;
 }

@@ -47,7 +47,8 @@ async fn register_and_decide(page: Page) {
     page.goto("/people").await;
     page.press("person-1007").await;
     page.find("full-name").await;
-    wait_until_drawn(&page, 2).await;
+    // Two documents, and the selfie beside the name.
+    wait_until_drawn(&page, 3).await;
     screenshot_both_themes(&page, "5-person").await;
     assert_refused_to_others(&page, document).await;
 }

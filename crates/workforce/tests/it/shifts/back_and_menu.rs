@@ -265,6 +265,7 @@ impl Question {
         match self.at.0 {
             "my_tasks:list" | "my_tasks:media" if !is_closing => "Okay. Everything you marked and sent is saved.",
             "site_doors:open_which" | "site_doors:position" => "Okay, no site was opened.",
+            "owner_sites:position" => "Okay, the location of the site stays as it was.",
             "site_doors:close_which" => "Okay, the site stays open.",
             state => match state.split(':').next() {
                 Some("plan_shift") => "Okay, you're not signed up for anything new.",

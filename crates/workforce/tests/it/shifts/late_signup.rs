@@ -29,18 +29,18 @@ async fn lateness_counts_from_taking_the_place(kind: StorageKind) {
     let max = workplace.firm.member("Max", &[workforce::person::Role::Owner]).await;
     chooses_from_menu(&max, "📋 Today").await;
     assert!(!max.transcript().contains("no-show: 01.01 10:00"), "she has planned it only now");
-    // Nor while the lateness is forgiven.
-    workplace.seconds_pass(4 * 60).await;
+    // Nor while she is on her way.
+    workplace.seconds_pass(14 * 60).await;
     chooses_from_menu(&max, "📋 Today").await;
     max.sees("• Anna expected: 01.01 10:00");
-    workplace.seconds_pass(3 * 60).await;
+    workplace.seconds_pass(2 * 60).await;
     chooses_from_menu(&max, "📋 Today").await;
     max.sees("• Anna no-show: 01.01 10:00");
     opens(&anna, "Shop").await;
     workplace.seconds_pass(36).await;
     closes(&anna).await;
-    // Seven minutes after she took the place, five of which are free.
-    assert_eq!(workplace.adjustments().await, [("shift_base".to_owned(), 360), ("late_start".to_owned(), -2_000)]);
+    // Sixteen minutes after she took the place, five of which are free.
+    assert_eq!(workplace.adjustments().await, [("shift_base".to_owned(), 360), ("late_start".to_owned(), -11_000)]);
 }
 
 async fn a_late_signup_is_missed_an_hour_later(kind: StorageKind) {

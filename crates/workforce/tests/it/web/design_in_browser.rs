@@ -41,7 +41,6 @@ const PAGES: [&str; 17] = [
     "/contracts/new",
     "/me",
     "/search?q=o",
-    "/nowhere",
 ];
 
 #[tokio::test]

@@ -44,7 +44,7 @@ async fn a_longer_history_does_not_cost_more_queries() {
         assert_eq!(cost.queries, before.queries, "{page}: {before:?}, then {cost:?}");
         // Index reads vary a little with the size of the index.
         assert!(cost.rows <= before.rows + before.rows / 4 + 50, "{page}: {before:?}, then {cost:?}");
-        assert!(cost.scans == 0 && cost.queries <= 19, "{page}: {cost:?}");
+        assert!(cost.scans == 0 && cost.queries <= 22, "{page}: {cost:?}");
         // A page must stay small.
         assert!(cost.bytes < 64 * 1024, "{page}: {cost:?}");
     }

@@ -93,7 +93,11 @@ impl RoutesFixture {
             |name: &str| self.numbers.iter().rev().find(|(key, _)| name.starts_with(**key)).map_or(1, |(_, id)| *id);
         let path = row.path.replace("{task}", &of("{task}").to_string()).replace("{name}", "style.css");
         let path = path.replace("{id}", &of(row.path).to_string());
-        path.replace("{kind}", "staff").replace("{medium}", "1").replace("{plan}", "1").replace("{token}", "1")
+        path.replace("{kind}", "staff")
+            .replace("{medium}", "1")
+            .replace("{plan}", "1")
+            .replace("{token}", "1")
+            .replace("{broadcast}", "1")
     }
 
     /// Calls a route with these fields, and advances the clock now and then to stay within the rate limit.

@@ -35,7 +35,7 @@ async fn a_stale_contract_shows_both_versions() {
     owner.post(&path, &wrong).await.is(422, "value=\"much\"").is(422, "Enter an amount, for example 250 or 250.50.");
     // A deleted contract has no form, but the typed values are shown.
     owner.post(&format!("{path}/delete"), &[("version", "3")]).await.redirects_to(&page);
-    let late = [("status", "active"), ("rate", "450"), ("version", "3")];
+    let late = [("status", "active"), ("rate", "450"), (ticked.as_str(), "on"), ("version", "3")];
     owner.post(&path, &late).await.is(409, "You wrote: 450");
     cabinet.close().await;
 }

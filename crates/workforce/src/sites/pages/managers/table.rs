@@ -53,7 +53,7 @@ fn rows(visitor: &Visitor, table: &ManagersTable<'_>, site: &Site, attempt: &For
                 thead { tr {
                     th scope="col" { (text!(language, "web-name")) }
                     @for one in Permission::ALL { th scope="col" { (one.text(language)) } }
-                    th scope="col" aria-label=(text!(language, "cabinet-save")) {}
+                    th scope="col" { span.sr-only { (text!(language, "cabinet-save")) } }
                 } }
                 tbody { @for person in table.managers { (row(visitor, table, (site, person), attempt)) } }
             }
