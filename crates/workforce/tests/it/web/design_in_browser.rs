@@ -24,7 +24,7 @@ const NARROW: &str = "((document.documentElement.style.width = '360px'), documen
 const FOCUSED: &str = "document.activeElement.dataset.testid";
 
 /// Pages of the owner of a business.
-const PAGES: [&str; 17] = [
+const PAGES: [&str; 16] = [
     "/",
     "/calendar",
     "/calendar?view=month",
