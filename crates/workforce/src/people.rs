@@ -25,7 +25,7 @@ use crate::key;
 use crate::person::{Permission, Person, Role, Roles, SITE_STAFF, Status};
 use crate::rooms::Room;
 use crate::web::ui::Icon;
-use crate::web::{Card, NavItem, PageError, Routes, SearchHit};
+use crate::web::{Card, NavItem, PageError, Routes, SearchGroups};
 
 mod actor;
 pub mod blocking;
@@ -63,7 +63,7 @@ impl Room for PeopleRoom {
         app: &'a App,
         viewer: &'a Person,
         words: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<(String, Vec<SearchHit>)>, PageError>> {
+    ) -> BoxFuture<'a, Result<SearchGroups, PageError>> {
         Box::pin(pages::search(app, viewer, words))
     }
 

@@ -32,7 +32,7 @@ use crate::settings::SettingsRoom;
 use crate::shifts::ShiftsRoom;
 use crate::sites::{Attendance, SitesRoom};
 use crate::texts::Language;
-use crate::web::{Card, NavItem, PageError, Permissions, Routes, SearchHit, Section, Visitor, Web};
+use crate::web::{Card, NavItem, PageError, Permissions, Routes, SearchGroups, Section, Visitor, Web};
 
 /// All rooms of the product, in the order of menus.
 const ALL: &[&dyn Room] = &[
@@ -143,7 +143,7 @@ pub trait Room: Debug + Send + Sync + 'static {
         app: &'a App,
         viewer: &'a Person,
         words: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<(String, Vec<SearchHit>)>, PageError>> {
+    ) -> BoxFuture<'a, Result<SearchGroups, PageError>> {
         let _ = (app, viewer, words);
         Box::pin(async { Ok(Vec::new()) })
     }

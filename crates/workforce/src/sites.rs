@@ -40,7 +40,7 @@ use crate::key;
 use crate::person::{OWNERS, Permission, Person, SITE_STAFF, SitePermissions};
 use crate::rooms::{Job, Room};
 use crate::web::ui::Icon;
-use crate::web::{NavGroup, NavItem, PageError, Permissions, Routes, SearchHit, Section};
+use crate::web::{NavGroup, NavItem, PageError, Permissions, Routes, SearchGroups, Section};
 
 mod api;
 mod attendance;
@@ -89,7 +89,7 @@ impl Room for SitesRoom {
         app: &'a App,
         viewer: &'a Person,
         words: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<(String, Vec<SearchHit>)>, PageError>> {
+    ) -> BoxFuture<'a, Result<SearchGroups, PageError>> {
         Box::pin(pages::search(app, viewer, words))
     }
 

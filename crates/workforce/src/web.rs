@@ -22,7 +22,7 @@ pub use self::page_error::PageError;
 pub use self::params::{DayParam, PageNumber};
 pub use self::permissions::Permissions;
 pub use self::routes::{Route, Routes};
-pub use self::search::{MAX_HITS, SearchHit};
+pub use self::search::{MAX_HITS, SearchGroups, SearchHit};
 pub use self::sign_in::{devices, offer_link, send_waiting_pins};
 use self::ui::Icon;
 pub use self::visit::Visit;

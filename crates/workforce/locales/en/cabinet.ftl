@@ -380,3 +380,7 @@ cabinet-bad-broadcast-text = Write a message of up to 3500 characters, for examp
 cabinet-bad-broadcast-recipients = Choose at least one person.
 cabinet-site-deleted = Deleted
 cabinet-around-the-clock = around the clock
+cabinet-cancellations-hidden = { $count ->
+    [one] { $count } more appears as you decide on these.
+   *[other] { $count } more appear as you decide on these.
+}

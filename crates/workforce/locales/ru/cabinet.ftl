@@ -388,3 +388,8 @@ cabinet-bad-broadcast-text = Напишите сообщение, до 3500 зн
 cabinet-bad-broadcast-recipients = Выберите хотя бы одного сотрудника.
 cabinet-site-deleted = Удалён
 cabinet-around-the-clock = круглосуточно
+cabinet-cancellations-hidden = Ещё { $count } { $count ->
+    [one] отмена появится, когда вы рассмотрите эти.
+    [few] отмены появятся, когда вы рассмотрите эти.
+   *[many] отмен появятся, когда вы рассмотрите эти.
+}

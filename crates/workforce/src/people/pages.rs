@@ -6,7 +6,7 @@ use crate::application::App;
 use crate::person::{OWNERS, Person, Status};
 use crate::text;
 use crate::web::ui::Icon;
-use crate::web::{Card, MAX_HITS, PageError, Routes, SearchHit};
+use crate::web::{Card, MAX_HITS, PageError, Routes, SearchGroups, SearchHit};
 
 mod edit;
 mod invite;
@@ -37,7 +37,7 @@ pub fn routes() -> Routes {
 }
 
 /// People whom a search finds, for the command palette.
-pub async fn search(app: &App, viewer: &Person, words: &str) -> Result<Vec<(String, Vec<SearchHit>)>, PageError> {
+pub async fn search(app: &App, viewer: &Person, words: &str) -> Result<SearchGroups, PageError> {
     let visible = match list::visible_ids(app, viewer).await {
         Ok(visible) => visible,
         Err(PageError::Forbidden) => return Ok(Vec::new()),

@@ -29,7 +29,7 @@ const STALE: &str = "the date was changed meanwhile";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Validity {
     Valid,
-    /// It expires within [`NOTICE_DAYS`].
+    /// It expires within 30 days.
     ExpiresSoon,
     Expired,
 }
@@ -106,7 +106,7 @@ impl Registrations {
         Ok(sites::local(self.app.clock.now(), zone).date())
     }
 
-    /// Approved documents of members that are expired or expire within [`NOTICE_DAYS`], the earliest first. For owners.
+    /// Approved documents of members that are expired or expire within 30 days, the earliest first. For owners.
     pub async fn expiring(&self) -> Result<Vec<ExpiringDocument>, DbErr> {
         let today = self.today().await?;
         let is_due = document::Column::ValidUntil.lte(last_day_of_notice(today).to_string());

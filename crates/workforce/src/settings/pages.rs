@@ -213,7 +213,7 @@ fn shown(declared: &dyn AnySetting, value: &str, able: &[Person], language: Lang
         (ValueKind::Roubles, value) => {
             value.parse().map_or_else(|()| value.to_owned(), |amount: Kopecks| Money::from(amount).shown(language))
         }
-        (ValueKind::Currency, value) => value.parse().map_or_else(|_| value.to_owned(), |one| currency_name(one)),
+        (ValueKind::Currency, value) => value.parse().map_or_else(|_| value.to_owned(), currency_name),
         (ValueKind::Choice(options), value) => {
             let option = options.iter().find(|(known, _)| *known == value);
             option.map_or_else(|| value.to_owned(), |(_, caption)| language.text(caption))

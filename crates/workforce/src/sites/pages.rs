@@ -6,7 +6,7 @@ use crate::person::{Permission, Person};
 use crate::text;
 use crate::web::form::Reader;
 use crate::web::ui::Icon;
-use crate::web::{MAX_HITS, PageError, Routes, SearchHit, Section};
+use crate::web::{MAX_HITS, PageError, Routes, SearchGroups, SearchHit, Section};
 
 mod access;
 mod broadcast;
@@ -58,7 +58,7 @@ pub fn read_hours(reader: &mut Reader<'_>, from: &'static str, to: &'static str)
 }
 
 /// Sites that a search finds, for the command palette.
-pub async fn search(app: &App, viewer: &Person, words: &str) -> Result<Vec<(String, Vec<SearchHit>)>, PageError> {
+pub async fn search(app: &App, viewer: &Person, words: &str) -> Result<SearchGroups, PageError> {
     let access = Access::for_person(app, viewer).await?;
     if !access.may_somewhere(Permission::View) {
         return Ok(Vec::new());

@@ -20,6 +20,9 @@ pub const MAX_HITS: usize = 8;
 /// Longer searches are cut off.
 const MAX_CHARS: usize = 64;
 
+/// What was found in a room, in titled groups.
+pub type SearchGroups = Vec<(String, Vec<SearchHit>)>;
+
 /// What was found.
 #[derive(Clone, Debug)]
 pub struct SearchHit {

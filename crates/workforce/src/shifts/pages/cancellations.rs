@@ -23,6 +23,8 @@ use crate::web::{PageError, SignedIn, Visitor};
 
 mod view;
 
+/// How many waiting cases a page shows, so that it stays small. The others move up as these are decided.
+const MAX_SHOWN: usize = 25;
 /// The undecided cancellations.
 const WAITING: &str = "/cancellations";
 /// The decided ones.
@@ -175,8 +177,9 @@ async fn page(
     sites.retain(|site| access.may(Permission::Employees, site.id));
     let ids: Vec<i64> = sites.iter().map(|site| site.id).collect();
     let shifts = Shifts::of_app(app);
-    let (pending, fines) = tokio::try_join!(shifts.cancellations(&ids), shifts.fines())?;
+    let (mut pending, fines) = tokio::try_join!(shifts.cancellations(&ids), shifts.fines())?;
     let waiting = pending.len();
+    pending.truncate(MAX_SHOWN);
     let listed = if query.show == "decided" {
         Listed::Decided(shifts.decided_cancellations(&ids, page_start(&query.from)?).await?)
     } else {

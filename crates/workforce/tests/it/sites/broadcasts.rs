@@ -30,7 +30,7 @@ async fn a_message_reaches_the_chosen_staff_once() {
 
     let (to_boris, to_may) = (format!("person{}", boris.id), format!("person{}", may.id));
     owner.post(&path, &[("text", ""), (&to_boris, "on")]).await.is(422, "Write a message of up to 3500 characters");
-    owner.post(&path, &[("text", "Hello")]).await.is(422, "There is no one to write to yet").is(422, "Hello");
+    owner.post(&path, &[("text", "Hello")]).await.is(422, "Choose at least one person.").is(422, "Hello");
     let form = [("text", MESSAGE), (to_boris.as_str(), "on"), (to_may.as_str(), "on")];
     let preview = owner.post(&path, &form).await;
     preview.is(200, "2 people will get this message").is(200, "Send to 2 people").is(200, "tomorrow &lt;early&gt;");
@@ -66,7 +66,7 @@ async fn messages_need_the_permission_for_employees() {
     manager.post(&path, &form).await.is(403, "");
     sites.set_permissions(&anna, may.id, site, vec![Permission::View, Permission::Employees]).await.unwrap();
     // A person without a contract here cannot be written to.
-    manager.post(&path, &form).await.is(422, "Choose at least one person.");
+    manager.post(&path, &form).await.is(422, "There is no one to write to yet");
     cabinet.close().await;
 }
 

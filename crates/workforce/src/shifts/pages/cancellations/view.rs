@@ -30,6 +30,8 @@ impl CancellationPage<'_> {
                     Listed::Waiting(waiting) => {
                         @if waiting.is_empty() { (empty(&text!(language, "cabinet-no-cancellations"))) }
                         @for (one, plan) in waiting { (self.waiting_case(one, plan)) }
+                        @let hidden = self.waiting - waiting.len();
+                        @if hidden > 0 { p.quiet { (text!(language, "cabinet-cancellations-hidden", count = hidden as u64)) } }
                     }
                     Listed::Decided(page) => {
                         @if page.cases.is_empty() { (empty(&text!(language, "cabinet-no-decided"))) }
