@@ -164,23 +164,40 @@ pub async fn has_documents(db: &impl ConnectionTrait, id: i64) -> Result<bool, D
     Ok(row.is_some_and(|row| row.main_document_id.is_some() && row.selfie_id.is_some()))
 }
 
-/// The first people with this status whose row was last changed before a time, in the order of their ids. With
-/// documents only, if asked so.
+/// Whose data is forgotten after some time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RetentionGroup {
+    /// People who were rejected and have never had another role than that of an applicant.
+    RejectedApplicants,
+    BlockedWithDocuments,
+}
+
+/// The first people of a group whose row was last changed before a time, in the order of their ids.
 pub async fn unchanged_since(
     db: &impl ConnectionTrait,
-    status: Status,
+    group: RetentionGroup,
     before: Millis,
-    with_documents: bool,
     max: u64,
 ) -> Result<Vec<Person>, DbErr> {
-    let mut due = Condition::all()
-        .add(user::Column::Status.eq(status.name()))
+    let due = Condition::all()
         .add(user::Column::UpdatedAt.lt(before.0))
         // A negative account is a person who is forgotten already.
         .add(user::Column::TelegramId.gt(0));
-    if with_documents {
-        due = due.add(user::Column::MainDocumentId.is_not_null());
-    }
+    let due = match group {
+        RetentionGroup::RejectedApplicants => {
+            // A member whose documents are gone is rejected after an unblock, and has worked and been paid.
+            let members = Query::select()
+                .column(user_role::Column::UserId)
+                .from(user_role::Entity)
+                .and_where(user_role::Column::Role.ne(Role::Applicant.name()))
+                .take();
+            let is_rejected = user::Column::Status.eq(Status::Rejected.name());
+            due.add(is_rejected).add(user::Column::Id.not_in_subquery(members))
+        }
+        RetentionGroup::BlockedWithDocuments => {
+            due.add(user::Column::Status.eq(Status::Blocked.name())).add(user::Column::MainDocumentId.is_not_null())
+        }
+    };
     let ids = user::Entity::find().select_only().column(user::Column::Id).filter(due);
     let ids: Vec<i64> = ids.order_by_asc(user::Column::Id).limit(max).into_tuple().all(db).await?;
     find(db, user::Column::Id.is_in(ids)).await

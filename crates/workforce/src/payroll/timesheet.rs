@@ -202,7 +202,7 @@ struct SheetNames {
 impl SheetNames {
     fn unique(&mut self, wanted: &str) -> String {
         let clean: String = wanted.chars().map(|c| if BAD_IN_SHEET_NAME.contains(&c) { ' ' } else { c }).collect();
-        let clean = clean.trim().trim_matches('\'').trim();
+        let clean = clean.trim_matches(is_no_edge);
         let clean = if clean.is_empty() { "–" } else { clean };
         for number in 1.. {
             let ending = if number == 1 { String::new() } else { format!(" ({number})") };
@@ -223,7 +223,12 @@ fn shortened(text: &str, max_units: usize) -> String {
         units += c.len_utf16();
         units <= max_units
     };
-    text.chars().take_while(fits).collect::<String>().trim_end_matches('\'').trim().to_owned()
+    text.chars().take_while(fits).collect::<String>().trim_end_matches(is_no_edge).to_owned()
+}
+
+/// Whether the name of a sheet may not begin or end with this.
+fn is_no_edge(c: char) -> bool {
+    c == '\'' || c.is_whitespace()
 }
 
 #[cfg(test)]
@@ -290,6 +295,7 @@ mod tests {
         assert_eq!(names.unique("shop"), "shop (2)");
         assert_eq!(names.unique("A/B: [1]*?\\"), "A B   1");
         assert_eq!(names.unique("''"), "–");
+        assert_eq!(names.unique("'/'Cafe' '"), "Cafe");
         let long = names.unique(&"я".repeat(40));
         assert_eq!(long.encode_utf16().count(), MAX_SHEET_NAME);
         assert_eq!(names.unique(&"я".repeat(50)).encode_utf16().count(), MAX_SHEET_NAME);

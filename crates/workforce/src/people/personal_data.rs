@@ -18,6 +18,7 @@ use crate::application::App;
 use crate::audit;
 use crate::domain::{Domain, NotWritten, Transaction};
 use crate::files::Files;
+use crate::jobs;
 use crate::rooms::Rooms;
 
 /// The refusal if a person has changed since it was decided to forget something.
@@ -126,11 +127,7 @@ async fn require_version(db: &Transaction<'_, '_>, person: &Person) -> Result<()
 
 /// Removes files after the commit that forgot their owner; the cleanup finds files that remain.
 async fn remove_files(app: &App, user: i64, names: Result<Vec<String>, NotWritten>) -> anyhow::Result<bool> {
-    let names = match names {
-        Ok(names) => names,
-        Err(NotWritten::Refused(_)) => return Ok(false),
-        Err(failed) => return Err(failed.into()),
-    };
+    let Some(names) = jobs::written_or_skipped(names, "retention", user)? else { return Ok(false) };
     if let Err(error) = app.files.remove(names).await {
         tracing::warn!(user, %error, "files of a forgotten person remain; the cleanup removes them");
     }

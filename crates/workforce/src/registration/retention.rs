@@ -11,8 +11,7 @@ use opora::store::WriteError;
 use super::personal_data;
 use crate::application::App;
 use crate::domain::Transaction;
-use crate::people;
-use crate::person::Status;
+use crate::people::{self, RetentionGroup};
 use crate::settings::RETENTION_DAYS;
 
 /// People of each kind per run; the next run goes on.
@@ -28,14 +27,16 @@ pub async fn run(app: App) -> anyhow::Result<()> {
     let at = app.clock.now();
     let before = at.minus(DAY * u32::from(days));
     let (mut people_forgotten, mut documents_forgotten, mut skipped) = (0_u64, 0_u64, 0_u64);
-    let rejected = people::unchanged_since(app.domain.read(), Status::Rejected, before, false, BATCH).await?;
+    let rejected =
+        people::unchanged_since(app.domain.read(), RetentionGroup::RejectedApplicants, before, BATCH).await?;
     for person in rejected {
         match people::forget_unchanged(&app, &person, at).await? {
             true => people_forgotten += 1,
             false => skipped += 1,
         }
     }
-    let blocked = people::unchanged_since(app.domain.read(), Status::Blocked, before, true, BATCH).await?;
+    let blocked =
+        people::unchanged_since(app.domain.read(), RetentionGroup::BlockedWithDocuments, before, BATCH).await?;
     for person in blocked {
         match people::forget_documents(&app, &person, at, |db, id| Box::pin(documents(db, id))).await? {
             true => documents_forgotten += 1,

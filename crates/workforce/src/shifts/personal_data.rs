@@ -90,6 +90,13 @@ pub async fn give_places_back(
     ending_after: Millis,
     by: ChangedBy,
 ) -> Result<u64, WriteError> {
+    // An unblock restores what its own block has given back, not what an earlier one has.
+    plan::Entity::update_many()
+        .set(plan::ActiveModel { given_back_at: Set(None), ..Default::default() })
+        .filter(plan::Column::UserId.eq(user_id))
+        .filter(plan::Column::GivenBackAt.is_not_null())
+        .exec(db)
+        .await?;
     let mut count = 0;
     let planned = plan::Entity::find()
         .filter(plan::Column::UserId.eq(user_id))

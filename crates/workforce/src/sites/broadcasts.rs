@@ -4,7 +4,7 @@
 //! stores the result of each recipient, so a restart continues where it stopped. Only people with an active contract
 //! for the site can be recipients; the commit checks that.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use opora::clock::Millis;
 use opora::store::WriteError;
@@ -110,7 +110,8 @@ impl SiteBroadcast {
 impl BroadcastDraft {
     /// The names of the invalid fields.
     pub fn invalid_fields(&self) -> Vec<&'static str> {
-        let length = user_text::lines(&self.text).chars().count();
+        // Telegram counts UTF-16 units.
+        let length = user_text::lines(&self.text).encode_utf16().count();
         let text = (!(1..=MAX_TEXT_LENGTH).contains(&length)).then_some("text");
         let recipients = (!(1..=MAX_RECIPIENTS).contains(&self.recipients.len())).then_some("recipients");
         text.into_iter().chain(recipients).collect()
@@ -183,15 +184,9 @@ async fn create(
     let site = changes::site(db, site_id).await?.filter(|site| site.deleted_at.is_none());
     let site = site.ok_or_else(|| SiteRefusal::Gone.refusal())?;
     let today = local(by.at, site.about.time_zone).date();
-    let mut recipients = Vec::new();
-    for user_id in draft.recipients {
-        // A contract may have ended since the page was loaded.
-        if contracts::contract_for(db, user_id, site_id, today).await?.is_some() {
-            recipients.push(user_id);
-        }
-    }
-    recipients.sort_unstable();
-    recipients.dedup();
+    // A contract may have ended since the page was loaded.
+    let workers = contracts::people_with_contract(db, site_id, today).await?;
+    let recipients: BTreeSet<i64> = draft.recipients.into_iter().filter(|id| workers.contains(id)).collect();
     if recipients.is_empty() {
         return Err(SiteRefusal::NoContract.refusal());
     }
@@ -250,4 +245,16 @@ pub(super) async fn export(domain: &Domain, user_id: i64) -> Result<Vec<Value>, 
 pub(super) async fn forget(db: &Transaction<'_, '_>, user_id: i64) -> Result<(), WriteError> {
     recipient::Entity::delete_many().filter(recipient::Column::UserId.eq(user_id)).exec(db).await?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_counted_as_telegram_counts_it() {
+        let draft = |count: usize| BroadcastDraft { text: "🙂".repeat(count), recipients: vec![1] };
+        assert!(draft(MAX_TEXT_LENGTH / 2).invalid_fields().is_empty());
+        assert_eq!(draft(MAX_TEXT_LENGTH / 2 + 1).invalid_fields(), ["text"]);
+    }
 }

@@ -1,13 +1,15 @@
 //! Contracts and the permissions of managers: queries, and changes within a commit.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::str::FromStr;
 
 use chrono::{Datelike, NaiveDate};
 use opora::clock::Millis;
 use opora::store::WriteError;
 use sea_orm::sea_query::{Expr, ExprTrait, IntoCondition, OnConflict, Query, SelectStatement};
-use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, Set};
+use sea_orm::{
+    ActiveModelTrait, ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Set,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -200,6 +202,18 @@ pub async fn contract_for(
     let active = active_on(day).and_where(contract_site::Column::SiteId.eq(site_id)).take();
     let which = contract::Column::UserId.eq(user_id).and(contract::Column::Id.in_subquery(active));
     Ok(contracts(db, which).await?.pop())
+}
+
+/// The people with an active contract for a site on a day by the site's clock.
+pub(super) async fn people_with_contract(
+    db: &impl ConnectionTrait,
+    site_id: i64,
+    day: NaiveDate,
+) -> Result<HashSet<i64>, DbErr> {
+    let active = active_on(day).and_where(contract_site::Column::SiteId.eq(site_id)).take();
+    let people = contract::Entity::find().select_only().column(contract::Column::UserId);
+    let people: Vec<i64> = people.filter(contract::Column::Id.in_subquery(active)).into_tuple().all(db).await?;
+    Ok(people.into_iter().collect())
 }
 
 /// Refuses unless the person has an active contract for the site on a day by the site's clock.

@@ -115,7 +115,14 @@ async fn send(
     let name = format!("site-{}-{}", message.id, person.id);
     let broadcast = Broadcast::new(name, say, [person.telegram_id]);
     let watch = broadcast.watch();
-    app.bot.broadcast(broadcast).await?;
+    match app.bot.broadcast(broadcast).await {
+        // A message that can never be sent must not hold up the others.
+        Err(HandleError::Message(error)) => {
+            tracing::warn!(broadcast = message.id, user = person.id, %error, "a message to staff is invalid");
+            return Ok(DeliveryState::Failed);
+        }
+        posted => posted?,
+    };
     match result(&watch).await {
         DeliveryState::Failed => Ok(reason(app, person.telegram_id, Millis(message.created_at)).await),
         known => Ok(known),

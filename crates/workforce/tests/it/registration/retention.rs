@@ -86,6 +86,22 @@ async fn without_the_setting_nothing_is_forgotten(kind: StorageKind) {
     assert_eq!(stored_files(&firm).await.len(), 6);
 }
 
+/// A member without documents is rejected by an unblock. Work and pay keep the name.
+#[tokio::test]
+async fn a_former_member_is_not_forgotten_as_a_whole() {
+    let firm = Firm::open(StorageKind::Sqlite).await;
+    let [_, _, vera] = decided(&firm).await;
+    let reject = firm
+        .app
+        .domain
+        .write(move |db: &Transaction<'_, '_>| Box::pin(people::set_status(db, vera, Status::Rejected, None, NOON)));
+    reject.await.unwrap();
+    set_days(&firm, "30").await;
+    firm.stage.advance(DAY * 31).await;
+    firm.run_job("retention").await;
+    assert_eq!(firm.app.people.by_id(vera).await.unwrap().unwrap().full_name, "Anna Smith");
+}
+
 /// The person changed after the job had read the row, for example by registering again.
 #[tokio::test]
 async fn a_person_who_changed_meanwhile_is_not_forgotten() {
