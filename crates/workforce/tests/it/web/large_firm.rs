@@ -45,8 +45,8 @@ async fn a_longer_history_does_not_cost_more_queries() {
         // Index reads vary a little with the size of the index.
         assert!(cost.rows <= before.rows + before.rows / 4 + 50, "{page}: {before:?}, then {cost:?}");
         assert!(cost.scans == 0 && cost.queries <= 22, "{page}: {cost:?}");
-        // A page must stay small.
-        assert!(cost.bytes < 64 * 1024, "{page}: {cost:?}");
+        // A page must stay small. The largest is the calendar, with a link and a panel for every slot.
+        assert!(cost.bytes < 96 * 1024, "{page}: {cost:?}");
     }
     cabinet.close().await;
 }
