@@ -5,10 +5,13 @@ use std::process::{Command, ExitCode};
 use anyhow::Result;
 use clap::{Args, Subcommand};
 
+use self::comparison::Comparison;
 use crate::commands::Commands;
 use crate::environment::Environment;
 use crate::interruption::Interruption;
 use crate::servers::{Durability, Servers};
+
+mod comparison;
 
 #[derive(Debug, Args)]
 pub(crate) struct Options {
@@ -46,6 +49,13 @@ enum Benchmark {
         /// How long they read; the default reads each page often enough for its own figures
         #[arg(long, default_value_t = 420, value_parser = clap::value_parser!(u32).range(10..))]
         seconds: u32,
+        /// Runs this checkout and an earlier commit in turns instead; fails if the slowest hundredth takes more than
+        /// 1.2 times as long as before
+        #[arg(long, value_name = "COMMIT")]
+        compare_with: Option<String>,
+        /// How often each of them runs
+        #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..), requires = "compare_with")]
+        rounds: u32,
     },
     /// How many people a second can register with the whole program
     Registrations {
@@ -87,7 +97,11 @@ pub(crate) fn run(options: &Options, environment: Environment) -> Result<ExitCod
             let mut bench = bench(&commands, "workforce", "attack");
             commands.show(bench.arg(seconds.to_string()))?;
         }
-        Some(Benchmark::Pages { seconds }) => pages(&commands, *seconds)?,
+        Some(Benchmark::Pages { seconds, compare_with, rounds }) => {
+            let commit = compare_with.as_deref();
+            let comparison = commit.map(|commit| Comparison { commit, rounds: *rounds, seconds: *seconds });
+            pages(&commands, *seconds, comparison)?;
+        }
         Some(Benchmark::Registrations { stores, people }) => registrations(&commands, stores, *people)?,
         Some(Benchmark::Frameworks { arguments }) => {
             commands.show(&mut commands.cargo(&[
@@ -155,13 +169,23 @@ fn dialogues(commands: &Commands, stores: &[String], many: u32) -> Result<()> {
 }
 
 /// Measures pages on the PostgreSQL of the environment or a private one. Only reads are measured.
-fn pages(commands: &Commands, seconds: u32) -> Result<()> {
+fn pages(commands: &Commands, seconds: u32, comparison: Option<Comparison<'_>>) -> Result<()> {
     let servers = Servers::start(commands, Durability::None)?;
-    let mut bench = bench(commands, "workforce", "pages");
-    bench.arg(seconds.to_string()).env("TEST_DATABASE_URL", &servers.database_url);
-    let measured = commands.show(&mut bench);
+    let measured = match comparison {
+        Some(comparison) => comparison::compare(commands, &servers.database_url, comparison),
+        None => {
+            let mut bench = pages_bench(commands);
+            bench.arg("--").arg(seconds.to_string()).env("TEST_DATABASE_URL", &servers.database_url);
+            commands.show(&mut bench)
+        }
+    };
     servers.stop()?;
     measured
+}
+
+/// The benchmark of pages. Its own arguments come after `--`.
+fn pages_bench(commands: &Commands) -> Command {
+    commands.cargo(&["bench", "--profile", "dist", "--package", "workforce", "--bench", "pages"])
 }
 
 /// Measures with SQLite, and with conversations in Redis and tables in PostgreSQL.

@@ -69,12 +69,17 @@ impl Commands {
     /// Runs a program and returns its output. If it fails, the error contains the output.
     pub(crate) fn ask(&self, command: &mut Command) -> Result<String> {
         let name = command_line(command);
+        let (status, text) = self.output(command)?;
+        ensure!(status.success(), "`{name}` ended with {status}\n{}", text.trim_end());
+        Ok(text)
+    }
+
+    /// Runs a program and returns how it ended, and its output.
+    pub(crate) fn output(&self, command: &mut Command) -> Result<(ExitStatus, String)> {
         let mut output = tempfile::tempfile().context("cannot make a temporary file")?;
         command.stdout(Stdio::from(output.try_clone()?)).stderr(Stdio::from(output.try_clone()?));
         let status = self.finish(command)?;
-        let text = read_from_start(&mut output)?;
-        ensure!(status.success(), "`{name}` ended with {status}\n{}", text.trim_end());
-        Ok(text)
+        Ok((status, read_from_start(&mut output)?))
     }
 
     /// Whether a program runs and reports success.

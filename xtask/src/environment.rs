@@ -23,6 +23,8 @@ pub(crate) struct Environment {
     pub given_redis_url: Option<String>,
     /// A PostgreSQL to test with instead of a private one.
     pub given_database_url: Option<String>,
+    /// Whether this is a run of continuous integration, which starts with nothing built.
+    pub is_ci: bool,
     /// Variables that cargo set for this program, and that a cargo started here must not inherit.
     pub cargo_variables: Vec<OsString>,
 }
@@ -38,6 +40,7 @@ impl Environment {
             cache,
             given_redis_url: given("TEST_REDIS_URL"),
             given_database_url: given("TEST_DATABASE_URL"),
+            is_ci: given("CI").is_some(),
             cargo_variables: env::vars_os().map(|(name, _)| name).filter(|name| is_cargo_variable(name)).collect(),
         })
     }

@@ -21,6 +21,7 @@ mod soak;
 mod test_run;
 mod tidy;
 mod tools;
+mod trusted_certificate;
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -27,7 +27,8 @@ pub(crate) fn run(environment: Environment) -> Result<ExitCode> {
     }
     fs::create_dir_all(&folder)?;
     let mut take = commands.cargo(&["nextest", "run", "--package", "workforce", "--test", "it"]);
-    take.args(["--ignore-default-filter", "--filterset", TESTS]).env("OPORA_SCREENSHOTS", &folder);
+    take.args(["--profile", "screenshots", "--ignore-default-filter", "--filterset", TESTS])
+        .env("OPORA_SCREENSHOTS", &folder);
     println!("{}", command_line(&take));
     commands.show(&mut take)?;
     let count = write_index(&folder)?;

@@ -1,13 +1,15 @@
 //! A private Redis and a private PostgreSQL for the length of a test run or of a measurement.
 //!
 //! They listen on free loopback ports, keep their files in a temporary directory, and are stopped by process id. For
-//! tests, a server that the environment names is used instead, and is never stopped. For tests nothing is durable:
-//! tests of durability start their own servers. For measurements everything is durable, as in production.
+//! tests, a server that the environment names is used instead, and is never stopped. For tests nothing is durable, and
+//! the files are in memory if there is room: tests of durability start their own servers. For measurements everything
+//! is durable, as in production.
 
 mod postgres;
 mod redis;
 
 use std::fs;
+use std::io;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -21,6 +23,7 @@ use tempfile::TempDir;
 
 use crate::commands::Commands;
 use crate::process::{POLL_INTERVAL, Running};
+use crate::scratch;
 
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 const STOP_TIMEOUT: Duration = Duration::from_secs(20);
@@ -58,12 +61,8 @@ struct Server {
 impl Servers {
     /// Starts the servers that the environment does not name, and checks that both answer.
     pub(crate) fn start(commands: &Commands, durability: Durability) -> Result<Self> {
-        let directory = tempfile::Builder::new()
-            .prefix("opora-test-")
-            // PostgreSQL may run as another user, who must be able to enter its own directory.
-            .permissions(fs::Permissions::from_mode(0o711))
-            .tempdir()
-            .context("cannot make a temporary directory")?;
+        let in_memory = if durability == Durability::None { scratch::in_memory() } else { None };
+        let directory = in_memory.map_or_else(on_disk, Ok).context("cannot make a temporary directory")?;
         let mut started = Vec::new();
         let given = |url: &Option<String>| url.clone().filter(|_| durability == Durability::None);
         let redis_url = match given(&commands.environment.given_redis_url) {
@@ -104,6 +103,11 @@ impl Servers {
             format!("stopped {}", stopped.join(" and "))
         })
     }
+}
+
+/// Creates a folder for the servers' files. PostgreSQL may run as another user, who must be able to enter it.
+fn on_disk() -> io::Result<TempDir> {
+    tempfile::Builder::new().prefix("opora-test-").permissions(fs::Permissions::from_mode(0o711)).tempdir()
 }
 
 impl Server {

@@ -1,7 +1,8 @@
 //! `cargo xtask test`: every check and every test, in the order of [`Step`].
 //!
-//! After a failed step, the later ones still run. All cargo steps use the same profile and features, so that they share
-//! one build. Some steps run beside others: see [`Step::runs_beside`]. The servers are stopped whatever happens.
+//! After a failed step, the later ones still run. The tests, their lints, the doctests and the documentation share one
+//! build: clippy compiles the tests, and rustdoc reads what it compiled. Some steps run beside others: see
+//! [`Step::runs_beside`]. The servers are stopped whatever happens.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -10,7 +11,7 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::thread;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use clap::Args;
 
 use crate::commands::{Commands, command_line};
@@ -19,7 +20,7 @@ use crate::interruption::Interruption;
 use crate::plan::{self, Step};
 use crate::report::{Line, Report, StepOutcome};
 use crate::servers::{Durability, Servers};
-use crate::{clients, dependencies, packages, scratch, tidy, tools};
+use crate::{clients, dependencies, packages, scratch, tidy, tools, trusted_certificate};
 
 #[derive(Debug, Args)]
 pub(crate) struct Options {
@@ -45,6 +46,12 @@ pub(crate) struct Options {
 
 /// How many tests run at once for each core.
 const TESTS_PER_CORE: usize = 3;
+
+/// Compiles the crates of this workspace: clippy, so that one pass finds the lints and makes the tests.
+const COMPILER: &str = "clippy-driver";
+
+/// Builds the documentation beside its tests.
+const RUSTDOC: &str = "xtask/rustdoc-and-tests";
 
 /// Environment variables for the tests.
 type Variables = Vec<(&'static str, OsString)>;
@@ -102,12 +109,8 @@ impl TestRun<'_> {
             Step::Servers => self.servers(),
             Step::Build => self.build(),
             Step::Tests => self.tests(),
-            Step::Clippy | Step::Doctests | Step::Docs => {
-                for command in self.computing_commands(step, Priority::Normal)? {
-                    self.show(command)?;
-                }
-                Ok(StepOutcome::Succeeded(String::new()))
-            }
+            Step::Clippy => self.show(self.lints()?),
+            Step::Docs => self.show(self.documentation(Priority::Normal)),
         }
     }
 
@@ -135,9 +138,10 @@ impl TestRun<'_> {
     fn perform_quietly(&self, step: Step) -> (Line, Variables) {
         let mut variables = Vec::new();
         let line = Line::run(&step.name(), || {
-            variables = self.install_clients(step)?;
-            for mut command in self.computing_commands(step, Priority::Low)? {
-                self.commands.ask(command.envs(self.variables.iter().cloned()))?;
+            match step {
+                Step::Clippy => self.check_warnings()?,
+                Step::Docs => drop(self.commands.ask(&mut self.documentation(Priority::Low))?),
+                _ => variables = self.install_clients(step)?,
             }
             Ok(StepOutcome::Succeeded("beside another step".into()))
         });
@@ -158,9 +162,37 @@ impl TestRun<'_> {
         })
     }
 
-    /// The commands of a step that needs nothing but the processor.
-    fn computing_commands(&self, step: Step, priority: Priority) -> Result<Vec<Command>> {
-        let cargo = |arguments: &[&str]| match priority {
+    /// Lints all crates without building the tests.
+    fn lints(&self) -> Result<Command> {
+        tools::provide_component(&self.commands, "clippy", !self.options.no_install)?;
+        Ok(self.commands.cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
+    }
+
+    /// Fails if the compiler gave a warning. Cargo repeats the warnings of what the build of the tests compiled. Only
+    /// the benches are compiled here, and the library with its default features: the workspace enables all of them.
+    fn check_warnings(&self) -> Result<()> {
+        let tests_and_benches = ["test", "--no-run", "--workspace", "--all-targets", "--message-format", "short"];
+        let default_features = ["build", "--package", "opora", "--lib", "--message-format", "short"];
+        for arguments in [&tests_and_benches[..], &default_features] {
+            let output = self.commands.ask(&mut self.building_cargo(Priority::Low, arguments))?;
+            let warnings: Vec<_> = output.lines().filter(|line| line.contains("warning: ")).collect();
+            ensure!(warnings.is_empty(), "warnings are errors here\n{}", warnings.join("\n"));
+        }
+        Ok(())
+    }
+
+    /// Runs the examples in the documentation, and builds it with warnings denied.
+    fn documentation(&self, priority: Priority) -> Command {
+        let mut command = self.building_cargo(priority, &["test", "--doc", "--workspace"]);
+        let Environment { root, target, .. } = &self.commands.environment;
+        command.env("RUSTDOC", root.join(RUSTDOC)).env("OPORA_DOCUMENTATION", target.join("doc"));
+        command.envs(self.variables.iter().cloned());
+        command
+    }
+
+    /// A cargo that shares the build of the tests.
+    fn building_cargo(&self, priority: Priority, arguments: &[&str]) -> Command {
+        let mut command = match priority {
             Priority::Normal => self.commands.cargo(arguments),
             Priority::Low => {
                 let mut command = self.commands.command("nice");
@@ -168,24 +200,12 @@ impl TestRun<'_> {
                 command
             }
         };
-        Ok(match step {
-            Step::Clippy => {
-                tools::provide_component(&self.commands, "clippy", !self.options.no_install)?;
-                vec![
-                    cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
-                    // The workspace enables all features of the library. A bot with default features compiles less.
-                    cargo(&["clippy", "--package", "opora", "--lib", "--", "-D", "warnings"]),
-                ]
-            }
-            Step::Doctests => vec![cargo(&["test", "--doc", "--workspace"])],
-            Step::Docs => {
-                // With examples the dependencies keep the features that the lints and tests built them with.
-                let mut command = cargo(&["doc", "--no-deps", "--workspace", "--lib", "--examples"]);
-                command.env("RUSTDOCFLAGS", "-D warnings");
-                vec![command]
-            }
-            _ => Vec::new(),
-        })
+        command.env("RUSTC_WORKSPACE_WRAPPER", COMPILER);
+        if self.commands.environment.is_ci {
+            // Nothing is compiled a second time there.
+            command.env("CARGO_INCREMENTAL", "0");
+        }
+        command
     }
 
     fn packages(&mut self, may_install: bool) -> Result<StepOutcome> {
@@ -218,10 +238,11 @@ impl TestRun<'_> {
 
     /// Compiles the tests and lists their binaries, so that running them needs no lock on the build directory.
     fn build(&self) -> Result<StepOutcome> {
+        tools::provide_component(&self.commands, "clippy", !self.options.no_install)?;
         let list = self.binaries_list();
         let file = File::create(&list).with_context(|| format!("cannot write {}", list.display()))?;
         let arguments = ["nextest", "list", "--workspace", "--list-type", "binaries-only", "--message-format", "json"];
-        let mut command = self.commands.cargo(&arguments);
+        let mut command = self.building_cargo(Priority::Normal, &arguments);
         command.stdout(file);
         self.show(command)
     }
@@ -245,6 +266,9 @@ impl TestRun<'_> {
         command.args(&self.options.nextest_arguments);
         if let Some(scratch) = &scratch {
             command.env("TMPDIR", scratch.path());
+        }
+        if let Some(certificate) = trusted_certificate::write(&self.commands.environment.target) {
+            command.env("SSL_CERT_FILE", certificate).env_remove("SSL_CERT_DIR");
         }
         self.show(command)
     }

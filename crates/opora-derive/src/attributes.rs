@@ -82,9 +82,6 @@ pub fn check_shape(input: &syn::DeriveInput) -> Result<&syn::DataEnum> {
         return Err(Error::new(input.generics.span(), message));
     }
     match &input.data {
-        syn::Data::Enum(data) if data.variants.is_empty() => {
-            Err(Error::new(input.ident.span(), "a dialogue needs at least one state"))
-        }
         syn::Data::Enum(data) => Ok(data),
         _ => Err(Error::new(input.ident.span(), "`States` is for an enum: one variant for each state of the dialogue")),
     }

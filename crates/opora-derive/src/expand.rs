@@ -43,7 +43,7 @@ pub fn states(input: &DeriveInput) -> Result<TokenStream> {
             const NAMES: &'static [&'static str] = &[#(#all_names),*];
 
             fn name(&self) -> &'static str {
-                match self { #(#patterns => #all_names,)* }
+                match *self { #(#patterns => #all_names,)* }
             }
         }
     })

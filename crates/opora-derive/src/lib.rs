@@ -24,6 +24,8 @@ mod names;
 /// - `#[states(version = 2)]` on the enum is the version of its stored shape; by default 1.
 /// - `#[states(name = "age")]` on a variant names the state; by default it is the variant's name in snake case.
 ///
+/// An enum without variants is a dialogue that never waits: it has entries only.
+///
 /// These names are stored, logged and used in metrics. If you rename a variant, keep its stored name with `name`.
 #[proc_macro_derive(States, attributes(states))]
 pub fn derive_states(input: TokenStream) -> TokenStream {

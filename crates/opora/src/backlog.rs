@@ -6,6 +6,8 @@
 use std::collections::HashSet;
 use std::hash::Hash;
 
+use crate::store::Generations;
+
 /// The ids of the rows in memory.
 #[derive(Debug)]
 pub(crate) struct Backlog<Id> {
@@ -13,10 +15,8 @@ pub(crate) struct Backlog<Id> {
     held: HashSet<Id>,
     /// Rows settled while a page is being read.
     settled_during_read: Option<HashSet<Id>>,
-    /// Rows of this epoch that were read before their turn handed them over, in two generations.
-    read_early: [HashSet<Id>; 2],
-    /// The maximum size of a generation.
-    read_early_max: usize,
+    /// Rows of this epoch that were read before their turn handed them over.
+    read_early: Generations<Id, ()>,
     /// Rows before this one belong to earlier epochs. No turn of this process hands them over.
     first_of_epoch: Id,
 }
@@ -26,8 +26,7 @@ impl<Id: Copy + Ord + Hash> Backlog<Id> {
         Self {
             held: HashSet::new(),
             settled_during_read: None,
-            read_early: [HashSet::new(), HashSet::new()],
-            read_early_max,
+            read_early: Generations::new(read_early_max),
             first_of_epoch,
         }
     }
@@ -39,7 +38,7 @@ impl<Id: Copy + Ord + Hash> Backlog<Id> {
 
     /// Whether a row that a turn hands over was read from the store before.
     pub fn was_read(&mut self, id: Id) -> bool {
-        self.read_early.iter_mut().any(|ids| !ids.is_empty() && ids.remove(&id))
+        self.read_early.take(&id).is_some()
     }
 
     /// Whether a row that was just read is neither held nor settled during the read.
@@ -55,11 +54,7 @@ impl<Id: Copy + Ord + Hash> Backlog<Id> {
     /// Notes that a held row was read, so that it is recognised when its turn hands it over.
     pub fn note_read(&mut self, id: Id) {
         if id >= self.first_of_epoch {
-            if self.read_early[0].len() >= self.read_early_max {
-                self.read_early.swap(0, 1);
-                self.read_early[0].clear();
-            }
-            self.read_early[0].insert(id);
+            self.read_early.put(id, ());
         }
     }
 

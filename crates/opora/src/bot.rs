@@ -1,5 +1,6 @@
 //! A bot: its dialogues, its store and its settings. [`Bot::run`] starts it and stops it in order.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,6 +14,7 @@ use crate::clock::Clock;
 use crate::dialogue::{Dialogue, Script, States, Texts};
 use crate::effects::{EffectError, EffectRegistry, EffectRequest};
 use crate::intake::OutageNotifier;
+use crate::jobs::{Job, JobContext, JobError, Schedule, Workers};
 use crate::outbox::SendEvent;
 use crate::store::MemoryStore;
 use crate::store::{Store, StoreError};
@@ -25,6 +27,7 @@ pub use crate::effects::{DownloadSettings, EffectSettings};
 pub use crate::engine::TurnSettings;
 pub use crate::instance::{IfHeld, LeaseSettings, NotLeading};
 pub use crate::intake::{Instances, PollingSettings, Webhook, WebhookSettings};
+pub use crate::jobs::{JobRetention, QueueSettings};
 pub use crate::mailbox::MailboxSettings;
 pub use crate::outbox::SendLimits;
 pub use crate::schedule::Retention;
@@ -37,6 +40,9 @@ mod stop;
 /// Why a bot cannot start, or ended.
 #[derive(Debug, thiserror::Error)]
 pub enum BotError {
+    /// Two schedules have the same name, so they would share their ticks.
+    #[error("two schedules are named `{0}`")]
+    SameSchedule(String),
     /// The script has mistakes; all are listed.
     #[error("the dialogues have mistakes:\n  {}", .0.join("\n  "))]
     Mistakes(Vec<String>),
@@ -87,6 +93,8 @@ pub struct Settings {
     pub limits: SendLimits,
     /// How long stored rows are kept.
     pub retention: Retention,
+    /// How long finished jobs are kept.
+    pub jobs: JobRetention,
     /// How the bot stops.
     pub stop: StopSettings,
 }
@@ -109,6 +117,7 @@ impl Default for StopSettings {
 /// A builder for a bot. [`Bot::run`] starts it.
 ///
 /// See the [crate's documentation](crate) for an example.
+#[must_use]
 pub struct Bot {
     token: String,
     api_url: String,
@@ -117,6 +126,8 @@ pub struct Bot {
     script: Script,
     context: Context,
     effects: EffectRegistry,
+    workers: Workers,
+    schedules: Vec<Schedule>,
     webhook: Option<(WebhookSettings, Webhook)>,
     clock: Clock,
     settings: Settings,
@@ -141,7 +152,6 @@ impl Bot {
     ///
     /// Installs ring as the process's cryptography provider for rustls, unless there is one. The application's own
     /// `reqwest` needs it too.
-    #[must_use]
     pub fn new(token: impl Into<String>) -> Self {
         tls_provider::install();
         Self {
@@ -152,6 +162,8 @@ impl Bot {
             script: Script::new(),
             context: Context::default(),
             effects: EffectRegistry::default(),
+            workers: Workers::default(),
+            schedules: Vec::new(),
             webhook: None,
             clock: Clock::machine(),
             settings: Settings::default(),
@@ -164,14 +176,12 @@ impl Bot {
     ///
     /// If the bot holds the only reference to the store when it starts, it closes the store when it ends. An
     /// application that keeps a clone, for its own queries or for a second bot, closes the store itself.
-    #[must_use]
     pub fn store(mut self, store: Arc<dyn Store>) -> Self {
         self.store = store;
         self
     }
 
     /// Adds a dialogue.
-    #[must_use]
     pub fn dialogue<S: States>(mut self, dialogue: Dialogue<S>) -> Self {
         self.script = self.script.dialogue(dialogue);
         self
@@ -179,35 +189,30 @@ impl Bot {
 
     /// Sets the script, with its texts, `/cancel` and `/help`. It replaces the dialogues added before. A test can run
     /// the same script on a [stage](crate::testing::chat::Stage).
-    #[must_use]
     pub fn script(mut self, script: impl Into<Script>) -> Self {
         self.script = script.into();
         self
     }
 
     /// Sets the address of the Bot API, in place of Telegram's.
-    #[must_use]
     pub fn api_url(mut self, url: impl Into<String>) -> Self {
         self.api_url = url.into();
         self
     }
 
     /// Replaces the Bot API client; for tests.
-    #[must_use]
     pub fn api(mut self, api: Arc<dyn Api>) -> Self {
         self.api = Some(api);
         self
     }
 
     /// Adds a value that handlers read by [`crate::turn::Turn::context`]. There is one value per type.
-    #[must_use]
     pub fn context<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         self.context.insert(value);
         self
     }
 
     /// Registers a function that runs effects of this kind.
-    #[must_use]
     pub fn effect<F, R>(mut self, kind: &str, run: F) -> Self
     where
         F: Fn(EffectRequest) -> R + Send + Sync + 'static,
@@ -219,21 +224,49 @@ impl Bot {
 
     /// Sets the number of attempts for effects of this kind, in place of [`EffectSettings::attempts`]. Downloads have
     /// the kind `download`.
-    #[must_use]
     pub fn effect_attempts(mut self, kind: &str, attempts: u32) -> Self {
         self.effects.set_attempts(kind, attempts);
         self
     }
 
+    /// Registers the function that runs jobs of this type.
+    pub fn worker<J, F, R, T>(mut self, run: F) -> Self
+    where
+        J: Job,
+        F: Fn(J, JobContext) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<T, JobError>> + Send + 'static,
+        T: serde::Serialize,
+    {
+        self.workers.add(run);
+        self
+    }
+
+    /// Sets the functions that run jobs, and their queues, in place of those that were registered before. A test can
+    /// run the same ones on a [stage](crate::testing::jobs::JobStage).
+    pub fn workers(mut self, workers: Workers) -> Self {
+        self.workers = workers;
+        self
+    }
+
+    /// Sets how a queue of jobs is worked through. A queue without settings has those of [`QueueSettings::default`].
+    pub fn queue(mut self, name: &str, settings: QueueSettings) -> Self {
+        self.workers.set_queue(name, settings);
+        self
+    }
+
+    /// Adds a schedule: it enqueues a job at each tick. The names of schedules are different.
+    pub fn schedule(mut self, schedule: Schedule) -> Self {
+        self.schedules.push(schedule);
+        self
+    }
+
     /// Sets the texts of messages that the library itself sends.
-    #[must_use]
     pub fn texts(mut self, texts: impl Texts) -> Self {
         self.script = self.script.texts(texts);
         self
     }
 
     /// Receives updates by webhook instead of polling. Mount the [`Webhook`]'s router at the address.
-    #[must_use]
     pub fn webhook(mut self, settings: WebhookSettings) -> (Self, Webhook) {
         let webhook = Webhook::new(&settings);
         self.webhook = Some((settings, webhook.clone()));
@@ -241,35 +274,30 @@ impl Bot {
     }
 
     /// Sets a listener for send events: unreachable chats, groups that moved, refused messages.
-    #[must_use]
     pub fn on_event(mut self, listener: impl Fn(SendEvent) + Send + Sync + 'static) -> Self {
         self.on_event = Some(Arc::new(listener));
         self
     }
 
     /// Sets the clock; for tests.
-    #[must_use]
     pub fn clock(mut self, clock: Clock) -> Self {
         self.clock = clock;
         self
     }
 
     /// Sets the directory for downloaded files.
-    #[must_use]
     pub fn files(mut self, directory: impl Into<PathBuf>) -> Self {
         self.settings.downloads.directory = directory.into();
         self
     }
 
     /// Sets the send limits.
-    #[must_use]
     pub fn send_limits(mut self, limits: SendLimits) -> Self {
         self.settings.limits = limits;
         self
     }
 
     /// Changes other settings.
-    #[must_use]
     pub fn settings(mut self, change: impl FnOnce(&mut Settings)) -> Self {
         change(&mut self.settings);
         self
@@ -293,6 +321,7 @@ impl Bot {
         if self.webhook.as_ref().is_some_and(|(settings, _)| !settings.has_good_secret()) {
             return Err(BotError::BadSecret);
         }
+        self.check_schedules()?;
         self.check_store()?;
         let (number, _) = self.token.split_once(':').ok_or(BotError::BadToken)?;
         let bot = number.parse().map_err(|_| BotError::BadToken)?;
@@ -317,6 +346,8 @@ impl Bot {
             context,
             outage_notifier,
             effects: self.effects,
+            workers: Arc::new(self.workers),
+            schedules: self.schedules.into(),
             webhook: self.webhook,
             clock: self.clock,
             settings: self.settings,
@@ -324,6 +355,12 @@ impl Bot {
             handle: self.handle,
         };
         runtime.run(stop).await
+    }
+
+    fn check_schedules(&self) -> Result<(), BotError> {
+        let mut names = HashSet::new();
+        let repeated = self.schedules.iter().map(Schedule::name).find(|name| !names.insert(*name));
+        repeated.map_or(Ok(()), |name| Err(BotError::SameSchedule(name.to_owned())))
     }
 
     /// Refuses a store with which every turn would fail. Also refuses a store that accepts updates only from the leader

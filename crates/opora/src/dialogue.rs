@@ -54,7 +54,7 @@ use std::time::Duration;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::input::{Failure, Input, Kind, Outcome, Returned, returned};
+use crate::input::{Failure, Input, Kind, Outcome, Returned, only, returned};
 use crate::store::BoxError;
 use crate::turn::Turn;
 
@@ -95,6 +95,7 @@ mod transition;
 /// A dialogue over the states `S`, with its handlers.
 ///
 /// Handlers are `async fn(&mut Turn, <the values of the state>, <the input>) -> Step<S>`.
+#[must_use]
 pub struct Dialogue<S: States> {
     definition: DialogueDefinition,
     states: PhantomData<fn() -> S>,
@@ -114,14 +115,12 @@ pub enum OnError {
 
 impl<S: States> Dialogue<S> {
     /// A dialogue without handlers.
-    #[must_use]
     pub fn new() -> Self {
         Self { definition: DialogueDefinition::new::<S>(), states: PhantomData }
     }
 
     /// Adds an entry, such as `/start`. It works in every state of every dialogue, and when nothing is open.
     /// [`Next::Go`] begins this dialogue in place of what is open in the foreground; [`Next::Stay`] changes nothing.
-    #[must_use]
     pub fn start<I, H>(mut self, kind: Kind<I>, handler: H) -> Self
     where
         I: Send + 'static,
@@ -132,7 +131,6 @@ impl<S: States> Dialogue<S> {
     }
 
     /// Handles a kind of input in one state. The handler gets the values of the state.
-    #[must_use]
     pub fn on<F, I, H>(mut self, at: At<S, F>, kind: Kind<I>, handler: H) -> Self
     where
         F: Fields,
@@ -150,7 +148,6 @@ impl<S: States> Dialogue<S> {
     }
 
     /// Handles a kind of input in every state of this dialogue, such as a button for Back. The handler gets the state.
-    #[must_use]
     pub fn on_any_state<I, H>(mut self, kind: Kind<I>, handler: H) -> Self
     where
         I: Send + 'static,
@@ -162,7 +159,6 @@ impl<S: States> Dialogue<S> {
 
     /// Sets the question of a state. It is asked whenever the state is entered: by [`Next::Go`], by Back, after a
     /// failure, or as a child. It is `async fn(&mut Turn, <the values of the state>) -> Result<(), BoxError>`.
-    #[must_use]
     pub fn ask<F, Q>(mut self, at: At<S, F>, question: Q) -> Self
     where
         F: Fields,
@@ -175,7 +171,6 @@ impl<S: States> Dialogue<S> {
     }
 
     /// Handles the end of a child dialogue, in the state that waited for it.
-    #[must_use]
     pub fn on_returned<F, H>(self, at: At<S, F>, handler: H) -> Self
     where
         F: Fields,
@@ -186,7 +181,6 @@ impl<S: States> Dialogue<S> {
 
     /// Handles a person's input that no other handler takes. Without this, the bot says that the input does not fit,
     /// and asks the state's question again.
-    #[must_use]
     pub fn fallback<H>(mut self, handler: H) -> Self
     where
         H: for<'t> Handler<'t, (S,), Input, S> + 'static,
@@ -196,14 +190,12 @@ impl<S: States> Dialogue<S> {
     }
 
     /// Sets how long after the person's last input the dialogue expires. One day by default.
-    #[must_use]
     pub fn expires_after(mut self, idle: Duration) -> Self {
         self.definition.expires_after = Some(idle);
         self
     }
 
     /// The dialogue never expires. States of people who left stay in the store for ever.
-    #[must_use]
     pub fn never_expires(mut self) -> Self {
         self.definition.expires_after = None;
         self
@@ -212,7 +204,6 @@ impl<S: States> Dialogue<S> {
     /// Handles the expiry of the dialogue: `async fn(&mut Turn, S) -> Step<S>`. [`Next::Stay`] and [`Next::End`] end
     /// it; [`Next::Go`] prolongs it. Without this, the person is told. If a child expires, its parent gets
     /// [`Returned`](Self::on_returned) and keeps its own expiry.
-    #[must_use]
     pub fn on_expiry<H>(mut self, handler: H) -> Self
     where
         H: for<'t> Handler<'t, (), S, S> + 'static,
@@ -227,7 +218,6 @@ impl<S: States> Dialogue<S> {
     /// Says what a cancelled dialogue leaves behind, in place of the general text:
     /// `async fn(&mut Turn, S) -> Result<(), BoxError>`. The cancel command then ends everything that is open in the
     /// foreground. Of a child and its parent, only the child is asked.
-    #[must_use]
     pub fn on_cancel<Q>(mut self, farewell: Q) -> Self
     where
         Q: for<'t> Question<'t, (S,)> + 'static,
@@ -237,7 +227,6 @@ impl<S: States> Dialogue<S> {
     }
 
     /// Sets what happens when a turn of the dialogue has failed for good.
-    #[must_use]
     pub fn on_error(mut self, policy: OnError) -> Self {
         self.definition.on_error = policy;
         self
@@ -245,37 +234,26 @@ impl<S: States> Dialogue<S> {
 
     /// Handles a turn that has failed for good, in a turn of its own and in place of [`Dialogue::on_error`]. The
     /// handler gets the state that the failed turn started from.
-    #[must_use]
     pub fn on_failed_turn<H>(mut self, handler: H) -> Self
     where
         H: for<'t> Handler<'t, (S,), Failure, S> + 'static,
     {
-        let failure = |input: &Input| match input {
-            Input::Failed(failure) => Some(failure.clone()),
-            _ => None,
-        };
-        self.definition.failed = Some(erase(handler, route::whole_state, failure));
+        self.definition.failed = Some(erase(handler, route::whole_state, only!(Failed)));
         self
     }
 
     /// Handles outcomes of this dialogue's effects whose state has ended or has no handler for them, for instance to
     /// delete what they produced. An entry for the outcome takes precedence. Return [`Next::Stay`].
-    #[must_use]
     pub fn on_late_outcome<H>(mut self, handler: H) -> Self
     where
         H: for<'t> Handler<'t, (), Outcome, S> + 'static,
     {
-        let outcome = |input: &Input| match input {
-            Input::Outcome(outcome) => Some(outcome.clone()),
-            _ => None,
-        };
-        self.definition.late_outcome = Some(erase(handler, route::no_state, outcome));
+        self.definition.late_outcome = Some(erase(handler, route::no_state, only!(Outcome)));
         self
     }
 
     /// Sets a hook for a person's input when nothing is open and no entry handles it: the application's database may
     /// know the state. [`Next::Go`] restores that state, which then gets the input; [`Next::Stay`] restores nothing.
-    #[must_use]
     pub fn restore<H>(mut self, hook: H) -> Self
     where
         H: for<'t> Handler<'t, (), Input, S> + 'static,
@@ -285,7 +263,6 @@ impl<S: States> Dialogue<S> {
     }
 
     /// Upgrades a stored state from this version to the next one.
-    #[must_use]
     pub fn upcast(
         mut self,
         from_version: u32,
@@ -296,14 +273,12 @@ impl<S: States> Dialogue<S> {
     }
 
     /// Sets how many states Back remembers. 16 by default; 0 turns Back off.
-    #[must_use]
     pub fn history(mut self, states_max: usize) -> Self {
         self.definition.history_max = states_max;
         self
     }
 
     /// Declares that this dialogue calls another as its child. The start checks that the other is registered.
-    #[must_use]
     pub fn calls<C: States>(mut self) -> Self {
         self.definition.calls.push(C::DIALOGUE);
         self

@@ -13,7 +13,6 @@ use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use serde_json::value::RawValue;
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -22,6 +21,7 @@ use crate::clock::Clock;
 use crate::failpoints;
 use crate::key::ConversationKey;
 use crate::mailbox::QueuedInput;
+use crate::requester::outcome_body;
 use crate::store::{BoxError, EffectId, EffectRow, Epoch, InboxRow, Incoming, Origin, Receipt, Seq, Store};
 
 use self::held_effects::HeldEffects;
@@ -261,19 +261,9 @@ impl Shared {
     async fn run_and_store_outcome(&self, row: &EffectRow) {
         let outcome = self.outcome(row).await;
         failpoints::hit(failpoints::EFFECT_AFTER_RUN).await;
-        let request = RawValue::from_string(row.effect.body.clone().into()).ok();
-        let body = serde_json::json!({
-            "kind": row.effect.kind,
-            "asked": request,
-            "ok": outcome.as_ref().ok(),
-            "failed": outcome.as_ref().err(),
-        });
-        let incoming = Incoming {
-            key: row.key.clone(),
-            origin: Origin::Outcome(row.id),
-            body: body.to_string().into(),
-            at: self.clock.now(),
-        };
+        let key = row.key.clone();
+        let body = outcome_body(&row.effect.kind, &row.effect.body, outcome.as_ref());
+        let incoming = Incoming { key, origin: Origin::Outcome(row.id), body: body.into(), at: self.clock.now() };
         let mut is_unsure = false;
         loop {
             match self.store.finish_effect(self.epoch, row.id, incoming.clone()).await {

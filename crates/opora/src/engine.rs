@@ -13,10 +13,12 @@ use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
 use self::failure::{Failure, FailureKind, NotCommitted};
+pub(crate) use self::report::TurnMeters;
 pub(crate) use self::unhandled::UnhandledReporter;
 use crate::clock::Clock;
 use crate::dialogue::Script;
 use crate::effects::Effects;
+use crate::jobs::RunnerHandle;
 use crate::key::ConversationKey;
 use crate::mailbox::{InputProcessor, QueuedInput};
 use crate::outbox::Courier;
@@ -69,9 +71,11 @@ pub(crate) struct Engine {
     pub(crate) courier: Courier,
     pub(crate) effects: Effects,
     pub(crate) schedule: ScheduleHandle,
+    pub(crate) jobs: RunnerHandle,
     pub(crate) settings: TurnSettings,
     pub(crate) cache: StateCache,
     pub(crate) unhandled: UnhandledReporter,
+    pub(crate) meters: TurnMeters,
     /// Cancelled when the lease is lost: nothing more may be written.
     pub(crate) lost: CancellationToken,
     /// Cancelled at the deadline of a stop: turns that wait for the store give up, and their inputs stay in the inbox.

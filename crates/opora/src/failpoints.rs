@@ -41,6 +41,10 @@ failpoints! {
     EFFECT_BEFORE_RUN = "effect.before_run",
     /// An effect has run and its outcome is not stored yet.
     EFFECT_AFTER_RUN = "effect.after_run",
+    /// A job has been started in the store and is about to run.
+    JOB_BEFORE_RUN = "job.before_run",
+    /// A job has run and its end is not stored yet.
+    JOB_AFTER_RUN = "job.after_run",
     /// A timer, an expiry or a retried turn is about to be delivered.
     SCHEDULE_BEFORE_FIRE = "schedule.before_fire",
     /// The lease is about to be renewed.

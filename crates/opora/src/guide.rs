@@ -4,12 +4,13 @@
 //! 2. [States](states): names, versions, where a dialogue goes, buttons, Back, child dialogues, timers, failures.
 //! 3. [Sending](sending): messages, edits, media, limits, broadcasts, and what "unsure" means.
 //! 4. [Work outside](work_outside): effects, downloads, and the application's own tables.
-//! 5. [Groups and other updates](groups): topics, who may press a button, channels, payments, edits, inline queries.
-//! 6. [Testing](testing): a scripted chat, a manual clock, faults, crashes, golden files, a store of your own.
-//! 7. [Stores](stores): which one to choose, what each promises, moving, server settings, TLS.
-//! 8. [Going to production](production): the lease, webhooks, stopping, logs, metrics, operator commands.
-//! 9. [Coming from aiogram](from_aiogram).
-//! 10. [Coming from teloxide](from_teloxide).
+//! 5. [Background jobs](jobs): queues, attempts, schedules.
+//! 6. [Groups and other updates](groups): topics, who may press a button, channels, payments, edits, inline queries.
+//! 7. [Testing](testing): a scripted chat, a manual clock, faults, crashes, golden files, a store of your own.
+//! 8. [Stores](stores): which one to choose, what each promises, moving, server settings, TLS.
+//! 9. [Going to production](production): the lease, webhooks, stopping, logs, metrics, operator commands.
+//! 10. [Coming from aiogram](from_aiogram).
+//! 11. [Coming from teloxide](from_teloxide).
 //!
 //! The code on these pages is compiled and, where possible, run as tests. The modules contain only documentation.
 
@@ -24,6 +25,9 @@ pub mod sending {}
 
 #[doc = include_str!("guide/work_outside.md")]
 pub mod work_outside {}
+
+#[doc = include_str!("guide/jobs.md")]
+pub mod jobs {}
 
 #[doc = include_str!("guide/groups.md")]
 pub mod groups {}

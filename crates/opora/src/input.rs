@@ -8,9 +8,10 @@ use serde_json::value::RawValue;
 
 use crate::store::BoxError;
 
+pub(crate) use self::kind::{InputPattern, only};
 pub use self::kind::{
-    InputPattern, Kind, alarm, album, any, any_button, any_command, button, command, contact, document, exactly, image,
-    location, media, other, outcome, photo, returned, text, timer,
+    Kind, alarm, album, any, any_button, any_command, button, command, contact, document, exactly, image, location,
+    media, other, outcome, photo, returned, text, timer,
 };
 pub use self::media::{Album, Contact, Document, Image, Item, Location, Media, Photo};
 

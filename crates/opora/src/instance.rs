@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use futures_util::stream::FuturesUnordered;
 use futures_util::{StreamExt, TryFutureExt};
+use metrics::Gauge;
 use tokio_util::sync::CancellationToken;
 
 use crate::clock::{Clock, Millis};
@@ -79,6 +80,7 @@ pub struct Leadership {
     /// Cancelled when the lease is lost.
     pub lost: CancellationToken,
     deadline: Arc<LeaseDeadline>,
+    remaining: Gauge,
     renewing: tokio::task::JoinHandle<()>,
     store: Arc<dyn Store>,
     bot: i64,
@@ -196,16 +198,19 @@ impl Leadership {
         let expires_at = AtomicI64::new(claimed_at.plus(settings.ttl).0);
         let deadline = Arc::new(LeaseDeadline { at: expires_at, clock: clock.clone() });
         let lost = CancellationToken::new();
+        let remaining = metrics::gauge!("opora_lease_remaining_seconds");
+        remaining.set(deadline.remaining());
         let renewal = Renewal {
             store: Arc::clone(store),
             bot,
             epoch,
             ttl: settings.ttl,
             deadline: Arc::clone(&deadline),
+            remaining: remaining.clone(),
             lost: lost.clone(),
         };
         let renewing = tokio::spawn(renewal.run());
-        Self { epoch, lost, deadline, renewing, store: Arc::clone(store), bot }
+        Self { epoch, lost, deadline, remaining, renewing, store: Arc::clone(store), bot }
     }
 
     /// A function that returns how long the lease still lasts. The courier needs it, because Telegram cannot be fenced.
@@ -228,6 +233,7 @@ impl Leadership {
 impl Drop for Leadership {
     fn drop(&mut self) {
         self.renewing.abort();
+        self.remaining.set(0);
     }
 }
 
@@ -243,6 +249,7 @@ struct Renewal {
     epoch: Epoch,
     ttl: Duration,
     deadline: Arc<LeaseDeadline>,
+    remaining: Gauge,
     lost: CancellationToken,
 }
 
@@ -305,8 +312,9 @@ impl Renewal {
                     pause = (self.ttl / 30).max(MIN_PAUSE);
                 }
             }
-            metrics::gauge!("opora_lease_remaining_seconds").set(self.deadline.remaining().as_secs_f64());
+            self.remaining.set(self.deadline.remaining());
         }
+        self.remaining.set(0);
         self.deadline.at.store(0, Ordering::Release);
         self.lost.cancel();
     }

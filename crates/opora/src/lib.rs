@@ -127,9 +127,11 @@
 //! | [`outbox`] | send limits, send events, broadcasts |
 //! | [`telegram`] | messages, buttons, edits, files, escaping; the Bot API client |
 //! | [`effects`] | work outside of turns; downloads |
+//! | [`jobs`] | durable background jobs: queues, attempts, schedules |
 //! | [`aiogram`] | import of conversations from aiogram bots |
 //! | [`instance`] | the lease: leader and standby |
 //! | [`clock`] | the only module that reads the time |
+//! | [`metrics`](mod@metrics) | the list of all metrics |
 //! | [`testing`] | a scripted chat, golden files, a faulty store, the conformance suite |
 //! | [`failpoints`] | named places where a test pauses or kills the process |
 #![warn(missing_docs)]
@@ -178,6 +180,8 @@ pub mod telegram;
 // Results that become inputs.
 pub mod effects;
 
+pub mod jobs;
+
 mod schedule;
 
 // Data of other frameworks.
@@ -188,7 +192,9 @@ pub mod aiogram;
 mod backlog;
 pub mod clock;
 pub mod instance;
+pub mod metrics;
 mod progress;
+mod rate_limit;
 mod tls_provider;
 
 pub mod failpoints;

@@ -27,7 +27,6 @@ mod broadcast;
 mod concurrency;
 mod courier;
 mod failure_notice;
-mod labels;
 mod lanes;
 mod limits;
 mod loaded_rows;

@@ -7,6 +7,7 @@ use std::hash::{BuildHasher, RandomState};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
 use crate::store::Version;
 
@@ -123,6 +124,12 @@ struct OutcomeBody<'a> {
     ok: Option<&'a RawValue>,
     #[serde(default)]
     failed: Option<String>,
+}
+
+/// The body of an outcome for the inbox: of an effect of this kind with this stored body.
+pub(crate) fn outcome_body(kind: &str, effect_body: &str, outcome: Result<&Value, &String>) -> String {
+    let asked = serde_json::from_str::<&RawValue>(effect_body).ok();
+    json!({"kind": kind, "asked": asked, "ok": outcome.ok(), "failed": outcome.err()}).to_string()
 }
 
 /// The outcome of an effect.

@@ -20,6 +20,7 @@ use crate::store::{ParkedId, Store, StoreResult, TimerId};
 
 pub(crate) use self::maintenance::Maintenance;
 
+mod gauges;
 mod maintenance;
 
 /// How long stored rows are kept.

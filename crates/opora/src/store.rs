@@ -18,6 +18,11 @@ pub use self::database::SqlDatabase;
 #[cfg(feature = "redis")]
 pub use self::decisions::DecisionStore;
 pub use self::delivery::{AnnouncedConversations, Delivered};
+pub(crate) use self::generations::Generations;
+pub use self::job_rows::{
+    Enqueued, JobCount, JobFailure, JobFilter, JobId, JobLimits, JobPoll, JobRequest, JobRow, JobState, JobUpdate,
+    NewJob, Tick, Unique,
+};
 #[cfg(feature = "redis")]
 pub use self::journal::Journal;
 pub use self::layer::StoreLayer;
@@ -36,6 +41,7 @@ pub use self::redis::AiogramStore;
 pub(crate) use self::redis::{Address as RedisAddress, Connection as RedisConnection};
 #[cfg(feature = "redis")]
 pub use self::redis::{RedisCode, RedisLoss, RedisServerInfo, RedisStore};
+use self::rows::OutgoingExtras;
 pub use self::rows::{
     Commit, Committed, Effect, EffectId, EffectRow, IfUnsure, InboxRow, Incoming, InputRef, Mark, Opened, Origin,
     OutboxId, OutboxRow, Outgoing, Receipt, Seq, Settled, Settlement, StateChange, StateName, StoredState, TimerChange,
@@ -47,12 +53,23 @@ pub use self::sqlite::{Restored, SqliteStore};
 pub(crate) use self::state_cache::StateCache;
 pub use self::writes::{Database, DomainWrites, Refusal, WriteError};
 
+/// Methods of a store, one a line: what each takes and answers, and the future of the answer.
+macro_rules! answers {
+    ($store:ident; $($name:ident($($argument:ident: $type:ty),*) -> $answer:ty => $future:expr;)*) => {
+        $(fn $name<'a>(&'a $store, $($argument: $type),*) -> crate::store::Answer<'a, $answer> {
+            Box::pin($future)
+        })*
+    };
+}
+
 #[cfg(feature = "redis")]
 mod database;
 #[cfg(feature = "redis")]
 mod decisions;
 mod delivery;
+mod generations;
 pub(crate) mod hash;
+mod job_rows;
 #[cfg(feature = "redis")]
 mod journal;
 #[cfg(any(feature = "postgres", feature = "redis"))]
@@ -148,6 +165,11 @@ impl StoreError {
     #[must_use]
     pub fn ends_lease(&self) -> bool {
         matches!(self, Self::Fenced { .. } | Self::Lost { .. })
+    }
+
+    /// The error of a write with an old epoch.
+    fn fenced(mine: Epoch, holder: impl Into<String>) -> Self {
+        Self::Fenced { mine, holder: holder.into() }
     }
 
     /// The error as `claim` returns it. A claim that lost a race is retried, so `Fenced` becomes `Unavailable`.
@@ -267,6 +289,48 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     /// Removes rows beyond their retention, a limited number per call. [`Cleaned::is_empty`] means that nothing is left
     /// to remove.
     fn clean(&self, epoch: Epoch, limits: CleaningLimits) -> Answer<'_, Cleaned>;
+
+    // Background jobs.
+
+    /// Whether jobs are in an SQL database, so that a turn's writes and the application's writes can add them. In other
+    /// stores a turn adds a job by an effect.
+    fn has_jobs_in_sql(&self) -> bool {
+        false
+    }
+    /// Adds jobs of a bot, from any instance. A job that repeats another one, by [`Unique`], is not added. The answers
+    /// are in the order of the jobs.
+    fn enqueue_jobs(&self, bot: i64, jobs: Vec<NewJob>, now: Millis) -> Answer<'_, Vec<Enqueued>>;
+    /// Begins an attempt of due jobs in these queues, at most so many of each: the lowest priority number first, then
+    /// the earliest. A paused queue has none.
+    fn start_jobs(
+        &self,
+        bot: i64,
+        epoch: Epoch,
+        wanted: Vec<(Box<str>, usize)>,
+        now: Millis,
+    ) -> Answer<'_, Vec<JobRow>>;
+    /// Ends attempts. An update of an attempt that does not run any more changes nothing and is answered `false`. With
+    /// `writes`, which commit with the updates, nothing happens unless all of them apply.
+    fn update_jobs(
+        &self,
+        bot: i64,
+        epoch: Epoch,
+        updates: Vec<JobUpdate>,
+        writes: Option<DomainWrites>,
+    ) -> Answer<'_, Vec<bool>>;
+    /// Running jobs, also those whose attempt began under an earlier lease.
+    fn running_jobs(&self, bot: i64, limit: usize) -> Answer<'_, Vec<JobRow>>;
+    /// When the next job is due, and which running ones are to be cancelled.
+    fn poll_jobs(&self, bot: i64) -> Answer<'_, JobPoll>;
+    /// Removes old finished jobs and results, a limited number per call. Returns how many; 0 means that nothing is left
+    /// to remove.
+    fn prune_jobs(&self, bot: i64, epoch: Epoch, limits: JobLimits) -> Answer<'_, u64>;
+    /// The tick of each schedule that was noted last.
+    fn job_ticks(&self, bot: i64) -> Answer<'_, Vec<(Box<str>, Millis)>>;
+    /// Adds the jobs of a schedule's tick and notes the tick, in one step. False if another tick was noted meanwhile.
+    fn tick_jobs(&self, bot: i64, epoch: Epoch, tick: Tick, jobs: Vec<NewJob>) -> Answer<'_, bool>;
+    /// Jobs by queue, name and state, in this order. Counting the finished ones takes longer.
+    fn job_counts(&self, bot: i64, with_finished: bool) -> Answer<'_, Vec<JobCount>>;
 
     // All conversations.
 

@@ -9,6 +9,7 @@ pub mod chat;
 pub mod conformance;
 pub mod faulty;
 pub mod golden;
+pub mod jobs;
 
 /// Where a test's clock starts: 2026-01-01, noon, in UTC.
 pub const NOON: Millis = Millis(1_767_268_800_000);

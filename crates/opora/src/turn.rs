@@ -49,7 +49,8 @@ pub struct Turn {
 }
 
 /// When a timer fires.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum When {
     /// This long after the turn.
     After(Duration),

@@ -38,7 +38,8 @@ pub fn writes_fixtures() -> bool {
     std::env::var_os("OPORA_WRITE_FIXTURES").is_some()
 }
 
-/// Where to keep screenshots of every page. Set by `cargo xtask screenshots`.
+/// An existing folder for screenshots of every page and step. Set by `cargo xtask screenshots`. Without it only
+/// failures are kept.
 pub fn screenshots() -> Option<PathBuf> {
     std::env::var_os("OPORA_SCREENSHOTS").map(PathBuf::from)
 }

@@ -6,9 +6,11 @@
 
 pub mod aiogram_storage;
 pub mod documents;
+pub mod emitted_metrics;
 pub mod environment;
 mod flushes;
 pub mod pictures;
+mod postgres_copies;
 pub mod postgres_server;
 pub mod product;
 pub mod proxy;

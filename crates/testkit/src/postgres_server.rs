@@ -11,8 +11,9 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use sqlx::{Connection, PgConnection};
 
+use crate::postgres_copies::SCHEMA;
 use crate::server_process::random_number;
-use crate::{environment, server_process};
+use crate::{environment, postgres_copies, server_process};
 
 const NAME: &str = "postgres";
 const STARTS_WITHIN: Duration = Duration::from_secs(30);
@@ -28,7 +29,7 @@ pub struct PostgresServer {
     settings: Vec<String>,
 }
 
-/// A schema for one test, in a server that other tests may share. Dropping it drops the schema.
+/// A schema for one test, in a server that other tests may share. Dropping it drops the schema, or its database.
 #[derive(Debug)]
 pub struct PostgresSchema {
     /// The address, with the schema.
@@ -37,6 +38,8 @@ pub struct PostgresSchema {
     base_url: String,
     schema: String,
     server: Option<PostgresServer>,
+    /// The address of the shared server, if the schema has a database of its own there.
+    own_database_at: Option<String>,
 }
 
 impl PostgresServer {
@@ -144,11 +147,20 @@ impl PostgresSchema {
         }
     }
 
+    /// Creates a schema with tables, in a database of its own if there is a shared PostgreSQL. `create_tables` makes
+    /// them at an address, once for all tests of a program; the others copy them. In a new server the schema is empty.
+    pub async fn with_tables(create_tables: impl AsyncFnOnce(String)) -> Self {
+        let Some(server_url) = environment::database_url() else { return Self::new().await };
+        let base_url = postgres_copies::create(&server_url, create_tables).await;
+        let (url, schema) = (postgres_copies::with_schema(&base_url, SCHEMA), SCHEMA.to_owned());
+        Self { url, base_url, schema, server: None, own_database_at: Some(server_url) }
+    }
+
     async fn at(base_url: String, server: Option<PostgresServer>) -> Self {
         let schema = format!("opora_test_{}_{:016x}", std::process::id(), random_number());
         query(&base_url, &format!("CREATE SCHEMA {schema}")).await;
-        let mark = if base_url.contains('?') { '&' } else { '?' };
-        Self { url: format!("{base_url}{mark}options[search_path]={schema}"), base_url, schema, server }
+        let url = postgres_copies::with_schema(&base_url, &schema);
+        Self { url, base_url, schema, server, own_database_at: None }
     }
 
     /// Everything in the schema as SQL, with the schema named `DUMPED_SCHEMA`. Leaves out comments and lines that only
@@ -190,9 +202,15 @@ impl Drop for PostgresSchema {
             return;
         }
         let (base_url, drop) = (self.base_url.clone(), format!("DROP SCHEMA {} CASCADE", self.schema));
+        let shared_server = self.own_database_at.take();
         let sweeping = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            runtime.block_on(query(&base_url, &drop));
+            runtime.block_on(async {
+                match shared_server {
+                    Some(server) => postgres_copies::remove(&server, &base_url).await,
+                    None => query(&base_url, &drop).await,
+                }
+            });
         });
         // A schema that is left behind does no harm.
         let _ = sweeping.join();

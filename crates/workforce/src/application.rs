@@ -19,15 +19,16 @@ use serde::Deserialize;
 use crate::config::{Config, Networks};
 use crate::domain::{self, Domain};
 use crate::files::Files;
+use crate::front;
 use crate::onboarding::Onboarding;
 use crate::payroll::Payroll;
 use crate::people::People;
 use crate::person::Person;
 use crate::rooms::Rooms;
 use crate::settings::{ENABLE_TEST_USERS, Settings};
+use crate::sites::FollowedPages;
 use crate::texts::{Language, Sentences};
 use crate::web::{self, Downloads, Events, Guests, Limits, Routes};
-use crate::{front, jobs};
 
 /// Attempts of a download. The sender waits meanwhile, so an early "try again" beats a minute of silence.
 const DOWNLOAD_ATTEMPTS: u32 = 5;
@@ -53,8 +54,8 @@ pub struct Parts {
     pub clock: Clock,
     /// Tells open pages what has changed.
     pub events: Events,
-    /// The last runs of jobs.
-    pub runs: jobs::JobRuns,
+    /// Pages of broadcasts whose results are not known yet.
+    pub broadcasts: FollowedPages,
     /// Request limits of the pages.
     pub limits: Limits,
     /// Requests of people who are not signed in.
@@ -99,6 +100,8 @@ impl App {
 
     /// Assembles the shared state around an open domain. The bot is built later, by [`bot`].
     pub fn new(config: &Config, domain: Domain, rooms: Rooms, bot: Handle, clock: Clock) -> Self {
+        let bot_id = config.bot_token.0.split(':').next().and_then(|number| number.parse().ok()).unwrap_or_default();
+        let domain = domain.for_bot(bot_id);
         Self(Arc::new(Parts {
             people: People::new(domain.clone()),
             settings: Settings::new(domain.clone()),
@@ -107,11 +110,11 @@ impl App {
             domain,
             rooms,
             bot,
-            bot_id: config.bot_token.0.split(':').next().and_then(|number| number.parse().ok()).unwrap_or_default(),
+            bot_id,
             bot_name: OnceLock::new(),
             clock,
             events: Events::default(),
-            runs: jobs::JobRuns::default(),
+            broadcasts: FollowedPages::default(),
             limits: Limits::default(),
             guests: Guests::default(),
             downloads: Downloads::default(),
@@ -163,10 +166,10 @@ impl App {
     }
 }
 
-/// Adds the dialogues and effects of all rooms to the bot. The front comes last and handles the remaining inputs.
+/// Adds the dialogues, effects and jobs of all rooms to the bot. The front comes last and handles the remaining inputs.
 pub fn bot(app: &App, bot: Bot) -> Bot {
     let bot = app.rooms.iter().fold(bot, |bot, room| room.effects(app, bot));
-    let bot = web::register_live_effect(app, jobs::register_effect(app, bot));
+    let bot = web::register_live_effect(app, bot).workers(app.rooms.jobs().workers());
     let bot = bot.script(script(&app.rooms)).context(app.clone());
     bot.files(app.data_dir.join("downloads")).effect_attempts("download", DOWNLOAD_ATTEMPTS)
 }
@@ -174,7 +177,7 @@ pub fn bot(app: &App, bot: Bot) -> Bot {
 /// The script alone, for tests without a bot.
 pub fn script(rooms: &Rooms) -> Script {
     let script = rooms.iter().fold(Script::new(), |script, room| room.dialogues(script));
-    let script = script.dialogue(front::dialogue(rooms)).texts(Sentences).guard(front::guard);
+    let script = script.dialogue(front::dialogue()).texts(Sentences).guard(front::guard);
     script.languages(languages).transient_errors(domain::is_transient)
 }
 
@@ -194,7 +197,12 @@ pub fn router(app: &App) -> Router {
     pages.merge(service_routes().into_router()).with_state(app.clone())
 }
 
-/// All routes of the product, except the webhook, which the library serves.
+/// `/health` alone, for the listener of the metrics.
+pub fn health_router(app: &App) -> Router {
+    service_routes().into_router().with_state(app.clone())
+}
+
+/// All routes of the product, except the metrics, and the webhook, which the library serves.
 pub fn routes(rooms: &Rooms) -> Routes {
     pages(rooms).and(service_routes())
 }

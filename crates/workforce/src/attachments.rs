@@ -5,19 +5,18 @@
 //!
 //! The pages that show a file decide who may see it.
 
-use std::time::Duration;
-
 use futures_util::future::BoxFuture;
 use opora::bot::Bot;
 use opora::dialogue::{Dialogue, States};
 use opora::prelude::timer;
 use sea_orm::DbErr;
 
-pub use self::fetching::{RETRY_TIMER, TOPIC, download, fetch, retry, store};
+pub use self::fetching::{RETRY_TIMER, TOPIC, download, fetch, retry, retry_pending, store};
 pub use self::records::{Attachment, find, forget, insert};
 use crate::application::App;
 use crate::domain::Domain;
-use crate::rooms::{Job, Room};
+use crate::jobs::Jobs;
+use crate::rooms::Room;
 
 mod fetching;
 mod records;
@@ -50,9 +49,8 @@ impl Room for AttachmentsRoom {
         Box::pin(records::count(domain))
     }
 
-    fn jobs(&self) -> Vec<Job> {
-        let every = Duration::from_secs(10 * 60);
-        vec![Job { name: "attachments", every, run: |app| Box::pin(fetching::retry_job(app)) }]
+    fn jobs(&self, jobs: Jobs) -> Jobs {
+        jobs.scheduled(fetching::Fetch {}, "*/10 * * * *", fetching::retry_pending).also_at_start()
     }
 }
 

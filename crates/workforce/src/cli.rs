@@ -1,6 +1,6 @@
 //! The command line.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -9,6 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use opora_emulator::Limits;
 use opora_emulator::hosts::parse_name;
 
+use crate::background;
 use crate::config;
 use crate::demo;
 use crate::doctor;
@@ -24,7 +25,7 @@ use crate::texts::Language;
 
 /// Telegram bots that never forget.
 #[derive(Debug, Parser)]
-#[command(version, about, arg_required_else_help = true, disable_help_subcommand = true)]
+#[command(name = "opora", version, about, arg_required_else_help = true, disable_help_subcommand = true)]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -48,6 +49,8 @@ enum Command {
     Settings(settings::command::Arguments),
     /// The questionnaire for new people
     Onboarding(onboarding::command::Arguments),
+    /// Background jobs: list, run, retry and cancel them, pause queues
+    Jobs(background::command::Arguments),
     /// Remove old files that have no owner
     Cleanup(registration::command::Cleanup),
     /// Find inconsistencies between rows and files, and repair them
@@ -75,6 +78,9 @@ pub struct Demo {
     /// refused, because a page of another site could use them to reach this server (DNS rebinding)
     #[arg(long = "allow-host", value_name = "NAME", value_parser = parse_name)]
     pub allow_hosts: Vec<String>,
+    /// Serve /metrics on this port of this machine, or on this address of it
+    #[arg(long, value_name = "ADDRESS", value_parser = local_address)]
+    pub metrics_listen: Option<SocketAddr>,
     /// Language of the demo bot, its people and the chat page
     #[arg(long, value_enum, default_value_t = Language::Ru)]
     pub language: Language,
@@ -151,6 +157,7 @@ impl Cli {
             Command::People(arguments) => runtime.block_on(people::command::run(arguments)),
             Command::Settings(arguments) => runtime.block_on(settings::command::run(arguments)),
             Command::Onboarding(arguments) => runtime.block_on(onboarding::command::run(arguments)),
+            Command::Jobs(arguments) => runtime.block_on(background::command::run(arguments)),
             Command::Cleanup(arguments) => runtime.block_on(registration::command::cleanup(arguments)),
             Command::Repair(arguments) => runtime.block_on(registration::command::repair(arguments)),
             Command::State(arguments) => runtime.block_on(state::run(arguments)),
@@ -164,6 +171,12 @@ impl Cli {
             Err(error) => failed(&error),
         }
     }
+}
+
+/// An address that other machines cannot reach: the demo has no token.
+fn local_address(text: &str) -> Result<SocketAddr, &'static str> {
+    let address = config::listen_address(text).filter(|address| address.ip().is_loopback());
+    address.ok_or("not a port, nor an address of this machine with a port, such as 127.0.0.1:9464")
 }
 
 fn failed(error: &anyhow::Error) -> ExitCode {
@@ -189,6 +202,7 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+        assert_eq!(Cli::command().render_version(), format!("opora {}\n", env!("CARGO_PKG_VERSION")));
     }
 
     #[test]

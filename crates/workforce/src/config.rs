@@ -23,7 +23,7 @@ pub use self::files_address::{BucketAddress, FilesAddress};
 pub use self::layers::{Layer, Layers};
 pub use self::log_file::LogFile;
 pub use self::networks::{Networks, network_of};
-pub use self::read::{Config, Mistakes, Secret, Updates};
+pub use self::read::{Config, MetricsSettings, Mistakes, Secret, Updates, listen_address, schedule_settings};
 use crate::domain::Address;
 
 mod addresses;
@@ -50,6 +50,9 @@ pub struct Flags {
     /// Address on which pages and webhook listen (`WEB_LISTEN`)
     #[arg(long, value_name = "ADDRESS")]
     pub web_listen: Option<String>,
+    /// Address on which /metrics is served; a port alone is one of this machine only (`METRICS_LISTEN`)
+    #[arg(long, value_name = "ADDRESS")]
+    pub metrics_listen: Option<String>,
     /// Public address of the pages, for links in messages (`PUBLIC_URL`)
     #[arg(long, value_name = "URL")]
     pub public_url: Option<String>,
@@ -174,6 +177,12 @@ fn valid_layers(config: Option<PathBuf>) -> Result<Layers, Mistakes> {
 }
 
 impl DatabaseFlags {
+    /// The bot of the application: the number at the start of BOT_TOKEN. None without a token.
+    pub fn bot_id(&self) -> anyhow::Result<Option<i64>> {
+        let layers = valid_layers(self.config.clone())?;
+        Ok(layers.get("BOT_TOKEN").and_then(|token| token.value.split(':').next()?.parse().ok()))
+    }
+
     /// The address of the tables, with the data directory that holds their last-seen record.
     pub fn address(self) -> anyhow::Result<Address> {
         let layers = valid_layers(self.config)?;
@@ -199,6 +208,7 @@ impl Flags {
         let given = [
             ("DATA_DIR", &self.data_dir),
             ("WEB_LISTEN", &self.web_listen),
+            ("METRICS_LISTEN", &self.metrics_listen),
             ("PUBLIC_URL", &self.public_url),
             ("BOT_API_URL", &self.bot_api_url),
             ("WEBHOOK_URL", &self.webhook_url),

@@ -14,14 +14,16 @@ use opora_emulator::{AllowedHosts, Emulator, Settings};
 use tower::ServiceExt;
 
 use crate::cli;
-use crate::config::{Config, LogFile, Networks, Secret, Updates};
+use crate::config::{Config, LogFile, MetricsSettings, Networks, Secret, Updates};
 use crate::domain::Address;
 use crate::files::FilesAddress;
+use crate::jobs::ConfiguredSchedules;
 use crate::rooms::Rooms;
 use crate::run::Product;
 use crate::serve;
 use crate::texts::Language;
 
+mod applicants;
 mod browser;
 mod hints;
 mod history;
@@ -58,7 +60,9 @@ pub async fn run(arguments: cli::Demo, log: &LogFile) -> anyhow::Result<()> {
     // The emulator has locked the directory, so no other demo writes there.
     log.begin(&data.join(LOG)).with_context(|| serve::data_dir_error(Some(&data)))?;
     let base = format!("http://{address}");
-    let product = Product::open(configuration(&base, &data, arguments.language), Rooms::all()).await?;
+    let mut config = configuration(&base, &data, arguments.language);
+    config.metrics.listen = arguments.metrics_listen;
+    let product = Product::open(config, Rooms::all()).await?;
     staff::set_up(&emulator, &product.app, arguments.language).await?;
     work::begin(&product.app, &emulator, arguments.language).await?;
     let roster = staff::roster(&product.app, arguments.language).await?;
@@ -90,9 +94,11 @@ fn configuration(base: &str, data: &Path, language: Language) -> Config {
         // The demo listens already.
         web_listen: ([127, 0, 0, 1], 0).into(),
         web_connections: Config::DEFAULT_CONNECTIONS,
+        metrics: MetricsSettings::default(),
         public_url: base.to_owned(),
         chat_page: Some(welcome::chat_page(base)),
         trusted_proxies: Networks::default(),
+        schedules: ConfiguredSchedules::new(),
         language,
     }
 }

@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::config::{self, Config, Flags, Mistakes};
 use crate::state::output;
 
+mod listeners;
 mod storage;
 mod telegram;
 
@@ -62,7 +63,7 @@ pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
 async fn check_everything(config: &Config) -> Vec<Finding> {
     let version = Finding::ok("version", format!("opora {}", env!("CARGO_PKG_VERSION")));
     // At the same time: a server that does not answer takes its time.
-    let (telegram, clock, database, store, redis, files, modes, disk, web) = tokio::join!(
+    let (telegram, clock, database, store, redis, files, modes, disk, web, metrics) = tokio::join!(
         telegram::check(config),
         telegram::check_clock(config),
         storage::check_database(config),
@@ -71,10 +72,11 @@ async fn check_everything(config: &Config) -> Vec<Finding> {
         storage::check_files(config),
         storage::check_modes(config),
         storage::check_disk(config),
-        storage::check_port(config),
+        listeners::check_pages(config),
+        listeners::check_metrics(config),
     );
     let first = [version].into_iter().chain(telegram).chain([clock, database]);
-    first.chain(store).chain(redis).chain([files, modes, disk, web]).collect()
+    first.chain(store).chain(redis).chain([files, modes, disk, web, metrics]).collect()
 }
 
 /// A finding for each mistake of an invalid configuration.

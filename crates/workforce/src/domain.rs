@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use futures_util::future::BoxFuture;
+use opora::jobs::JobContext;
 use opora::store::{BoxError, OpenError, PostgresStore, Store, StoreError, WriteError, without_setting};
 use parking_lot::Mutex;
 use sea_orm::{DatabaseConnection, DbBackend, DbErr, RuntimeErr, SqlxPostgresConnector, SqlxSqliteConnector};
@@ -48,6 +49,8 @@ const PING_TIMEOUT: Duration = Duration::from_millis(1_500);
 pub struct Domain {
     readers: DatabaseConnection,
     store: Arc<dyn Store>,
+    /// The bot that runs the jobs of writes; none in a command.
+    bot: Option<i64>,
 }
 
 /// Why a write outside a turn did not happen.
@@ -108,7 +111,7 @@ impl Domain {
                 SqlxPostgresConnector::from_sqlx_postgres_pool(pool)
             }
         };
-        Ok(Self { readers, store })
+        Ok(Self { readers, store, bot: None })
     }
 
     /// Brings the tables up to date and returns the names of the applied migrations. Fails on a PostgreSQL that came
@@ -128,6 +131,12 @@ impl Domain {
         migrations::inspect(database).await
     }
 
+    /// The same database, whose writes enqueue jobs of this bot.
+    #[must_use]
+    pub fn for_bot(self, bot: i64) -> Self {
+        Self { bot: Some(bot), ..self }
+    }
+
     /// The store of the conversations.
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.store
@@ -143,7 +152,7 @@ impl Domain {
     where
         F: for<'w> FnOnce(&'w Transaction<'_, '_>) -> BoxFuture<'w, Result<(), WriteError>> + Send + 'static,
     {
-        self.store.write(transaction::domain_writes(run)).await.map_err(|error| match error {
+        self.store.write(transaction::domain_writes(self.bot, run)).await.map_err(|error| match error {
             StoreError::Refused(refusal) => NotWritten::Refused(refusal.0),
             other => NotWritten::Failed(other),
         })
@@ -167,6 +176,14 @@ impl Domain {
         write.await?;
         let got = given.lock().take();
         got.ok_or_else(|| NotWritten::Refused("the write was not carried out".to_owned()))
+    }
+
+    /// Sets writes that commit together with the end of a job, if it succeeds. So they happen exactly once.
+    pub fn write_at_end<F>(&self, job: &JobContext, run: F)
+    where
+        F: for<'w> FnOnce(&'w Transaction<'_, '_>) -> BoxFuture<'w, Result<(), WriteError>> + Send + 'static,
+    {
+        job.finish_with(transaction::with_transaction(self.bot, run));
     }
 
     /// Closes files and connections: Redis if conversations are there, then the database.

@@ -12,11 +12,11 @@ use crate::application::{App, Speaker};
 use crate::domain::WriteInTurn;
 use crate::people;
 use crate::person::{OWNERS, Person, Role, Status, role_name};
-use crate::rooms::{MenuButton, Rooms};
+use crate::rooms::MenuButton;
 pub use crate::texts::menu_button;
 use crate::texts::{Language, MENU};
 use crate::web::{self, RequestSource};
-use crate::{jobs, key, text};
+use crate::{key, text};
 
 const LANGUAGE: &str = "language:";
 const CABINET: &str = "cabinet";
@@ -36,9 +36,9 @@ pub enum Front {
     Newcomer,
 }
 
-/// The front, and the timers of all jobs. It must be last in a script: it also answers unhandled inputs.
-pub fn dialogue(rooms: &Rooms) -> Dialogue<Front> {
-    let front = Dialogue::new()
+/// The front. It must be last in a script: it also answers unhandled inputs.
+pub fn dialogue() -> Dialogue<Front> {
+    Dialogue::new()
         .start(command("start"), start)
         .start(command("language"), ask_language)
         .start(command("me"), me)
@@ -48,8 +48,7 @@ pub fn dialogue(rooms: &Rooms) -> Dialogue<Front> {
         .start(button(MENU), back_to_menu)
         .start(button(LANGUAGE), choose_language)
         .on_returned(Front::NEWCOMER, newcomer_returned)
-        .restore(not_understood);
-    jobs::handle_timers(front, rooms)
+        .restore(not_understood)
 }
 
 /// The speaker, if the person has one of these roles and the chat is private; otherwise a refusal is said. So no room
@@ -139,6 +138,7 @@ pub fn commands(default: Language) -> Vec<serde_json::Value> {
             ("start", text!(language, "front-start-command")),
             ("cabinet", text!(language, "front-cabinet-command")),
             ("language", text!(language, "front-language-command")),
+            ("quiet", text!(language, "front-quiet-command")),
             ("cancel", text!(language, "front-cancel-command")),
             ("me", text!(language, "front-me-command")),
             ("help", text!(language, "front-help-command")),

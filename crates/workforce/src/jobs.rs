@@ -1,123 +1,187 @@
-//! Jobs: work that repeats on a schedule, driven by durable timers of the bot.
+//! Jobs of the application: what the rooms declare, and the bot's workers and schedules that it becomes.
 //!
-//! Each job has a timer in the system conversation. When it fires, one commit sets the next timer and requests the
-//! effect that runs the job. So only the leader runs jobs, a crash loses nothing, and a restart repeats at most one
-//! run.
-//!
-//! A page that has committed work for a job calls [`run_soon`], and responds without waiting for it.
+//! The library (`opora::jobs`) stores, runs and repeats jobs. A room declares its jobs in
+//! [`Room::jobs`](crate::rooms::Room::jobs). A job runs at least once, so a repeated run must change nothing. Only the
+//! leader runs jobs, and what a former leader writes is checked in the commit.
 
-use std::collections::HashMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use opora::bot::{Bot, HandleError};
-use opora::clock::Millis;
-use opora::effects::{EffectError, EffectRequest};
+use chrono_tz::Tz;
+use opora::bot::{Bot, HandleError, QueueSettings, SendLimits};
+use opora::jobs::{Job, JobContext, JobError, NewJob, Schedule, ScheduleError, Workers};
 use opora::key::ConversationKey;
-use opora::prelude::*;
 use opora::store::StoreError;
-use parking_lot::Mutex;
-use serde_json::Value;
-use tokio::time::error::Elapsed;
 
 use crate::application::App;
 use crate::domain::NotWritten;
-use crate::rooms::{Job, Rooms};
 
-const EFFECT: &str = "job";
-/// The delay of the first run after a start, so that people's requests go first.
-const FIRST_RUN_DELAY: Duration = Duration::from_secs(2);
-/// The time limit of a run by [`run_soon`]. A run that hangs, for example on a dead connection, must not block its job.
-const SOON_TIMEOUT: Duration = Duration::from_secs(120);
-/// How often a standby checks whether it leads.
-const LEADER_POLL_INTERVAL: Duration = Duration::from_secs(1);
+/// Messages to people. One job at a time, so that messages keep their order.
+pub const NOTIFICATIONS: &str = "notifications";
+/// Plans, shifts, sites and pay.
+pub const SHIFTS: &str = "shifts";
+/// Long calculations.
+pub const ANALYTICS: &str = "analytics";
+/// Everything else.
+pub const DEFAULT: &str = "default";
 
-/// The runs of jobs in this process, one at a time for each job.
-#[derive(Debug, Default)]
-pub struct JobRuns(Mutex<HashMap<&'static str, Arc<JobRun>>>);
+/// All queues, in the order of pages and lists.
+pub const QUEUES: [&str; 4] = [NOTIFICATIONS, SHIFTS, ANALYTICS, DEFAULT];
 
-#[derive(Debug, Default)]
-struct JobRun {
-    /// [`run_soon`] has requested a run that has not started yet.
-    is_requested: AtomicBool,
-    /// Held by the current run.
-    under_way: tokio::sync::Mutex<()>,
-}
+/// The attempts of a job that a schedule repeats. After them an operator sees it, and the next tick enqueues it again.
+pub const SCHEDULED_ATTEMPTS: u32 = 5;
+/// Notices per second, so that answers to people get a third of Telegram's 30 messages.
+const NOTICES_PER_SECOND: u32 = 20;
+/// How long a message waits for a store that is away.
+const POST_RETRY_INTERVAL: Duration = Duration::from_secs(5);
+/// How often a starting instance tries to enqueue the jobs of its start.
+const START_RETRY_INTERVAL: Duration = Duration::from_millis(500);
 
-impl JobRun {
-    /// Does a run that [`run_soon`] requested, exclusively and within [`SOON_TIMEOUT`].
-    async fn run_requested<F: Future<Output = anyhow::Result<()>>>(
-        &self,
-        work: impl FnOnce() -> F,
-    ) -> anyhow::Result<()> {
-        let _guard = self.under_way.lock().await;
-        // Later commits may come too late for this run and need another one.
-        self.is_requested.store(false, Ordering::Release);
-        tokio::time::timeout(SOON_TIMEOUT, work()).await?
-    }
-}
+/// Declares a job without arguments, which a schedule enqueues. While one waits or runs, another one is not added.
+macro_rules! scheduled_job {
+    ($(#[$about:meta])* $visibility:vis $job:ident = $name:literal in $queue:expr) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+        $visibility struct $job {}
 
-impl JobRuns {
-    fn run_of(&self, job: &'static str) -> Arc<JobRun> {
-        Arc::clone(self.0.lock().entry(job).or_default())
-    }
-}
+        impl opora::jobs::Job for $job {
+            const NAME: &'static str = $name;
+            const QUEUE: &'static str = $queue;
+            const MAX_ATTEMPTS: u32 = $crate::jobs::SCHEDULED_ATTEMPTS;
 
-/// Handles the timers of all jobs in a dialogue.
-pub fn handle_timers<S: States>(dialogue: Dialogue<S>, rooms: &Rooms) -> Dialogue<S> {
-    rooms.jobs().iter().fold(dialogue, |dialogue, job| dialogue.start(timer(timer_of(job)), timer_fired::<S>))
-}
-
-/// Registers the effect that runs jobs.
-pub fn register_effect(app: &App, bot: Bot) -> Bot {
-    let app = app.clone();
-    bot.effect(EFFECT, move |request| run_job(app.clone(), request))
-}
-
-/// Sets the timers of all jobs once the bot leads, then returns.
-pub async fn start_timers(app: &App) {
-    let key = system_conversation(app.bot_id);
-    for job in app.rooms.jobs() {
-        loop {
-            match app.bot.timer(&key, &timer_of(&job), FIRST_RUN_DELAY, &()).await {
-                Ok(()) => break,
-                Err(HandleError::NotLeading) => {}
-                Err(error) => tracing::warn!(%error, job = job.name, "a job's timer could not be set; trying again"),
+            fn unique(&self) -> Option<opora::jobs::Unique> {
+                Some(opora::jobs::Unique::by(""))
             }
-            tokio::time::sleep(LEADER_POLL_INTERVAL).await;
+        }
+    };
+}
+pub(crate) use scheduled_job;
+
+/// The jobs of all rooms.
+#[derive(Clone, Debug, Default)]
+pub struct Jobs {
+    workers: Workers,
+    scheduled: Vec<ScheduledJob>,
+}
+
+/// A job that a schedule repeats.
+#[derive(Clone, Debug)]
+pub struct ScheduledJob {
+    /// The name of the job and of its schedule.
+    pub name: &'static str,
+    pub queue: &'static str,
+    /// When it runs unless the configuration says otherwise.
+    pub usual_cron: &'static str,
+    /// The job that a tick enqueues.
+    pub job: NewJob,
+    runs_at_start: bool,
+}
+
+/// The schedules of the configuration, by the names of their jobs. None switches a schedule off.
+pub type ConfiguredSchedules = BTreeMap<String, Option<String>>;
+
+impl Jobs {
+    /// Adds the function for a kind of job that rooms enqueue.
+    #[must_use]
+    pub fn worker<J, F, R>(mut self, run: F) -> Self
+    where
+        J: Job,
+        F: Fn(App, J, JobContext) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<(), JobError>> + Send + 'static,
+    {
+        self.workers = self.workers.worker(move |job: J, context: JobContext| run(app_of(&context), job, context));
+        self
+    }
+
+    /// Adds a job and its schedule. Ticks that are missed while no instance leads are made up for by one run.
+    #[must_use]
+    pub fn scheduled<J, F, R>(mut self, job: J, usual_cron: &'static str, run: F) -> Self
+    where
+        J: Job,
+        F: Fn(App) -> R + Send + Sync + 'static,
+        R: Future<Output = anyhow::Result<()>> + Send + 'static,
+    {
+        self.workers = self.workers.worker(move |_: J, context: JobContext| {
+            let done = run(app_of(&context));
+            async move { done.await.map_err(failed) }
+        });
+        let (name, queue, job) = (J::NAME, J::QUEUE, NewJob::from(job));
+        self.scheduled.push(ScheduledJob { name, queue, usual_cron, job, runs_at_start: false });
+        self
+    }
+
+    /// The job that was added last runs soon after every start too.
+    #[must_use]
+    pub fn also_at_start(mut self) -> Self {
+        if let Some(last) = self.scheduled.last_mut() {
+            last.runs_at_start = true;
+        }
+        self
+    }
+
+    /// The jobs that schedules repeat.
+    pub fn list(&self) -> &[ScheduledJob] {
+        &self.scheduled
+    }
+
+    /// The functions for all jobs.
+    pub fn workers(&self) -> Workers {
+        let one = QueueSettings::concurrency(1);
+        self.workers.clone().queue(NOTIFICATIONS, one).queue(ANALYTICS, one)
+    }
+
+    /// The schedules, by the clock of a time zone.
+    pub fn schedules(&self, configured: &ConfiguredSchedules, zone: Tz) -> Result<Vec<Schedule>, ScheduleError> {
+        let schedule = |one: &ScheduledJob| {
+            let cron = match configured.get(one.name) {
+                Some(configured) => configured.as_deref()?,
+                None => one.usual_cron,
+            };
+            Some(Schedule::new(one.name, cron, zone.name(), one.job.clone()))
+        };
+        self.scheduled.iter().filter_map(schedule).collect()
+    }
+}
+
+/// Limits the queues of a bot whose messages obey these limits.
+pub fn limit_queues(bot: Bot, limits: SendLimits) -> Bot {
+    match limits {
+        SendLimits::Telegram => {
+            let limited = QueueSettings::concurrency(1).rate(NOTICES_PER_SECOND, Duration::from_secs(1));
+            bot.queue(NOTIFICATIONS, limited)
+        }
+        SendLimits::Off => bot,
+    }
+}
+
+/// Enqueues the jobs that run soon after every start, once the bot runs. A schedule that is off has no such run.
+pub async fn enqueue_at_start(app: &App, configured: &ConfiguredSchedules) {
+    let jobs = app.rooms.jobs();
+    let is_on = |one: &&ScheduledJob| configured.get(one.name).is_none_or(Option::is_some);
+    for one in jobs.list().iter().filter(|one| one.runs_at_start).filter(is_on) {
+        while let Err(error) = app.bot.enqueue(one.job.clone()).await {
+            if !matches!(error, HandleError::NotLeading) {
+                tracing::warn!(%error, job = one.name, "a job could not be enqueued; trying again");
+            }
+            tokio::time::sleep(START_RETRY_INTERVAL).await;
         }
     }
 }
 
-/// Runs a job now, in addition to its schedule, without waiting for it. Its work is committed already: if the process
-/// ends first, or another instance leads, the scheduled run does it.
-pub fn run_soon(app: &App, name: &str) {
-    if !app.bot.is_running() {
-        return;
-    }
-    let Some(job) = app.rooms.jobs().into_iter().find(|job| job.name == name) else { return };
-    let run = app.runs.run_of(job.name);
-    // A run that has not started yet will see what this caller has committed.
-    if run.is_requested.swap(true, Ordering::AcqRel) {
-        return;
-    }
-    let app = app.clone();
-    tokio::spawn(async move {
-        match run.run_requested(|| (job.run)(app)).await {
-            Ok(()) => {}
-            Err(error) if error.is::<Elapsed>() => {
-                tracing::warn!(job = job.name, "a job timed out; its schedule runs it again");
-            }
-            Err(error) => {
-                tracing::debug!(
-                    job = job.name,
-                    error = format!("{error:#}"),
-                    "a job failed; its schedule runs it again"
-                );
-            }
+/// A failed attempt, with all causes of its error. The next attempt follows after a pause.
+pub fn failed(error: anyhow::Error) -> JobError {
+    JobError::Retry(format!("{error:#}").into())
+}
+
+/// A message that was not posted. It is tried again while the bot or its store is away, however long that takes.
+pub fn not_posted(error: HandleError) -> JobError {
+    match error {
+        HandleError::Message(error) => JobError::Discard(error.to_string()),
+        error => {
+            tracing::debug!(%error, "a message is posted later");
+            JobError::Snooze(POST_RETRY_INTERVAL.into())
         }
-    });
+    }
 }
 
 /// The key of the system conversation.
@@ -143,56 +207,6 @@ pub fn written_or_skipped<T>(written: Result<T, NotWritten>, what: &'static str,
     }
 }
 
-fn timer_of(job: &Job) -> String {
-    format!("job:{}", job.name)
-}
-
-async fn timer_fired<S: States>(turn: &mut Turn, timer: Timer) -> Step<S> {
-    let app = turn.context::<App>();
-    let job = app.rooms.jobs().into_iter().find(|job| timer_of(job) == *timer.name);
-    let Some(job) = job else { return Ok(Next::Stay) };
-    turn.timer(timer.name, next_run(&job, turn.now()), &());
-    turn.effect_without_outcome(EFFECT, &job.name);
-    Ok(Next::Stay)
-}
-
-/// The next multiple of the interval, so that all instances agree on it.
-fn next_run(job: &Job, now: Millis) -> Millis {
-    let every_ms = i64::try_from(job.every.as_millis()).unwrap_or(i64::MAX).max(1);
-    Millis((now.0 / every_ms + 1).saturating_mul(every_ms))
-}
-
-async fn run_job(app: App, request: EffectRequest) -> Result<Value, EffectError> {
-    let name: String = request.read()?;
-    // A job that was removed by an upgrade may still be requested.
-    let Some(job) = app.rooms.jobs().into_iter().find(|job| job.name == name) else { return Ok(Value::Null) };
-    let run = app.runs.run_of(job.name);
-    // A run by [`run_soon`] is under way and does the work. Waiting would occupy a worker that all jobs share.
-    let Ok(_guard) = run.under_way.try_lock() else { return Ok(Value::Null) };
-    match (job.run)(app.clone()).await {
-        Ok(()) => tracing::debug!(job = job.name, "job finished"),
-        Err(error) => tracing::warn!(job = job.name, error = format!("{error:#}"), "a job failed; it will run again"),
-    }
-    Ok(Value::Null)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test(start_paused = true)]
-    async fn a_hanging_run_times_out_and_the_next_starts() {
-        let run = JobRun::default();
-        run.run_requested(std::future::pending::<anyhow::Result<()>>).await.unwrap_err();
-        assert!(run.under_way.try_lock().is_ok());
-        run.run_requested(async || Ok(())).await.unwrap();
-    }
-
-    #[test]
-    fn the_next_run_is_at_the_next_multiple_of_the_interval() {
-        let hour = Job { name: "x", every: Duration::from_secs(3600), run: |_| Box::pin(async { Ok(()) }) };
-        assert_eq!(next_run(&hour, Millis(0)), Millis(3_600_000));
-        assert_eq!(next_run(&hour, Millis(3_599_999)), Millis(3_600_000));
-        assert_eq!(next_run(&hour, Millis(3_600_000)), Millis(7_200_000));
-    }
+fn app_of(context: &JobContext) -> App {
+    App::clone(&context.context::<App>())
 }

@@ -15,6 +15,7 @@
 //! - [`overview`]: joins these rooms: today, the calendar, charts;
 //! - [`application`], [`front`], [`jobs`]: the bot and the pages, put together from the rooms;
 //! - [`web`]: the frame of the pages, and sign-in;
+//! - [`metrics`](mod@metrics): what `/metrics` shows;
 //! - [`failpoints`]: named places where tests pause or kill the process;
 //! - [`run`], [`demo`], [`doctor`], [`serve`], [`state`]: what the command line offers;
 //! - [`server`]: the HTTP server below the pages, with its timeouts and limits.
@@ -24,6 +25,7 @@
 pub mod application;
 pub mod attachments;
 pub mod audit;
+pub mod background;
 pub mod cli;
 pub mod config;
 pub mod demo;
@@ -34,6 +36,7 @@ pub mod failpoints;
 pub mod files;
 pub mod front;
 pub mod jobs;
+pub mod metrics;
 pub mod money;
 pub mod notices;
 pub mod onboarding;

@@ -1,49 +1,44 @@
 //! Notices: messages about committed changes, each sent once.
 //!
 //! A page or a job has no turn in which to say something, so a notice is a row first, written in the commit of the
-//! change. A job posts unsent rows: after the commit of a page or a turn, every minute, and soon after a start. The id
-//! of the row identifies the post, so a job that is killed and runs again sends nothing twice.
+//! change together with the job that sends it ([`SendNotice`]). The job knows the row by its id and nothing of its
+//! content.
 
-use std::time::Duration;
-
+use chrono::{NaiveDate, NaiveDateTime};
 use futures_util::future::BoxFuture;
 use opora::bot::Bot;
 use opora::clock::Millis;
+use opora::dialogue::Script;
 use opora::store::WriteError;
-use opora::telegram::Say;
 use opora::turn::Turn;
-use sea_orm::{ColumnTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Set};
+use sea_orm::{ColumnTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, Set};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use self::daily_summary::DailySummary;
 pub use self::pay_change::PayChange;
 pub use self::personal_data::notices_of;
+pub use self::sending::SendNotice;
 pub use self::shift_summary::{ShiftSummary, SummaryLine};
-use self::table as notice;
+use self::table::notice;
 use crate::application::App;
 use crate::domain::{Domain, Transaction};
-use crate::failpoints;
-use crate::front::menu_button;
-use crate::jobs;
+use crate::jobs::Jobs;
 use crate::money::{Money, PayrollMonth};
-use crate::person::{Person, Status};
-use crate::rooms::{BlockChange, Job, Room};
-use crate::text;
-use crate::texts::Language;
+use crate::person::Person;
+use crate::rooms::{BlockChange, Room};
+use crate::texts::LocalPeriod;
 
+pub mod daily_summary;
 mod pay_change;
 mod personal_data;
+pub mod quiet;
+mod sending;
 mod shift_summary;
 mod table;
+mod text;
 
 const EFFECT: &str = "notices";
-/// How many notices are read at once. Up to twice as many are sent before they are marked.
-const BATCH_SIZE: usize = 100;
-const MAX_RUN_TIME: Duration = Duration::from_secs(30);
-const JOB_INTERVAL: Duration = Duration::from_secs(60);
-const JOB: &str = "notices";
-/// How long an effect sends notices if many wait.
-const MAX_EFFECT_TIME: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
 pub struct NoticesRoom;
@@ -51,6 +46,19 @@ pub struct NoticesRoom;
 impl Room for NoticesRoom {
     fn name(&self) -> &'static str {
         "notices"
+    }
+
+    fn dialogues(&self, script: Script) -> Script {
+        script.dialogue(quiet::dialogue())
+    }
+
+    fn export<'a>(&'a self, domain: &'a Domain, person: &'a Person) -> BoxFuture<'a, anyhow::Result<Value>> {
+        Box::pin(async move {
+            let hours = quiet::export(domain, person.id).await?;
+            let summary = daily_summary::hour_of(domain, person.id).await?;
+            let is_chosen = !hours.is_null() || summary.is_some();
+            Ok(if is_chosen { json!({ "quiet_hours": hours, "summary_hour": summary }) } else { Value::Null })
+        })
     }
 
     fn effects(&self, app: &App, bot: Bot) -> Bot {
@@ -72,7 +80,7 @@ impl Room for NoticesRoom {
     }
 
     fn after_block(&self, app: &App, _: i64) {
-        send_soon(app);
+        app.bot.wake_jobs();
     }
 
     fn forget<'a>(
@@ -87,56 +95,61 @@ impl Room for NoticesRoom {
         })
     }
 
-    fn jobs(&self) -> Vec<Job> {
-        vec![Job { name: JOB, every: JOB_INTERVAL, run: |app| Box::pin(send_pending(app)) }]
+    fn jobs(&self, jobs: Jobs) -> Jobs {
+        jobs.worker(sending::send)
     }
 }
 
-/// A notice. Times are already formatted by the site's clock.
+/// A notice. Times are by the clock of the site.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum Notice {
     /// The hours of a planned slot have changed.
     PlanMoved {
         site: String,
-        before: String,
-        after: String,
+        before: LocalPeriod,
+        after: LocalPeriod,
     },
     /// Staff planned a slot for the person.
     PlanMade {
         site: String,
-        when: String,
+        when: LocalPeriod,
     },
     PlanCancelled {
         site: String,
-        when: String,
+        when: LocalPeriod,
+    },
+    /// Staff gave the person a contract. `from` is its first day, if that is still to come.
+    ContractMade {
+        sites: Vec<String>,
+        from: Option<NaiveDate>,
     },
     PlanRestored {
         site: String,
-        when: String,
+        when: LocalPeriod,
     },
     /// A planned shift starts soon.
     Reminder {
         site: String,
-        when: String,
+        when: LocalPeriod,
     },
     /// To staff: a person did not come.
     Missed {
         name: String,
         site: String,
-        when: String,
+        when: LocalPeriod,
     },
     /// To the person who did not come.
     YouMissed {
         site: String,
-        when: String,
+        when: LocalPeriod,
     },
     /// The summary of the person's own closed shift.
     Closed(ShiftSummary),
     /// A shift was closed automatically.
     ClosedByTime {
         site: String,
-        end: String,
+        end: NaiveDateTime,
         total: Money,
     },
     /// A site that the person had opened was closed automatically.
@@ -146,22 +159,22 @@ pub enum Notice {
     /// Staff closed the person's shift.
     ClosedByStaff {
         site: String,
-        end: String,
+        end: NaiveDateTime,
         total: Money,
     },
     /// To staff: a person cancelled a plan and gave a reason.
     Cancelled {
         name: String,
         site: String,
-        when: String,
+        when: LocalPeriod,
     },
     ReasonAccepted {
         site: String,
-        when: String,
+        when: LocalPeriod,
     },
     ReasonRejected {
         site: String,
-        when: String,
+        when: LocalPeriod,
         fine: Money,
     },
     /// An owner blocked the person. The last notice until an unblock.
@@ -175,8 +188,21 @@ pub enum Notice {
     /// Staff took back a decision about a reason; the fine is removed.
     DecisionTakenBack {
         site: String,
-        when: String,
+        when: LocalPeriod,
         fine: Money,
+    },
+    /// To an owner: the day, and what waits.
+    DailySummary(DailySummary),
+    /// A document of the person expires soon. Its kind, and its last day.
+    DocumentExpires {
+        document: String,
+        until: NaiveDate,
+    },
+    /// To staff: a document of a person expires soon.
+    DocumentOfMemberExpires {
+        name: String,
+        document: String,
+        until: NaiveDate,
     },
     /// An owner changed the person's pay, or marked a payment.
     Pay {
@@ -185,128 +211,47 @@ pub enum Notice {
     },
 }
 
-/// Writes notices, each with its person.
+/// Writes notices, each with its person, and enqueues the jobs that send them.
 pub async fn write(db: &Transaction<'_, '_>, notices: Vec<(i64, Notice)>, at: Millis) -> Result<(), WriteError> {
+    if notices.is_empty() {
+        return Ok(());
+    }
     let mut rows = Vec::with_capacity(notices.len());
-    for (user_id, notice) in notices {
+    for (user_id, notice) in &notices {
         rows.push(notice::ActiveModel {
-            user_id: Set(user_id),
-            body: Set(serde_json::to_string(&notice)?),
+            user_id: Set(*user_id),
+            body: Set(serde_json::to_string(notice)?),
             created_at: Set(at.0),
             ..Default::default()
         });
     }
-    if !rows.is_empty() {
-        notice::Entity::insert_many(rows).exec_without_returning(db).await?;
-    }
-    Ok(())
+    let mut written = notice::Entity::insert_many(rows).exec_with_returning(db).await?;
+    // Ids rise in the order of the rows, but the answer may have another order.
+    written.sort_unstable_by_key(|row| row.id);
+    let jobs = written.iter().zip(&notices).map(|(row, (_, notice))| sending::job(row.id, notice));
+    db.enqueue(jobs, at).await
 }
 
-/// Sends the notices of a turn right after its commit.
+/// Starts the jobs of a turn's notices right after its commit, and not within the next second.
 pub fn send_after(turn: &mut Turn) {
     turn.effect_without_outcome(EFFECT, &());
 }
 
-/// Registers the effect that sends the notices of turns.
 fn register_effect(app: &App, bot: Bot) -> Bot {
     let app = app.clone();
     bot.effect(EFFECT, move |_| {
-        let app = app.clone();
-        async move {
-            // The effect ends once the notices are posted. If the process is killed before, the effect runs again.
-            match send_for(&app, MAX_EFFECT_TIME).await {
-                Ok(SendProgress::AllSent) => {}
-                Ok(SendProgress::MoreWaiting) => send_soon(&app),
-                Err(error) => tracing::debug!(error = format!("{error:#}"), "notices will be sent later"),
-            }
-            Ok(Value::Null)
-        }
+        app.bot.wake_jobs();
+        async { Ok(Value::Null) }
     })
 }
 
-/// Asks the job to send committed notices, without waiting for it.
-pub fn send_soon(app: &App) {
-    jobs::run_soon(app, JOB);
-}
-
-/// The job: sends unsent notices.
-pub async fn send_pending(app: App) -> anyhow::Result<()> {
-    send_for(&app, MAX_RUN_TIME).await.map(drop)
-}
-
-/// Whether all unsent notices were sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum SendProgress {
-    AllSent,
-    MoreWaiting,
-}
-
-/// Sends unsent notices for a limited time; at least one batch.
-async fn send_for(app: &App, time: Duration) -> anyhow::Result<SendProgress> {
-    let until = app.clock.now().plus(time);
-    while send_batch(app).await? {
-        if app.clock.now() >= until {
-            return Ok(SendProgress::MoreWaiting);
-        }
-    }
-    Ok(SendProgress::AllSent)
-}
-
-/// Sends a batch; returns false if there was none.
-async fn send_batch(app: &App) -> anyhow::Result<bool> {
-    let rows = unsent(&app.domain).await?;
-    if rows.is_empty() {
-        return Ok(false);
-    }
-    let people = app.people.with_ids(&rows.iter().map(|row| row.1).collect::<Vec<_>>()).await?;
-    for (id, user_id, notice) in &rows {
-        // Notices to other people count as sent.
-        let recipient = people.iter().find(|person| person.id == *user_id && notice.is_for(person));
-        if let Some(person) = recipient {
-            let mut message = Say::text(notice.text(person.language));
-            if person.status == Status::Verified {
-                message = message.buttons([[menu_button(person.language)]]);
-            }
-            failpoints::hit(failpoints::NOTICE_BEFORE_POST).await;
-            app.bot.post(&format!("notice-{id}"), person.telegram_id, message).await?;
-            failpoints::hit(failpoints::NOTICE_AFTER_POST).await;
-        }
-    }
-    let ids: Vec<_> = rows.iter().map(|row| row.0).collect();
-    app.domain.write(move |db| Box::pin(mark_sent(db, ids))).await?;
-    Ok(true)
-}
-
-/// Unsent notices, oldest first: id, person, notice. Unreadable ones are skipped and stay unsent: a newer version may
-/// have written them, and sends them once it leads.
+/// Unsent notices, oldest first: id, person, notice. Unreadable ones are left out: a newer version may have written
+/// them.
 pub async fn unsent(domain: &Domain) -> Result<Vec<(i64, i64, Notice)>, DbErr> {
-    let (mut found, mut unreadable, mut after) = (Vec::new(), Vec::new(), 0);
-    loop {
-        let rows = waiting(domain, after).await?;
-        let has_more = rows.len() == BATCH_SIZE;
-        after = rows.last().map_or(after, |row| row.id);
-        for row in rows {
-            match serde_json::from_str(&row.body) {
-                Ok(notice) => found.push((row.id, row.user_id, notice)),
-                Err(error) => unreadable.push((row.id, error)),
-            }
-        }
-        if !has_more || found.len() >= BATCH_SIZE {
-            break;
-        }
-    }
-    // A run repeats until nothing is left, so this is logged only in its last round.
-    if let Some((id, error)) = unreadable.first().filter(|_| found.is_empty()) {
-        let count = unreadable.len();
-        tracing::error!(%error, id, count, "unreadable notices are skipped; this is the first one");
-    }
-    Ok(found)
-}
-
-async fn waiting(domain: &Domain, after: i64) -> Result<Vec<notice::Model>, DbErr> {
     let waiting = notice::Entity::find().filter(notice::Column::IsTold.eq(false));
-    let later = waiting.filter(notice::Column::Id.gt(after));
-    later.order_by_asc(notice::Column::Id).limit(BATCH_SIZE as u64).all(domain.read()).await
+    let rows = waiting.order_by_asc(notice::Column::Id).all(domain.read()).await?;
+    let readable = |row: notice::Model| Some((row.id, row.user_id, serde_json::from_str(&row.body).ok()?));
+    Ok(rows.into_iter().filter_map(readable).collect())
 }
 
 /// Counts all notices so far as sent: sample data of the past is not announced.
@@ -317,69 +262,4 @@ pub async fn discard_unsent(db: &Transaction<'_, '_>) -> Result<(), WriteError> 
         .exec(db)
         .await?;
     Ok(())
-}
-
-async fn mark_sent(db: &Transaction<'_, '_>, ids: Vec<i64>) -> Result<(), WriteError> {
-    notice::Entity::update_many()
-        .set(notice::ActiveModel { is_told: Set(true), ..Default::default() })
-        .filter(notice::Column::Id.is_in(ids))
-        .exec(db)
-        .await?;
-    Ok(())
-}
-
-impl Notice {
-    /// Whether the person gets this notice. Blocked and forgotten people get none, except that they are blocked.
-    fn is_for(&self, person: &Person) -> bool {
-        match self {
-            Self::Blocked { .. } => !person.is_forgotten(),
-            Self::Unblocked { .. } => !person.is_forgotten() && person.status != Status::Blocked,
-            _ => person.status == Status::Verified,
-        }
-    }
-
-    /// The text that the person reads.
-    pub fn text(&self, language: Language) -> String {
-        match self.clone() {
-            Self::PlanMoved { site, before, after } => {
-                text!(language, "notice-plan-moved", site = site, before = before, after = after)
-            }
-            Self::PlanMade { site, when } => text!(language, "notice-plan-made", site = site, when = when),
-            Self::PlanCancelled { site, when } => text!(language, "notice-plan-cancelled", site = site, when = when),
-            Self::PlanRestored { site, when } => text!(language, "notice-plan-restored", site = site, when = when),
-            Self::Reminder { site, when } => text!(language, "notice-reminder", site = site, when = when),
-            Self::Missed { name, site, when } => {
-                text!(language, "notice-missed", name = name, site = site, when = when)
-            }
-            Self::YouMissed { site, when } => text!(language, "notice-you-missed", site = site, when = when),
-            Self::Closed(closed) => closed.text(language),
-            Self::ClosedByTime { site, end, total } => {
-                let total = total.shown(language);
-                text!(language, "notice-closed-by-time", site = site, end = end, total = total)
-            }
-            Self::SiteClosedByTime { site } => text!(language, "notice-site-closed-by-time", site = site),
-            Self::ClosedByStaff { site, end, total } => {
-                let total = total.shown(language);
-                text!(language, "notice-closed-by-staff", site = site, end = end, total = total)
-            }
-            Self::Cancelled { name, site, when } => {
-                text!(language, "notice-cancelled", name = name, site = site, when = when)
-            }
-            Self::ReasonAccepted { site, when } => text!(language, "notice-reason-accepted", site = site, when = when),
-            Self::ReasonRejected { site, when, fine } => {
-                let fine = (-fine.as_deduction()).shown(language);
-                text!(language, "notice-reason-rejected", site = site, when = when, fine = fine)
-            }
-            Self::Blocked { given_back } => text!(language, "notice-blocked", count = given_back),
-            Self::Unblocked { restored } => text!(language, "notice-unblocked", count = restored),
-            Self::DecisionTakenBack { site, when, fine } if fine == Money::ZERO => {
-                text!(language, "notice-decision-taken-back", site = site, when = when)
-            }
-            Self::DecisionTakenBack { site, when, fine } => {
-                let fine = (-fine.as_deduction()).shown(language);
-                text!(language, "notice-fine-taken-back", site = site, when = when, fine = fine)
-            }
-            Self::Pay { month, what } => what.text(month, language),
-        }
-    }
 }

@@ -5,7 +5,6 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use opora::clock::{Clock, Millis};
@@ -22,9 +21,10 @@ pub use self::dialogue::{OnboardingStates, QuestionPosition};
 pub use self::records::Status;
 use crate::application::App;
 use crate::domain::{Domain, Transaction};
+use crate::jobs::{self, Jobs, scheduled_job};
 use crate::key;
 use crate::person::{OWNERS, Person, QUESTIONED};
-use crate::rooms::{Job, MenuItem, Room};
+use crate::rooms::{MenuItem, Room};
 use crate::text;
 use crate::texts::Language;
 use crate::web::{Event, PageError, Section};
@@ -45,8 +45,6 @@ mod tables;
 const BEGIN: &str = "onboarding:begin";
 /// The owner's questionnaire in the data directory.
 const FILE: &str = "questionnaire.toml";
-/// Interval of checks for a changed file.
-const FILE_CHECK_INTERVAL: Duration = Duration::from_secs(60);
 
 /// The public functions of the room. Clones share their cache.
 #[derive(Clone, Debug)]
@@ -131,6 +129,8 @@ fn begin_button(language: Language) -> Button {
     Button::raw(text!(language, "onboarding-begin-button"), BEGIN)
 }
 
+scheduled_job! { CheckFile = "questionnaire" in jobs::DEFAULT }
+
 async fn check_file(app: App) -> anyhow::Result<()> {
     app.onboarding.current().await?;
     Ok(())
@@ -177,8 +177,8 @@ impl Room for OnboardingRoom {
         })
     }
 
-    fn jobs(&self) -> Vec<Job> {
+    fn jobs(&self, jobs: Jobs) -> Jobs {
         // A good questionnaire must be stored before the file is broken.
-        vec![Job { name: "questionnaire", every: FILE_CHECK_INTERVAL, run: |app| Box::pin(check_file(app)) }]
+        jobs.scheduled(CheckFile {}, "* * * * *", check_file).also_at_start()
     }
 }

@@ -11,9 +11,11 @@ use opora::dialogue::Script;
 use opora::store::BoxError;
 
 use crate::application::App;
+use crate::jobs::Jobs;
 use crate::key;
 use crate::person::{OWNERS, Permission, Person, SITE_STAFF, WORKERS};
 use crate::rooms::{MenuItem, MenuPart, Room};
+use crate::sites::Site;
 use crate::web::ui::Icon;
 use crate::web::{NavItem, PageError, Routes, Section, Visitor};
 
@@ -22,6 +24,7 @@ mod charts;
 mod dates;
 mod owner;
 mod schedule;
+mod summary;
 mod today;
 
 #[derive(Debug)]
@@ -33,7 +36,11 @@ impl Room for OverviewRoom {
     }
 
     fn dialogues(&self, script: Script) -> Script {
-        script.dialogue(owner::dialogue())
+        script.dialogue(owner::dialogue()).dialogue(summary::dialogue())
+    }
+
+    fn jobs(&self, jobs: Jobs) -> Jobs {
+        jobs.scheduled(summary::SendSummaries {}, "0 * * * *", summary::send_summaries)
     }
 
     fn menu(&self) -> Vec<MenuItem> {
@@ -99,6 +106,15 @@ impl Room for OverviewRoom {
         visitor: &'a Visitor,
     ) -> BoxFuture<'a, Result<Option<Markup>, PageError>> {
         Box::pin(today::front_page(app, visitor))
+    }
+
+    fn site_sections<'a>(
+        &'a self,
+        app: &'a App,
+        viewer: &'a Person,
+        site: &'a Site,
+    ) -> BoxFuture<'a, Result<Vec<Section>, PageError>> {
+        Box::pin(today::of_site(app, viewer, site))
     }
 
     fn home_sections<'a>(&'a self, app: &'a App, viewer: &'a Person) -> BoxFuture<'a, Result<Vec<Section>, PageError>> {

@@ -2,11 +2,9 @@
 //!
 //! Rooms post [adjustments](NewAdjustment) in the commit that earns them ([`Payroll::post`]). Sums by person and month
 //! are stored beside the adjustments and always agree with them. The database keeps a closed month unchanged: later
-//! adjustments go into the next open month.
+//! adjustments go into the next open month. An owner can open a month again.
 //!
 //! No money is moved: a payment is a mark that a person was paid.
-
-use std::time::Duration;
 
 use chrono::{DateTime, NaiveDate, Utc};
 use chrono_tz::Tz;
@@ -24,7 +22,6 @@ pub use self::ledger::{
 };
 pub use self::pages::months;
 pub use self::plan_fines::PlanFine;
-use self::rebuilding::LastRebuild;
 pub use self::rebuilding::rebuild;
 pub use self::refusal::{ActionError, PayrollRefusal};
 pub use self::rules::{
@@ -34,12 +31,13 @@ pub use self::rules::{
 pub use self::unsettled::Unsettled;
 use crate::application::App;
 use crate::domain::{Domain, FormKey, Transaction, days, user_text};
+use crate::jobs::Jobs;
 use crate::key;
 use crate::money::{Kind, Money, PaidHours, PayrollMonth, Rounding};
 use crate::notices::PayChange;
 use crate::people::{self, People};
 use crate::person::{EARNERS, OWNERS, Permission, Person, SITE_STAFF};
-use crate::rooms::{Job, MenuItem, Room};
+use crate::rooms::{MenuItem, Room};
 use crate::settings::{Settings, TIME_ZONE};
 use crate::web::ui::Icon;
 use crate::web::{NavItem, PageError, Routes, Section};
@@ -62,7 +60,6 @@ mod tables;
 mod timesheet;
 mod unsettled;
 
-const HOURLY: Duration = Duration::from_secs(60 * 60);
 pub const MAX_REASON_LENGTH: usize = 300;
 
 #[derive(Debug)]
@@ -112,8 +109,8 @@ impl Room for PayrollRoom {
         Box::pin(ledger::export(domain, person.id))
     }
 
-    fn jobs(&self) -> Vec<Job> {
-        vec![Job { name: "payroll", every: HOURLY, run: |app| Box::pin(rebuilding::nightly(app)) }]
+    fn jobs(&self, jobs: Jobs) -> Jobs {
+        jobs.scheduled(rebuilding::Rebuild {}, "0 4 * * *", rebuilding::nightly)
     }
 }
 
@@ -124,13 +121,12 @@ pub struct Payroll {
     people: People,
     settings: Settings,
     clock: Clock,
-    last_rebuild: LastRebuild,
 }
 
 impl Payroll {
     pub fn new(domain: Domain, clock: Clock) -> Self {
         let (people, settings) = (People::new(domain.clone()), Settings::new(domain.clone()));
-        Self { people, settings, domain, clock, last_rebuild: LastRebuild::default() }
+        Self { people, settings, domain, clock }
     }
 
     /// Posts adjustments within a commit; existing ones stay.
@@ -162,7 +158,7 @@ impl Payroll {
     }
 
     /// Adds a bonus, or a deduction if the amount is negative. It goes into the month of its day, or into the next open
-    /// month. It lies at most a year ahead.
+    /// month. It lies at most a year ahead. Returns the id of the adjustment.
     pub async fn add_manual(
         &self,
         by: i64,
@@ -170,7 +166,7 @@ impl Payroll {
         day: NaiveDate,
         amount: Money,
         reason: &str,
-    ) -> Result<(), ActionError> {
+    ) -> Result<i64, ActionError> {
         self.add_manual_once(by, user_id, day, amount, reason, FormKey::default()).await
     }
 
@@ -183,7 +179,7 @@ impl Payroll {
         amount: Money,
         reason: &str,
         once: FormKey,
-    ) -> Result<(), ActionError> {
+    ) -> Result<i64, ActionError> {
         let (reason, at) = (reason_of(reason)?, self.clock.now());
         if amount == Money::ZERO {
             return Err(PayrollRefusal::BadAmount.into());
@@ -230,7 +226,7 @@ impl Payroll {
 
     /// Marks a payment. `version` is that of the entry that the owner saw, or [`NO_ENTRY`], so a second click does not
     /// pay again. More than is due is refused unless it is an advance; the excess then counts as paid in later months.
-    /// An advance can be paid in an open month without earnings, up to the next month.
+    /// An advance can be paid in an open month without earnings, up to the next month. Returns the id of the payment.
     pub async fn mark_paid(
         &self,
         by: i64,
@@ -239,7 +235,7 @@ impl Payroll {
         amount: Money,
         version: i64,
         is_advance: bool,
-    ) -> Result<(), ActionError> {
+    ) -> Result<i64, ActionError> {
         if !amount.is_positive() {
             return Err(PayrollRefusal::BadAmount.into());
         }
@@ -259,7 +255,7 @@ impl Payroll {
         self.write(by, move |db| Box::pin(changes::take_back(db, payment, by, at))).await
     }
 
-    /// Closes a past month for good, as it is now.
+    /// Closes a past month, as it is now.
     pub async fn close_period(&self, by: i64, period: PayrollMonth) -> Result<(), ActionError> {
         let seen = self.of_period(period, 0).await?.seen();
         self.close_period_as_seen(by, period, seen).await
@@ -279,6 +275,12 @@ impl Payroll {
         self.write(by, move |db| Box::pin(changes::close(db, period, seen, by, at))).await
     }
 
+    /// Opens a closed month again; the reason is kept in the audit.
+    pub async fn reopen_period(&self, by: i64, period: PayrollMonth, reason: &str) -> Result<(), ActionError> {
+        let (reason, at) = (reason_of(reason)?, self.clock.now());
+        self.write(by, move |db| Box::pin(changes::reopen(db, period, reason, by, at))).await
+    }
+
     /// The adjustments of a shift as text: caption, amount, explanation.
     pub async fn explain(
         &self,
@@ -295,11 +297,12 @@ impl Payroll {
     }
 
     /// Runs a change. Its commit checks that the actor is still an owner.
-    async fn write<F>(&self, by: i64, run: F) -> Result<(), ActionError>
+    async fn write<T, F>(&self, by: i64, run: F) -> Result<T, ActionError>
     where
-        F: for<'w> FnOnce(&'w Transaction<'_, '_>) -> BoxFuture<'w, Result<(), WriteError>> + Send + 'static,
+        T: Send + 'static,
+        F: for<'w> FnOnce(&'w Transaction<'_, '_>) -> BoxFuture<'w, Result<T, WriteError>> + Send + 'static,
     {
-        let write = self.domain.write(move |db| {
+        let write = self.domain.write_and_get(move |db| {
             Box::pin(async move {
                 people::require_role(db, by, OWNERS).await?;
                 run(db).await

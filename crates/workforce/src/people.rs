@@ -7,17 +7,17 @@ use std::collections::BTreeSet;
 
 use futures_util::future::BoxFuture;
 use opora::clock::Millis;
-use sea_orm::sea_query::{IntoCondition, Query};
+use sea_orm::sea_query::{IntoCondition, Query, SelectStatement};
 use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 
-pub use self::actor::{WriteAs, require_role, require_unchanged};
+pub use self::actor::{WriteAs, lock_status, require_role, require_unchanged};
 pub use self::changes::{
     Enrolment, Grant, Imported, add_role, delete_pending, enrol, give_role, grant, import, make_employee, mark_as_test,
     revoke, set_documents, set_language, set_status, set_test, set_username, take_role,
 };
 pub use self::owners::{OwnerAction, OwnerActionRefusal, lock_and_check};
 pub use self::personal_data::{export, forget, forget_documents, forget_unchanged};
-pub use self::search::{PAGE, Page};
+pub use self::search::{PAGE, Page, PeopleFilter};
 use self::tables::{role as user_role, user};
 use crate::application::App;
 use crate::domain::Domain;
@@ -109,6 +109,11 @@ impl People {
         find(self.domain.read(), user::Column::Id.is_in(ids.iter().copied())).await
     }
 
+    /// The people with these Telegram accounts; unknown accounts are left out.
+    pub async fn with_telegram_ids(&self, telegram_ids: &[i64]) -> Result<Vec<Person>, DbErr> {
+        find(self.domain.read(), user::Column::TelegramId.is_in(telegram_ids.iter().copied())).await
+    }
+
     /// Verified people with any of these roles, in the order of their ids.
     pub async fn with_any(&self, roles: &[Role]) -> Result<Vec<Person>, DbErr> {
         let verified = user::Column::Status.eq(Status::Verified.name());
@@ -144,6 +149,12 @@ pub async fn verified_of(db: &impl ConnectionTrait, ids: impl Iterator<Item = i6
     let verified =
         Condition::all().add(user::Column::Id.is_in(ids)).add(user::Column::Status.eq(Status::Verified.name()));
     Ok(find(db, verified).await?.into_iter().map(|person| person.id).collect())
+}
+
+/// The ids of all verified people, for a condition of a query.
+pub fn verified_ids() -> SelectStatement {
+    let verified = user::Column::Status.eq(Status::Verified.name());
+    Query::select().column(user::Column::Id).from(user::Entity).and_where(verified).take()
 }
 
 /// Whether a person waits for a review, within a commit.

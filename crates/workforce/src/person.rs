@@ -63,7 +63,7 @@ impl Person {
 }
 
 impl Status {
-    const ALL: [Self; 4] = [Self::Pending, Self::Verified, Self::Rejected, Self::Blocked];
+    pub const ALL: [Self; 4] = [Self::Pending, Self::Verified, Self::Rejected, Self::Blocked];
 
     /// The status's name in the database.
     pub const fn name(self) -> &'static str {

@@ -6,8 +6,6 @@
 //!
 //! What happens to a person afterwards is not handled here.
 
-use std::time::Duration;
-
 use futures_util::future::BoxFuture;
 use opora::bot::Bot;
 use opora::clock::Millis;
@@ -17,20 +15,24 @@ use opora::turn::Turn;
 use sea_orm::DbErr;
 use serde_json::Value;
 
+pub use self::applicants::{Applicant, add as add_applicant};
 pub use self::documents::{Document, DocumentKind, DocumentStatus};
 pub use self::draft::{Draft, GivenConsent, Picture};
-pub use self::registrations::{Approval, Decision, DecisionError, PendingRegistration, Registrations};
+pub use self::questions::kind_name;
+pub use self::registrations::{Approval, Decision, DecisionError, PendingRegistration, Registrations, give_contract};
 use self::states::Registration;
 pub use self::validity::{ExpiringDocument, NotedDate, Validity, ValidityRefusal};
 use crate::application::App;
 use crate::domain::{Domain, Transaction};
+use crate::jobs::Jobs;
 use crate::key;
 use crate::person::{OWNERS, Person, Status};
-use crate::rooms::{Job, MenuItem, MenuPart, Room, Welcome};
+use crate::rooms::{MenuItem, MenuPart, Room, Welcome};
 use crate::web::ui::Icon;
 use crate::web::{NavItem, PageError, Routes, Section};
 
 mod answers;
+mod applicants;
 pub mod cleanup;
 pub mod command;
 pub mod consent;
@@ -38,6 +40,7 @@ mod contract_dialogue;
 mod deciding;
 mod documents;
 mod draft;
+pub mod expiry;
 pub mod file_effects;
 mod pages;
 mod personal_data;
@@ -51,8 +54,6 @@ mod tables;
 mod unblocking;
 mod validity;
 
-const CLEANUP_INTERVAL: Duration = Duration::from_secs(60 * 60);
-const DECISION_NOTICES_INTERVAL: Duration = Duration::from_secs(60);
 /// Attempts to store the files. The person waits meanwhile, so an early "try again" beats a minute of silence.
 const STORE_ATTEMPTS: u32 = 5;
 
@@ -168,16 +169,13 @@ impl Room for RegistrationRoom {
         Box::pin(file_effects::count(domain))
     }
 
-    fn jobs(&self) -> Vec<Job> {
-        vec![
-            Job { name: "file-cleanup", every: CLEANUP_INTERVAL, run: |app| Box::pin(cleanup::hourly(app)) },
-            Job {
-                name: registrations::DECISION_NOTICES_JOB,
-                every: DECISION_NOTICES_INTERVAL,
-                run: |app| Box::pin(registrations::send_decision_notices(app)),
-            },
-            Job { name: "retention", every: CLEANUP_INTERVAL, run: |app| Box::pin(retention::run(app)) },
-        ]
+    fn jobs(&self, jobs: Jobs) -> Jobs {
+        // A start with another database shall be noticed at once.
+        jobs.scheduled(cleanup::CleanFiles {}, "0 * * * *", cleanup::hourly)
+            .also_at_start()
+            .scheduled(expiry::TellExpiring {}, "0 9 * * *", expiry::tell_expiring)
+            .scheduled(retention::Retain {}, "0 * * * *", retention::run)
+            .worker(registrations::tell_decision)
     }
 }
 

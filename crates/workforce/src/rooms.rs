@@ -5,9 +5,9 @@
 
 use std::fmt::Debug;
 use std::sync::Arc;
-use std::time::Duration;
 
 use chrono::NaiveDate;
+use chrono_tz::Tz;
 use futures_util::future::BoxFuture;
 use maud::Markup;
 use opora::bot::Bot;
@@ -20,7 +20,9 @@ use serde_json::Value;
 
 use crate::application::App;
 use crate::attachments::AttachmentsRoom;
+use crate::background::BackgroundRoom;
 use crate::domain::{Domain, Transaction};
+use crate::jobs::Jobs;
 use crate::notices::NoticesRoom;
 use crate::onboarding::OnboardingRoom;
 use crate::overview::OverviewRoom;
@@ -30,7 +32,7 @@ use crate::person::{Permission, Person, Role, Status};
 use crate::registration::RegistrationRoom;
 use crate::settings::SettingsRoom;
 use crate::shifts::ShiftsRoom;
-use crate::sites::{Attendance, SitesRoom};
+use crate::sites::{Attendance, Site, SitesRoom};
 use crate::texts::Language;
 use crate::web::{Card, NavItem, PageError, Permissions, Routes, SearchGroups, Section, Visitor, Web};
 
@@ -47,6 +49,7 @@ const ALL: &[&dyn Room] = &[
     &OnboardingRoom,
     &AttachmentsRoom,
     &NoticesRoom,
+    &BackgroundRoom,
 ];
 
 /// Order of the navigation of the pages. Items that are missing here come last.
@@ -65,6 +68,7 @@ const NAVIGATION: &[&str] = &[
     "/sites",
     "/settings",
     "/admin",
+    "/admin/jobs",
 ];
 
 /// Databases limit the number of bound values in a statement.
@@ -181,6 +185,23 @@ pub trait Room: Debug + Send + Sync + 'static {
         Box::pin(async { Ok(Vec::new()) })
     }
 
+    /// The time zone of the place where a person works; none if this room does not know.
+    fn time_zone_of<'a>(&'a self, app: &'a App, person_id: i64) -> BoxFuture<'a, Result<Option<Tz>, DbErr>> {
+        let _ = (app, person_id);
+        Box::pin(async { Ok(None) })
+    }
+
+    /// Sections on the first tab of a site, for this viewer, who may view the site.
+    fn site_sections<'a>(
+        &'a self,
+        app: &'a App,
+        viewer: &'a Person,
+        site: &'a Site,
+    ) -> BoxFuture<'a, Result<Vec<Section>, PageError>> {
+        let _ = (app, viewer, site);
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
     /// Ids of the people that a manager looks after; none if this room does not know, or the viewer has no such right.
     fn managed_people<'a>(
         &'a self,
@@ -189,6 +210,18 @@ pub trait Room: Debug + Send + Sync + 'static {
     ) -> BoxFuture<'a, Result<Option<Vec<i64>>, DbErr>> {
         let _ = (app, viewer);
         Box::pin(async { Ok(None) })
+    }
+
+    /// Places by which the viewer can filter people, with their names.
+    fn workplaces<'a>(&'a self, app: &'a App, viewer: &'a Person) -> BoxFuture<'a, Result<Vec<(i64, String)>, DbErr>> {
+        let _ = (app, viewer);
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    /// Ids of the people who work at such a place.
+    fn workers_at<'a>(&'a self, app: &'a App, place: i64) -> BoxFuture<'a, Result<Vec<i64>, DbErr>> {
+        let _ = (app, place);
+        Box::pin(async { Ok(Vec::new()) })
     }
 
     /// The status of a person after an unblock, within that commit; none if this room does not decide it.
@@ -215,8 +248,13 @@ pub trait Room: Debug + Send + Sync + 'static {
     }
 
     /// What a block of the person would give back now.
-    fn pending_work<'a>(&'a self, app: &'a App, person_id: i64) -> BoxFuture<'a, Result<PendingWork, DbErr>> {
-        let _ = (app, person_id);
+    fn pending_work<'a>(
+        &'a self,
+        app: &'a App,
+        person_id: i64,
+        language: Language,
+    ) -> BoxFuture<'a, Result<PendingWork, DbErr>> {
+        let _ = (app, person_id, language);
         Box::pin(async { Ok(PendingWork::default()) })
     }
 
@@ -318,9 +356,9 @@ pub trait Room: Debug + Send + Sync + 'static {
         Box::pin(async { Ok(Vec::new()) })
     }
 
-    /// Work that the room repeats on a schedule.
-    fn jobs(&self) -> Vec<Job> {
-        Vec::new()
+    /// Adds the room's jobs: functions, and schedules for work that repeats.
+    fn jobs(&self, jobs: Jobs) -> Jobs {
+        jobs
     }
 
     /// Pages that the demo's welcome lists: the text key of the label, and the path. The room with `/` has the front
@@ -405,15 +443,6 @@ impl MenuButton {
     }
 }
 
-/// Work on a schedule. The leader runs it, at least once per interval and soon after every start, so a run with nothing
-/// to do must do nothing. A failure is logged, and the next run comes at its time.
-#[derive(Clone, Copy, Debug)]
-pub struct Job {
-    pub name: &'static str,
-    pub every: Duration,
-    pub run: fn(App) -> BoxFuture<'static, anyhow::Result<()>>,
-}
-
 /// Chooses where a person who is not verified begins; `None` leaves the answer to the front.
 pub type Welcome = for<'t> fn(&'t mut Turn, Option<Person>) -> BoxFuture<'t, Result<Option<Child>, BoxError>>;
 
@@ -478,6 +507,16 @@ impl Rooms {
         Ok(owned)
     }
 
+    /// The time zone of the place where a person works, from the first room that knows one.
+    pub async fn time_zone_of(&self, app: &App, person_id: i64) -> Result<Option<Tz>, DbErr> {
+        for room in self.iter() {
+            if let Some(zone) = room.time_zone_of(app, person_id).await? {
+                return Ok(Some(zone));
+            }
+        }
+        Ok(None)
+    }
+
     /// Number of files that all rooms own.
     pub async fn count_files(&self, domain: &Domain) -> Result<u64, DbErr> {
         let mut count = 0;
@@ -494,68 +533,11 @@ impl Rooms {
         items
     }
 
-    pub fn jobs(&self) -> Vec<Job> {
-        self.iter().flat_map(Room::jobs).collect()
+    /// The jobs of all rooms.
+    pub fn jobs(&self) -> Jobs {
+        self.iter().fold(Jobs::default(), |jobs, room| room.jobs(jobs))
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::application;
-
-    #[test]
-    fn dialogues_of_all_rooms_are_consistent() {
-        assert_eq!(application::script(&Rooms::all()).check(), Ok(()));
-    }
-
-    #[test]
-    fn menu_buttons_have_captions_and_short_data() {
-        for item in Rooms::all().iter().flat_map(Room::menu) {
-            assert!(item.data.len() <= 40 && item.caption.ends_with("-button"), "{item:?}");
-            assert!(Language::ALL.iter().all(|language| language.knows(item.caption)), "{item:?}");
-        }
-    }
-
-    #[test]
-    fn navigation_items_have_captions() {
-        for item in Rooms::all().iter().flat_map(Room::nav) {
-            assert!(item.path.starts_with('/') && !item.roles.is_empty(), "{item:?}");
-            assert!(Language::ALL.iter().all(|language| language.knows(item.caption)), "{item:?}");
-        }
-    }
-
-    #[test]
-    fn navigation_order_lists_only_existing_paths() {
-        let paths: Vec<_> = Rooms::all().nav().iter().map(|item| item.path).collect();
-        let known: Vec<_> = NAVIGATION.iter().copied().filter(|path| paths.contains(path)).collect();
-        assert_eq!(known, NAVIGATION);
-        assert_eq!(paths[..known.len()], known);
-    }
-
-    /// The schedule, in minutes. Every change is made here and in docs/operating.md.
-    #[test]
-    fn every_job_has_its_documented_interval() {
-        let schedule = [
-            ("attachments", 10),
-            ("broadcasts", 1),
-            ("file-cleanup", 60),
-            ("notices", 1),
-            // Hourly: the job itself checks whether it is four in the morning on the clock of the business.
-            ("payroll", 60),
-            ("questionnaire", 1),
-            ("registration-news", 1),
-            ("retention", 60),
-            ("sessions", 60),
-            ("shift-adjustments", 10),
-            ("shift-auto-close", 30),
-            ("shift-no-shows", 10),
-            ("shift-reminders", 30),
-            // Hourly: each site has its own clock, on which the job runs on 1 December at three in the morning.
-            ("slots-of-next-year", 60),
-        ];
-        let mut jobs: Vec<_> = Rooms::all().jobs().iter().map(|job| (job.name, job.every)).collect();
-        jobs.sort_unstable();
-        assert_eq!(jobs, schedule.map(|(name, minutes)| (name, Duration::from_secs(60 * minutes))));
-    }
-}
+mod tests;

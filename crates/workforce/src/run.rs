@@ -1,8 +1,8 @@
 //! `opora run`: bot, pages and jobs in one process, until told to stop.
 //!
 //! Order of the stop: the bot stops schedule and intake, running turns, outbox and lease. Then the pages close, after
-//! their last responses; then the store, Redis first, and the database. Unfinished work is in the store and is done
-//! after the next start.
+//! their last responses, and the listener of the metrics; then the store, Redis first, and the database. Unfinished
+//! work is in the store and is done after the next start.
 
 use std::path::Path;
 use std::time::Duration;
@@ -18,9 +18,10 @@ use crate::application::{self, App};
 use crate::config::{self, Config, DatabaseFlags, Flags, Updates};
 use crate::domain::Domain;
 use crate::files::installation;
+use crate::metrics::{self, Endpoint};
 use crate::rooms::Rooms;
 use crate::server::{self, Limits, Server, Timeouts};
-use crate::{failpoints, front, jobs, people, private, serve, settings, web};
+use crate::{background, failpoints, front, jobs, people, private, serve, settings, web};
 
 /// Time for responses in progress when the pages close.
 const PAGES_CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
@@ -36,6 +37,7 @@ pub struct Product {
     bot: Bot,
     webhook: Option<(String, Webhook)>,
     limits: Limits,
+    metrics: Option<Endpoint>,
 }
 
 /// `opora run`.
@@ -74,6 +76,8 @@ pub async fn migrate(database: DatabaseFlags) -> anyhow::Result<()> {
 impl Product {
     /// Opens the database and the store, and assembles the application.
     pub async fn open(config: Config, rooms: Rooms) -> anyhow::Result<Self> {
+        // Before anything that reports metrics.
+        let metrics = Endpoint::open(&config.metrics).await?;
         make_private(&config).await?;
         let domain = Domain::open(&config.state, &config.database).await?;
         let clock = clock()?;
@@ -83,6 +87,7 @@ impl Product {
         let app = App::new(&config, domain, rooms, bot.handle(), clock);
         installation::begin(&app).await;
         let bot = application::bot(&app, bot.store(app.domain.store().clone()));
+        let bot = schedule_jobs(&app, &config, bot).await?;
         let (bot, webhook) = match &config.updates {
             Updates::Polling => (bot, None),
             Updates::Webhook { url, path, secret } => {
@@ -91,15 +96,18 @@ impl Product {
             }
         };
         let limits = Limits::new(connection_limit(config.web_connections), config.trusted_proxies.clone());
-        Ok(Self { app, config, bot, webhook, limits })
+        Ok(Self { app, config, bot, webhook, limits, metrics })
     }
 
-    /// The pages, and the webhook if there is one.
+    /// The pages, and the webhook if there is one; the metrics if they have no listener of their own.
     pub fn router(&self) -> Router {
-        let pages = application::router(&self.app);
-        match &self.webhook {
-            Some((path, webhook)) => pages.merge(webhook.router(path)),
-            None => pages,
+        let mut router = application::router(&self.app);
+        if let Some((path, webhook)) = &self.webhook {
+            router = router.merge(webhook.router(path));
+        }
+        match &self.metrics {
+            Some(endpoint) => metrics::measure(router).merge(endpoint.router_for_pages()),
+            None => router,
         }
     }
 
@@ -111,28 +119,42 @@ impl Product {
 
     /// Runs until `stop`, then closes everything.
     pub async fn run(self, listener: TcpListener, router: Router, stop: Stop) -> anyhow::Result<()> {
-        let Self { app, config, bot, limits, .. } = self;
+        let Self { app, config, bot, limits, metrics, .. } = self;
         let pages = Server::start(listener, router, limits, Timeouts::default());
+        let metrics = metrics.and_then(|endpoint| endpoint.start(application::health_router(&app)));
         let background = app.clone();
         let background = tokio::spawn(async move {
-            let begun = async { tokio::join!(offer_commands(&config), jobs::start_timers(&background)) };
+            let begun =
+                async { tokio::join!(offer_commands(&config), jobs::enqueue_at_start(&background, &config.schedules)) };
             tokio::join!(
                 begun,
                 learn_bot_name(&config, &background),
                 web::relay_events(&background),
                 web::send_waiting_pins(&background),
                 people::forgetting::run(&background),
-                settings::keep_currency(&background.settings)
+                settings::keep_currency(&background.settings),
+                background::watch(&background)
             )
         });
         let ran = bot.run_until(stop).await;
         background.abort();
         pages.close(PAGES_CLOSE_TIMEOUT).await;
         tracing::info!("the pages are closed");
+        if let Some(metrics) = metrics {
+            metrics.close(PAGES_CLOSE_TIMEOUT).await;
+            tracing::info!("the metrics are closed");
+        }
         app.domain.close().await?;
         tracing::info!("the database is closed");
         ran.context("the bot cannot run")
     }
+}
+
+/// Adds the schedules, by the clock of the business, and the limits of the queues.
+async fn schedule_jobs(app: &App, config: &Config, bot: Bot) -> anyhow::Result<Bot> {
+    let zone = app.settings.get(&settings::TIME_ZONE).await?;
+    let schedules = app.rooms.jobs().schedules(&config.schedules, zone)?;
+    Ok(schedules.into_iter().fold(jobs::limit_queues(bot, config.send_limits), Bot::schedule))
 }
 
 /// Removes other users' access to files that older versions created.

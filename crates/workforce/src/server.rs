@@ -32,6 +32,7 @@ use tower::ServiceExt;
 use self::admission::{Admission, ConnectionSlot, Phase};
 use self::bodies::{RequestBody, ResponseBody};
 pub use self::descriptors::{connections_for, raise_descriptor_limit};
+pub use self::tally::CUT_REASONS;
 use self::tally::{Event, Tally};
 use self::transport::Transport;
 use crate::config::Networks;

@@ -18,6 +18,7 @@ use serde_json::json;
 
 pub use self::long_text::{MAX_TEXT_UNITS, TextSetting};
 pub use self::question_recipient::QuestionRecipient;
+pub use self::quiet_hours::QuietHours;
 use self::tables::{change, value};
 use crate::audit;
 use crate::domain::{self, Domain, RefusalReason, Transaction};
@@ -35,6 +36,7 @@ pub mod command;
 mod long_text;
 mod pages;
 mod question_recipient;
+mod quiet_hours;
 mod tables;
 
 /// How often a process looks whether another one has changed the currency.
@@ -47,8 +49,7 @@ const CANNOT_ANSWER: &str = "no person with this id may answer questions: manage
 /// Whether test users may sign in with any PIN; each of them also needs the personal flag.
 pub const ENABLE_TEST_USERS: Setting<bool> = Setting { name: "enable_test_users", default: false };
 /// The penalty for a mandatory task without a price that was not done.
-pub const MANDATORY_TASK_PENALTY: Setting<Kopecks> =
-    Setting { name: "mandatory_task_penalty_roubles", default: Kopecks(5000) };
+pub const MANDATORY_TASK_PENALTY: Setting<Kopecks> = Setting { name: "mandatory_task_penalty", default: Kopecks(5000) };
 /// From when a shift that was opened early is paid.
 pub const PAY_START: Setting<PayStart> = Setting { name: "pay_start", default: PayStart::Opening };
 /// To what the worked time of a shift is rounded.
@@ -59,10 +60,10 @@ pub const ROUNDING_DIRECTION: Setting<RoundingDirection> =
 pub const CANCEL_NOTICE_HOURS: Setting<u16> = Setting { name: "cancel_notice_hours", default: 24 };
 /// The fine for a cancellation at short notice whose reason was rejected.
 pub const CANCEL_SHORT_NOTICE_FINE: Setting<Kopecks> =
-    Setting { name: "cancel_short_notice_fine_roubles", default: Kopecks(50_000) };
+    Setting { name: "cancel_short_notice_fine", default: Kopecks(50_000) };
 /// The fine for a cancellation with an invalid reason.
 pub const CANCEL_INVALID_REASON_FINE: Setting<Kopecks> =
-    Setting { name: "cancel_invalid_reason_fine_roubles", default: Kopecks(50_000) };
+    Setting { name: "cancel_invalid_reason_fine", default: Kopecks(50_000) };
 
 /// The time zone of the business's days and months; sites have their own.
 pub const TIME_ZONE: Setting<Tz> = Setting { name: "time_zone", default: Tz::Europe__Moscow };
@@ -83,8 +84,11 @@ pub const CONSENT_TEXT_EN: TextSetting =
 /// Days after which data of rejected applicants and documents of blocked staff are forgotten; 0 keeps them.
 pub const RETENTION_DAYS: Setting<u16> = Setting { name: "retention_days", default: 0 };
 
+/// When notices wait, for people who have chosen nothing else.
+pub const QUIET_HOURS: Setting<QuietHours> = Setting { name: "quiet_hours", default: QuietHours::NONE };
+
 /// All settings, for lists and for changes by name.
-pub const ALL: [&dyn AnySetting; 14] = [
+pub const ALL: [&dyn AnySetting; 15] = [
     &ENABLE_TEST_USERS,
     &MANDATORY_TASK_PENALTY,
     &PAY_START,
@@ -99,6 +103,7 @@ pub const ALL: [&dyn AnySetting; 14] = [
     &CONSENT_TEXT_RU,
     &CONSENT_TEXT_EN,
     &RETENTION_DAYS,
+    &QUIET_HOURS,
 ];
 
 /// A setting with its type.
@@ -242,6 +247,10 @@ impl SettingValue for RoundingStep {
 }
 
 impl SettingValue for RoundingDirection {
+    const KIND: ValueKind = ValueKind::Choice(Self::OPTIONS);
+}
+
+impl SettingValue for QuietHours {
     const KIND: ValueKind = ValueKind::Choice(Self::OPTIONS);
 }
 

@@ -4,8 +4,6 @@
 //! commits the shift, its plan and the adjustments together. How adjustments are calculated is the room of
 //! [payroll](crate::payroll).
 
-use std::time::Duration;
-
 use chrono::NaiveDate;
 use futures_util::future::BoxFuture;
 use opora::bot::Bot;
@@ -37,12 +35,13 @@ pub use self::working::{
 };
 use crate::application::App;
 use crate::domain::{Domain, Transaction};
+use crate::jobs::Jobs;
 use crate::key;
 use crate::payroll::Unsettled;
 use crate::person::{JUDGES, Permission, Person, SHIFT_READERS};
-use crate::rooms::{GivenBack, Job, MenuItem, MenuPart, PendingWork, Room};
+use crate::rooms::{GivenBack, MenuItem, MenuPart, PendingWork, Room};
 use crate::settings;
-use crate::sites::{ChangedBy, Period, Site, local};
+use crate::sites::{ChangedBy, Period, Site};
 use crate::texts::Language;
 use crate::web::ui::Icon;
 use crate::web::{NavItem, Routes};
@@ -71,6 +70,7 @@ mod planning;
 mod plans;
 mod records;
 mod rules;
+mod site_access;
 mod site_opening;
 mod tables;
 mod task_effect;
@@ -158,8 +158,13 @@ impl Room for ShiftsRoom {
         Box::pin(personal_data::give_places_back(db, person_id, at, ChangedBy { person: by, at }))
     }
 
-    fn pending_work<'a>(&'a self, app: &'a App, person_id: i64) -> BoxFuture<'a, Result<PendingWork, DbErr>> {
-        Box::pin(given_back::pending_work(app, person_id))
+    fn pending_work<'a>(
+        &'a self,
+        app: &'a App,
+        person_id: i64,
+        language: Language,
+    ) -> BoxFuture<'a, Result<PendingWork, DbErr>> {
+        Box::pin(given_back::pending_work(app, person_id, language))
     }
 
     fn given_back<'a>(
@@ -216,21 +221,22 @@ impl Room for ShiftsRoom {
         Box::pin(file_access::file_permissions(domain, telegram_file))
     }
 
-    fn jobs(&self) -> Vec<Job> {
-        let minutes = |count: u64| Duration::from_secs(60 * count);
-        vec![
-            Job { name: "shift-reminders", every: minutes(30), run: |app| Box::pin(jobs::remind(app)) },
-            Job { name: "shift-auto-close", every: minutes(30), run: |app| Box::pin(jobs::close_overdue(app)) },
-            Job { name: "shift-no-shows", every: minutes(10), run: |app| Box::pin(jobs::note_missed(app)) },
-            Job { name: "shift-adjustments", every: minutes(10), run: |app| Box::pin(jobs::post_missing(app)) },
-        ]
+    fn jobs(&self, jobs: Jobs) -> Jobs {
+        jobs.scheduled(jobs::Remind {}, "*/30 * * * *", jobs::remind)
+            .scheduled(jobs::CloseOverdue {}, "*/30 * * * *", jobs::close_overdue)
+            .scheduled(jobs::NoteMissed {}, "*/10 * * * *", jobs::note_missed)
+            .scheduled(jobs::PostMissing {}, "*/10 * * * *", jobs::post_missing)
     }
 }
 
 /// A time range as text, by the site's clock: the day, the start and the end.
-pub fn when(period: Period, site: &Site) -> String {
-    let (from, to) = (local(period.from, site.about.time_zone), local(period.to, site.about.time_zone));
-    format!("{} {}–{}", from.format("%d.%m"), from.format("%H:%M"), to.format("%H:%M"))
+pub fn when(period: Period, site: &Site, language: Language) -> String {
+    period.local(site.about.time_zone).shown(language)
+}
+
+/// The hours of a period by the clock of the site: `09:00–18:00`.
+pub fn hours(period: Period, site: &Site) -> String {
+    period.local(site.about.time_zone).hours()
 }
 
 async fn fines_from_settings(app: &App) -> Result<Fines, DbErr> {

@@ -5,8 +5,8 @@
 //! [shifts](crate::shifts).
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
+use chrono_tz::Tz;
 use futures_util::future::BoxFuture;
 use opora::clock::Millis;
 use opora::store::WriteError;
@@ -15,13 +15,16 @@ use serde_json::Value;
 
 pub use self::api::{NewSlots, Sites, TOPIC};
 pub use self::attendance::Attendance;
+pub use self::broadcasts::sending::FollowedPages;
 pub use self::broadcasts::{BroadcastDraft, DeliveryState, MAX_TEXT_LENGTH as MAX_BROADCAST_LENGTH, SiteBroadcast};
 pub use self::changes::{
     ChangedBy, MAX_TASKS, create_site, create_task, delete_site, delete_task, edit_site, edit_task,
-    lock_site_for_change, lock_site_shared, restore_site, restore_task, set_position, site, tasks_for,
+    lock_site_for_change, lock_site_shared, lock_sites_shared, restore_site, restore_task, set_position, site,
+    tasks_for,
 };
 pub use self::contracts::{
-    AboutContract, Contract, ContractStatus, contract_for, create_contract, require_contract, set_permissions,
+    AboutContract, Contract, ContractStatus, active_contracts_of, contract_for, create_contract, require_contract,
+    set_permissions,
 };
 pub use self::events::{contract_changed, schedule_changed, site_changed};
 pub use self::position_text::{PositionMistake, read_position};
@@ -32,13 +35,14 @@ pub use self::rules::{Hours, LONGEST_DAY_MS, Period, Position, WorkingDays, loca
 pub use self::schedule::DaySlotCounts;
 pub use self::slots::{
     FillDays, WhichDays, copy_week, create_slot, delete_slot, edit_slot, fill, fill_year, free_place, lock_slot,
-    restore_slot, slot, take_place,
+    lock_slots, restore_slot, slot, slots_with_ids, take_place, take_places,
 };
 use crate::application::App;
 use crate::domain::{Domain, Transaction};
+use crate::jobs::Jobs;
 use crate::key;
 use crate::person::{OWNERS, Permission, Person, SITE_STAFF, SitePermissions};
-use crate::rooms::{Job, Room};
+use crate::rooms::Room;
 use crate::web::ui::Icon;
 use crate::web::{NavGroup, NavItem, PageError, Permissions, Routes, SearchGroups, Section};
 
@@ -46,9 +50,10 @@ mod api;
 mod attendance;
 mod broadcasts;
 mod changes;
+mod contract_notice;
 mod contracts;
 mod events;
-mod import;
+pub mod import;
 pub mod jobs;
 pub mod pages;
 mod permissions;
@@ -110,6 +115,17 @@ impl Room for SitesRoom {
         Box::pin(async move { Sites::of_app(app).managed_people(viewer).await })
     }
 
+    fn workplaces<'a>(&'a self, app: &'a App, viewer: &'a Person) -> BoxFuture<'a, Result<Vec<(i64, String)>, DbErr>> {
+        Box::pin(async move {
+            let sites = Sites::of_app(app).permitted_sites(viewer, Permission::Employees).await?;
+            Ok(sites.into_iter().map(|site| (site.id, site.about.name)).collect())
+        })
+    }
+
+    fn workers_at<'a>(&'a self, app: &'a App, place: i64) -> BoxFuture<'a, Result<Vec<i64>, DbErr>> {
+        Box::pin(async move { Ok(Sites::of_app(app).people_with_contracts_at(&[place]).await?.into_iter().collect()) })
+    }
+
     fn export<'a>(&'a self, domain: &'a Domain, person: &'a Person) -> BoxFuture<'a, anyhow::Result<Value>> {
         Box::pin(personal_data::export(domain, person.id))
     }
@@ -126,16 +142,16 @@ impl Room for SitesRoom {
         })
     }
 
-    fn jobs(&self) -> Vec<Job> {
-        let minutes = |count: u64| Duration::from_secs(60 * count);
-        vec![
-            Job { name: "slots-of-next-year", every: minutes(60), run: |app| Box::pin(jobs::fill_next_year(app)) },
-            Job {
-                name: broadcasts::sending::JOB,
-                every: minutes(1),
-                run: |app| Box::pin(broadcasts::sending::send_pending(app)),
-            },
-        ]
+    fn time_zone_of<'a>(&'a self, app: &'a App, person_id: i64) -> BoxFuture<'a, Result<Option<Tz>, DbErr>> {
+        Box::pin(async move {
+            let sites = Sites::of_app(app).sites_of_worker(person_id).await?;
+            Ok(sites.first().map(|site| site.about.time_zone))
+        })
+    }
+
+    fn jobs(&self, jobs: Jobs) -> Jobs {
+        // Hourly, because each site has its own clock.
+        jobs.scheduled(jobs::FillNextYear {}, "0 * * * *", jobs::fill_next_year).worker(broadcasts::sending::run)
     }
 }
 

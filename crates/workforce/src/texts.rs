@@ -26,7 +26,7 @@ static_loader! {
 }
 
 pub use self::currency::Currency;
-pub use self::dates::{day_and_month, duration};
+pub use self::dates::{LocalPeriod, day, day_and_time, day_range, duration, long_day, short_day, short_day_and_time};
 pub use self::sentences::{MENU, Sentences, menu_button};
 
 mod currency;

@@ -4,8 +4,6 @@
 //! a guard ([`SignedIn`], [`Owner`], [`Operator`]) and return a page or a [`PageError`]. Sessions, CSRF tokens, limits,
 //! headers and error pages belong to the frame, so no handler can forget them.
 
-use std::time::Duration;
-
 use futures_util::future::BoxFuture;
 use opora::clock::Millis;
 use opora::store::WriteError;
@@ -13,7 +11,7 @@ use opora::store::WriteError;
 pub use self::file::{Downloads, ShownFile, file};
 pub use self::frame::{Guests, with_frame};
 pub use self::guards::{Operator, Owner, SignedIn, Visitor};
-pub use self::labels::{day, day_and_time, day_range, long_day, moment, role_label, short_day, status_label};
+pub use self::labels::{moment, role_label, status_label};
 pub use self::layout::{Card, Section};
 pub use self::limits::{Limits, RequestSource};
 pub use self::live::{Event, Events, register_effect as register_live_effect, relay_events};
@@ -23,17 +21,21 @@ pub use self::params::{DayParam, PageNumber};
 pub use self::permissions::Permissions;
 pub use self::routes::{Route, Routes};
 pub use self::search::{MAX_HITS, SearchGroups, SearchHit};
+pub use self::secrets::constant_time_eq;
 pub use self::sign_in::{devices, offer_link, send_waiting_pins};
 use self::ui::Icon;
 pub use self::visit::Visit;
 use crate::application::App;
 use crate::domain::{self, Transaction};
+use crate::jobs::{self, Jobs, scheduled_job};
 use crate::key;
 use crate::person::{OPERATORS, Person, Role};
-use crate::rooms::{Job, Room};
+use crate::rooms::Room;
+pub use crate::texts::{day, day_and_time, day_range, long_day, short_day};
 
 mod admin;
 mod assets;
+mod compression;
 mod cookies;
 mod csrf;
 mod design;
@@ -57,8 +59,6 @@ pub mod sessions;
 mod sign_in;
 pub mod ui;
 mod visit;
-
-const CLEANUP_INTERVAL: Duration = Duration::from_secs(60 * 60);
 
 /// The room.
 #[derive(Debug)]
@@ -86,8 +86,8 @@ impl Room for Web {
             .get("/assets/{name}", assets::serve)
     }
 
-    fn jobs(&self) -> Vec<Job> {
-        vec![Job { name: "sessions", every: CLEANUP_INTERVAL, run: |app| Box::pin(tidy(app)) }]
+    fn jobs(&self, jobs: Jobs) -> Jobs {
+        jobs.scheduled(Tidy {}, "0 * * * *", tidy)
     }
 
     fn forget<'a>(
@@ -114,6 +114,8 @@ impl Room for Web {
         ]
     }
 }
+
+scheduled_job! { Tidy = "sessions" in jobs::DEFAULT }
 
 /// Deletes expired sessions, PINs, counters and form keys.
 async fn tidy(app: App) -> anyhow::Result<()> {

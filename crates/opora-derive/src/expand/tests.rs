@@ -23,11 +23,6 @@ fn only_an_enum_has_states() {
 }
 
 #[test]
-fn a_dialogue_has_a_state() {
-    is_rejected("enum Form {}", "a dialogue needs at least one state");
-}
-
-#[test]
 fn states_are_one_type() {
     let message = "the states of a dialogue are one type: they take no generics and no lifetimes";
     is_rejected("enum Form<T> { Name(T) }", message);

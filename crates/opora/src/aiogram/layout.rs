@@ -20,6 +20,7 @@ use crate::store::{StoreError, StoreResult};
 /// assert_eq!(layout.keys.prefix, "fsm");
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[must_use]
 pub struct AiogramLayout {
     /// The options of the keys.
     pub keys: KeyBuilder,
@@ -33,62 +34,53 @@ pub struct AiogramLayout {
 
 impl AiogramLayout {
     /// aiogram's defaults: `fsm:chat:user:state`, without expiry.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Sets the first part of all keys.
-    #[must_use]
     pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
         self.keys.prefix = prefix.into();
         self
     }
 
     /// Sets the separator of the parts.
-    #[must_use]
     pub fn separator(mut self, separator: impl Into<String>) -> Self {
         self.keys.separator = separator.into();
         self
     }
 
     /// Makes the bot's id a part of the keys.
-    #[must_use]
     pub fn with_bot_id(mut self) -> Self {
         self.keys.with_bot_id = true;
         self
     }
 
     /// Makes the business connection a part of the keys, if there is one.
-    #[must_use]
     pub fn with_business_connection_id(mut self) -> Self {
         self.keys.with_business_connection_id = true;
         self
     }
 
     /// Makes the destiny a part of the keys. Here it is always `default`.
-    #[must_use]
     pub fn with_destiny(mut self) -> Self {
         self.keys.with_destiny = true;
         self
     }
 
     /// Sets who shares a state.
-    #[must_use]
     pub fn strategy(mut self, strategy: Strategy) -> Self {
         self.strategy = strategy;
         self
     }
 
     /// Sets when a state expires after a write, in whole seconds.
-    #[must_use]
     pub fn state_ttl(mut self, ttl: Duration) -> Self {
         self.state_ttl = Some(ttl);
         self
     }
 
     /// Sets when data expires after a write, in whole seconds.
-    #[must_use]
     pub fn data_ttl(mut self, ttl: Duration) -> Self {
         self.data_ttl = Some(ttl);
         self

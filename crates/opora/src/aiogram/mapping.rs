@@ -90,6 +90,7 @@ pub enum TranslateError {
 /// assert_eq!(back.data.to_string(), r#"{"client_name": "Olga", "score": NaN}"#);
 /// # Ok::<(), opora::store::BoxError>(())
 /// ```
+#[must_use]
 pub struct Mapping<S> {
     reads: BTreeMap<Box<str>, ReadState<S>>,
     write: Option<WriteState<S>>,
@@ -98,13 +99,11 @@ pub struct Mapping<S> {
 
 impl<S: States> Mapping<S> {
     /// An empty mapping.
-    #[must_use]
     pub fn new() -> Self {
         Self { reads: BTreeMap::new(), write: None, end: None }
     }
 
     /// Sets how a state is read from its data. The empty name is data without a state.
-    #[must_use]
     pub fn state(mut self, name: &str, read: impl Fn(&Data) -> Result<S, DataError> + Send + Sync + 'static) -> Self {
         self.reads.insert(name.into(), Box::new(read));
         self
@@ -112,7 +111,6 @@ impl<S: States> Mapping<S> {
 
     /// Sets how states are written: the closure puts the values of the state into the existing data and returns the
     /// state's name.
-    #[must_use]
     pub fn write(
         mut self,
         write: impl Fn(&S, &mut Data) -> Result<&'static str, DataError> + Send + Sync + 'static,
@@ -123,7 +121,6 @@ impl<S: States> Mapping<S> {
 
     /// Sets what is removed from the data when the dialogue ends. Without this, all of it is deleted, as by
     /// `state.clear()`.
-    #[must_use]
     pub fn on_end(mut self, end: impl Fn(&mut Data) + Send + Sync + 'static) -> Self {
         self.end = Some(Box::new(end));
         self

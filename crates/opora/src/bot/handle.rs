@@ -1,4 +1,4 @@
-//! Posts messages and sets timers outside of turns: for jobs, pages and broadcasts.
+//! Posts messages, sets timers and enqueues jobs outside of turns: for jobs, pages and broadcasts.
 
 use std::sync::Arc;
 
@@ -6,11 +6,12 @@ use parking_lot::RwLock;
 use serde::Serialize;
 
 use crate::clock::Clock;
+use crate::jobs::{RunnerHandle, metrics as job_metrics};
 use crate::key::ConversationKey;
 use crate::outbox::{Broadcast, BroadcastError, Courier, Progress, posted_rows};
 use crate::requester::{alarm_name, unbound_timer_body};
 use crate::schedule::ScheduleHandle;
-use crate::store::{Commit, Epoch, Opened, Outgoing, Store, StoreError, TimerChange, Version};
+use crate::store::{Commit, Enqueued, Epoch, NewJob, Opened, Outgoing, Store, StoreError, TimerChange, Version};
 use crate::telegram::{Destination, IntoOutgoing, Say, SayError, Tag};
 use crate::turn::When;
 
@@ -19,7 +20,23 @@ const PROBE_POST: &str = "opora:is anything taken";
 
 /// Posts messages and sets timers while the bot leads. Clones share it.
 #[derive(Clone, Default)]
-pub struct Handle(Arc<RwLock<Option<Running>>>);
+pub struct Handle(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    /// While the bot leads here.
+    running: RwLock<Option<Running>>,
+    /// While the bot runs here, also as a standby.
+    jobs: RwLock<Option<JobQueue>>,
+}
+
+/// Where jobs are enqueued.
+#[derive(Clone)]
+pub(super) struct JobQueue {
+    pub(super) bot: i64,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) clock: Clock,
+}
 
 #[derive(Clone)]
 pub(super) struct Running {
@@ -29,6 +46,7 @@ pub(super) struct Running {
     pub(super) courier: Courier,
     pub(super) clock: Clock,
     pub(super) schedule: ScheduleHandle,
+    pub(super) jobs: RunnerHandle,
 }
 
 /// Why a message was not posted, or a timer was not set.
@@ -43,6 +61,9 @@ pub enum HandleError {
     /// The body of the timer cannot be written as JSON.
     #[error("the body of a timer cannot be written: {0}")]
     Body(#[from] serde_json::Error),
+    /// The job cannot be stored.
+    #[error("{0}")]
+    Job(String),
     /// The store failed.
     #[error("{0}")]
     Store(#[from] StoreError),
@@ -66,13 +87,17 @@ impl std::fmt::Debug for Handle {
 
 impl Handle {
     pub(super) fn set(&self, running: Option<Running>) {
-        *self.0.write() = running;
+        *self.0.running.write() = running;
+    }
+
+    pub(super) fn open(&self, jobs: Option<JobQueue>) {
+        *self.0.jobs.write() = jobs;
     }
 
     /// Whether the bot runs and leads here. [`Handle::check_accepts_posts`] also asks the store.
     #[must_use]
     pub fn is_running(&self) -> bool {
-        self.0.read().is_some()
+        self.0.running.read().is_some()
     }
 
     /// Checks that the store accepts posts now. Nothing is sent. A store with a journal accepts no posts while its
@@ -164,8 +189,37 @@ impl Handle {
         self.cancel_timer(key, &alarm_name(name)).await
     }
 
+    /// Enqueues a job, from any instance on which the bot runs, also from a standby. When this returns, the job is
+    /// durable. If the store fails, the job may be stored nevertheless; enqueue a [unique](crate::jobs::Unique) job
+    /// again.
+    pub async fn enqueue(&self, job: impl Into<NewJob>) -> Result<Enqueued, HandleError> {
+        let enqueued = self.enqueue_all(vec![job.into()]).await?;
+        enqueued.first().copied().ok_or(HandleError::NotLeading)
+    }
+
+    /// Enqueues jobs, all or none of them in SQL.
+    pub async fn enqueue_all(&self, jobs: Vec<NewJob>) -> Result<Vec<Enqueued>, HandleError> {
+        NewJob::check_all(&jobs).map_err(HandleError::Job)?;
+        let queue = self.0.jobs.read().clone();
+        let JobQueue { bot, store, clock } = queue.ok_or(HandleError::NotLeading)?;
+        let enqueued = store.enqueue_jobs(bot, jobs.clone(), clock.now()).await?;
+        match self.running() {
+            Ok(running) => running.jobs.enqueued(&jobs),
+            Err(_) => job_metrics::enqueued(&jobs),
+        }
+        Ok(enqueued)
+    }
+
+    /// Makes the leader look for jobs at once, if that is this instance. The application's writes may have added some;
+    /// without this call they start within a second.
+    pub fn wake_jobs(&self) {
+        if let Ok(running) = self.running() {
+            running.jobs.wake();
+        }
+    }
+
     fn running(&self) -> Result<Running, HandleError> {
-        self.0.read().clone().ok_or(HandleError::NotLeading)
+        self.0.running.read().clone().ok_or(HandleError::NotLeading)
     }
 }
 

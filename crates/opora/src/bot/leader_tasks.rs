@@ -12,9 +12,10 @@ use super::runtime::{BotRuntime, PAGE};
 use super::{OnEvent, Settings};
 use crate::clock::Stopwatch;
 use crate::effects::{DOWNLOAD, Downloads, Effects};
-use crate::engine::{Engine, UnhandledReporter};
+use crate::engine::{Engine, TurnMeters, UnhandledReporter};
 use crate::instance::Leadership;
 use crate::intake::{InboxWrites, Intake, StartEarly};
+use crate::jobs::{CARRIER, Carrier, JobRunner, RunnerHandle, RunnerStop};
 use crate::key::ConversationKey;
 use crate::mailbox::{Mailboxes, QueuedInput};
 use crate::outbox::{Courier, CourierSettings, FailureNotice, SendEvent};
@@ -24,6 +25,9 @@ use crate::telegram::{Destination, IntoOutgoing, Say, Tag};
 
 /// How long running turns may take before the lease is claimed again. Meanwhile no new turn starts.
 const RECLAIM_DEADLINE: Duration = Duration::from_secs(2);
+
+/// How long running jobs that are ended by the stop may take to be put back.
+const PUT_BACK_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How the tasks stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +51,8 @@ pub(super) struct LeaderTasks {
     pub(super) begin_schedule: CancellationToken,
     stop_schedule: CancellationToken,
     schedule: JoinHandle<()>,
+    stop_jobs: RunnerStop,
+    jobs: JoinHandle<()>,
     outcomes: JoinHandle<()>,
 }
 
@@ -78,6 +84,11 @@ impl LeaderTasks {
             is_swept: Arc::default(),
         };
         registry.add(DOWNLOAD, move |request| downloads.clone().run(request));
+        let job_handle = RunnerHandle::default();
+        let carrier = Carrier { bot, store: Arc::clone(store), clock: clock.clone(), runner: job_handle.clone() };
+        registry.add(CARRIER, move |request| carrier.clone().run(request));
+        // A job is not lost because its store is away for long.
+        registry.set_attempts(CARRIER, u32::MAX);
         let (outcome_sender, outcomes) = mpsc::unbounded_channel();
         let effects =
             Effects::new((bot, epoch), registry, Arc::clone(store), clock.clone(), settings.effects, outcome_sender);
@@ -92,8 +103,10 @@ impl LeaderTasks {
             courier: courier.clone(),
             effects: effects.clone(),
             schedule: handle.clone(),
+            jobs: job_handle.clone(),
             settings: settings.turns,
             unhandled: UnhandledReporter::default(),
+            meters: TurnMeters::new(&runtime.script),
             cache: StateCache::new(if store.is_shared_with_other_programs() { 0 } else { settings.turns.cached }),
             lost: leadership.lost.clone(),
             give_up: give_up.clone(),
@@ -114,8 +127,21 @@ impl LeaderTasks {
             clock: clock.clone(),
             mailboxes: mailboxes.clone(),
             retention: settings.retention,
+            job_retention: settings.jobs,
         };
+        let runner = JobRunner {
+            bot,
+            epoch,
+            store: Arc::clone(store),
+            clock: clock.clone(),
+            workers: Arc::clone(&runtime.workers),
+            schedules: Arc::clone(&runtime.schedules),
+            values: Arc::clone(&runtime.context),
+            handle: job_handle.clone(),
+        };
+        let stop_jobs = RunnerStop::default();
         let begin_schedule = CancellationToken::new();
+        let jobs = run_jobs(runner, stop_jobs.clone(), begin_schedule.clone());
         let stop_schedule = CancellationToken::new();
         let begin = begin_schedule.clone();
         let stop = stop_schedule.clone();
@@ -127,9 +153,19 @@ impl LeaderTasks {
             }
         };
         Self {
-            running: Running { bot, epoch, store: Arc::clone(store), courier, clock: clock.clone(), schedule: handle },
+            running: Running {
+                bot,
+                epoch,
+                store: Arc::clone(store),
+                courier,
+                clock: clock.clone(),
+                schedule: handle,
+                jobs: job_handle,
+            },
             effects,
             schedule: tokio::spawn(schedule),
+            stop_jobs,
+            jobs: tokio::spawn(jobs),
             outcomes: tokio::spawn(deliver_outcomes(outcomes, mailboxes.clone())),
             intake: Intake {
                 bot,
@@ -155,6 +191,7 @@ impl LeaderTasks {
         let remaining = || deadline.saturating_sub(watch.elapsed());
         tracing::info!(deadline_s = deadline.as_secs(), "stopping: no more updates and timers; finishing turns");
         self.stop_schedule.cancel();
+        self.stop_jobs.drain.cancel();
         // The schedule only reads and delivers, so nothing is lost if it is aborted.
         if tokio::time::timeout(remaining(), &mut self.schedule).await.is_err() {
             self.schedule.abort();
@@ -163,6 +200,8 @@ impl LeaderTasks {
             self.give_up.cancel();
             tracing::warn!("some turns did not finish in time; their inputs wait for the next start");
         }
+        // The rest of the time is for effects and messages.
+        self.stop_running_jobs(kind, remaining() / 2).await;
         self.effects.close().await;
         self.outcomes.abort();
         if runtime.settings.stop.tell_people && kind == StopKind::InOrder {
@@ -174,6 +213,20 @@ impl LeaderTasks {
         // Without the lease nothing may be sent; the new leader sends it.
         let timeout = if kind == StopKind::LeaseLost { Duration::ZERO } else { remaining() };
         self.running.courier.drain(timeout).await;
+    }
+
+    /// Waits for running jobs, and puts slow ones back. Without the lease the next leader does that.
+    async fn stop_running_jobs(&mut self, kind: StopKind, remaining: Duration) {
+        if kind != StopKind::LeaseLost {
+            if tokio::time::timeout(remaining, &mut self.jobs).await.is_ok() {
+                return;
+            }
+            self.stop_jobs.put_back.cancel();
+            if tokio::time::timeout(PUT_BACK_TIMEOUT, &mut self.jobs).await.is_ok() {
+                return;
+            }
+        }
+        self.jobs.abort();
     }
 
     /// Tells people in the middle of a dialogue that the bot will be back. These messages are not stored: a message
@@ -233,6 +286,13 @@ fn courier_settings(settings: &Settings) -> CourierSettings {
         limits: settings.limits,
         lease_margin: defaults.lease_margin.min(settings.lease.ttl / 4),
         ..defaults
+    }
+}
+
+/// Runs jobs after the stored inputs are in their mailboxes: people go first.
+async fn run_jobs(runner: JobRunner, stop: RunnerStop, begin: CancellationToken) {
+    if stop.drain.run_until_cancelled(begin.cancelled()).await.is_some() {
+        runner.run(stop).await;
     }
 }
 

@@ -12,7 +12,7 @@ use futures_util::FutureExt;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::handle::Handle;
+use super::handle::{Handle, JobQueue};
 use super::leader_tasks::{LeaderTasks, StopKind};
 use super::{BotError, OnEvent, Settings, Stop};
 use crate::clock::Clock;
@@ -21,9 +21,10 @@ use crate::effects::EffectRegistry;
 use crate::instance::{self, Leadership, NotLeading};
 use crate::intake::polling::{Ended, Polling};
 use crate::intake::{InboxListener, OutageNotifier, SharedIntake, Webhook, WebhookQueue, WebhookSettings};
+use crate::jobs::{Schedule, Workers};
 use crate::mailbox::QueuedInput;
 use crate::store::{Seq, Store, StoreError};
-use crate::telegram::{Api, ApiError, RefusalKind};
+use crate::telegram::{Api, ApiError};
 use crate::turn::Context;
 
 /// How many rows are read at once at the start and at the stop.
@@ -45,6 +46,8 @@ pub(super) struct BotRuntime {
     pub(super) script: Arc<Script>,
     pub(super) context: Arc<Context>,
     pub(super) effects: EffectRegistry,
+    pub(super) workers: Arc<Workers>,
+    pub(super) schedules: Arc<[Schedule]>,
     pub(super) webhook: Option<(WebhookSettings, Webhook)>,
     /// Tells people to wait while the store is unavailable, if enabled.
     pub(super) outage_notifier: Option<Arc<OutageNotifier>>,
@@ -68,6 +71,7 @@ impl BotRuntime {
     /// Stands by and leads until `stop` is called.
     pub(super) async fn run(self, stop: Stop) -> Result<(), BotError> {
         tracing::info!(bot = self.bot, store = %self.store.describe(), "bot starting");
+        self.handle.open(Some(JobQueue { bot: self.bot, store: Arc::clone(&self.store), clock: self.clock.clone() }));
         let shared_intake = self.open_shared_intake();
         let close_webhook = async {
             stop.requested.cancelled().await;
@@ -82,6 +86,7 @@ impl BotRuntime {
         if let Some(shared_intake) = shared_intake {
             shared_intake.close().await;
         }
+        self.handle.open(None);
         if self.owns_store
             && let Err(error) = self.store.close().await
         {
@@ -242,31 +247,20 @@ impl BotRuntime {
     }
 
     /// Asks Telegram for the bot's username, and repeats that while Telegram is unreachable. Returns a reason if
-    /// Telegram refuses the token.
+    /// Telegram refuses: it answers 404 to some tokens that it does not know.
     async fn identify(&self) -> Option<String> {
-        let mut pause = Duration::from_millis(250);
-        loop {
-            match self.api.call("getMe", "{}", &[]).await {
-                Ok(me) => {
-                    #[derive(serde::Deserialize)]
-                    struct Me {
-                        username: Option<String>,
-                    }
-                    let me = serde_json::from_str(me.get()).unwrap_or(Me { username: None });
-                    tracing::info!(bot = self.bot, username = me.username, "bot identified by Telegram");
-                    self.script.set_username(me.username);
-                    return None;
-                }
-                Err(ApiError::Refused { kind: RefusalKind::Unauthorized, description, .. }) => {
-                    return Some(description.into());
-                }
-                Err(error) => {
-                    tracing::warn!(%error, "cannot ask Telegram who this bot is; trying again");
-                    tokio::time::sleep(pause).await;
-                    pause = (pause * 2).min(Duration::from_secs(30));
-                }
-            }
+        #[derive(serde::Deserialize)]
+        struct Me {
+            username: Option<String>,
         }
+        let me = match self.call_until_answered("getMe", "{}").await {
+            Ok(me) => me,
+            Err(reason) => return Some(reason),
+        };
+        let me = serde_json::from_str(me.get()).unwrap_or(Me { username: None });
+        tracing::info!(bot = self.bot, username = me.username, "bot identified by Telegram");
+        self.script.set_username(me.username);
+        None
     }
 
     /// Delivers the stored inputs in their order, then loads the effects.

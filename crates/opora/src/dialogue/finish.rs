@@ -40,7 +40,8 @@ impl ScriptRun<'_> {
         let state = self.state_change(stored)?;
         let Self { handling, lost_result, .. } = self;
         let outgoing = output.outgoing;
-        Ok(TurnResult { state, outgoing, timers, effects, transition, writes, handling, lost_result })
+        let jobs = output.jobs;
+        Ok(TurnResult { state, outgoing, timers, effects, jobs, transition, writes, handling, lost_result })
     }
 
     /// Records on the track that it offered buttons in this turn. Needed only if there are several tracks.

@@ -64,16 +64,7 @@ impl<S> Next<S> {
 }
 
 /// [`Next`] without its type: its states are serialized.
-#[derive(Debug)]
-pub(crate) enum ErasedNext {
-    Stay,
-    AskAgain,
-    StayWith(ErasedState),
-    Go(ErasedState),
-    Back,
-    End,
-    Call(Option<ErasedState>, Child),
-}
+pub(crate) type ErasedNext = Next<ErasedState>;
 
 /// A serialized state.
 #[derive(Debug)]
@@ -88,16 +79,17 @@ impl ErasedState {
     }
 }
 
-impl ErasedNext {
-    pub fn from_next<S: States>(next: Next<S>) -> Result<Self, serde_json::Error> {
-        Ok(match next {
-            Next::Stay => Self::Stay,
-            Next::AskAgain => Self::AskAgain,
-            Next::StayWith(state) => Self::StayWith(ErasedState::from_state(&state)?),
-            Next::Go(state) => Self::Go(ErasedState::from_state(&state)?),
-            Next::Back => Self::Back,
-            Next::End => Self::End,
-            Next::Call(state, child) => Self::Call(state.as_ref().map(ErasedState::from_state).transpose()?, child),
+impl<S: States> Next<S> {
+    /// The same step with serialized states.
+    pub(crate) fn erased(self) -> Result<ErasedNext, serde_json::Error> {
+        Ok(match self {
+            Self::Stay => Next::Stay,
+            Self::AskAgain => Next::AskAgain,
+            Self::StayWith(state) => Next::StayWith(ErasedState::from_state(&state)?),
+            Self::Go(state) => Next::Go(ErasedState::from_state(&state)?),
+            Self::Back => Next::Back,
+            Self::End => Next::End,
+            Self::Call(state, child) => Next::Call(state.as_ref().map(ErasedState::from_state).transpose()?, child),
         })
     }
 }

@@ -89,7 +89,7 @@ where
 
 /// Boxes a handler's future and serializes the state that it returns.
 pub(super) fn run<'t, S: States>(handler: impl Future<Output = Step<S>> + Send + 't) -> HandlerFuture<'t> {
-    Box::pin(async move { Ok(ErasedNext::from_next(handler.await?)?) })
+    Box::pin(async move { Ok(handler.await?.erased()?) })
 }
 
 /// No state, for handlers that get none.

@@ -152,7 +152,7 @@ impl<'s> ScriptRun<'s> {
     pub async fn passes_guard(&mut self, input: &Input) -> Result<bool, TurnError> {
         if self.turn.is_of_business() && !self.script.handles_business() {
             // Not asked for; but Telegram may still deliver older updates, and presses always come.
-            self.handling = Handling::Ignored("business chat");
+            self.handling = Handling::Ignored("business_chat");
             return Ok(false);
         }
         let Some(guard) = self.script.hooks.guard else { return Ok(true) };

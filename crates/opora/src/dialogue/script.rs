@@ -17,6 +17,7 @@ use crate::store::{self, BoxError, StoredState};
 use crate::turn::{Context, TurnError, TurnInput, TurnResult, TurnStart};
 
 /// All dialogues of a bot.
+#[must_use]
 pub struct Script {
     pub(super) definitions: Vec<DialogueDefinition>,
     by_name: HashMap<&'static str, usize>,
@@ -43,7 +44,6 @@ const HELP: InputPattern = InputPattern::Command(Cow::Borrowed("help"));
 
 impl Script {
     /// A script without dialogues. It handles `/cancel`.
-    #[must_use]
     pub fn new() -> Self {
         Self {
             definitions: Vec::new(),
@@ -58,7 +58,6 @@ impl Script {
     }
 
     /// Adds a dialogue.
-    #[must_use]
     pub fn dialogue<S: States>(mut self, dialogue: Dialogue<S>) -> Self {
         self.add(dialogue);
         self
@@ -72,7 +71,6 @@ impl Script {
     }
 
     /// Replaces the library's own texts.
-    #[must_use]
     pub fn texts(mut self, texts: impl Texts) -> Self {
         self.texts = Arc::new(texts);
         self
@@ -80,21 +78,18 @@ impl Script {
 
     /// Sets the command that ends what is open in the foreground, `cancel` by default. An entry of the application for
     /// the same command takes precedence.
-    #[must_use]
     pub fn cancel(mut self, command: impl Into<Cow<'static, str>>) -> Self {
         self.cancel = Some(InputPattern::Command(command.into()));
         self
     }
 
     /// Turns the built-in cancel command off.
-    #[must_use]
     pub fn without_cancel(mut self) -> Self {
         self.cancel = None;
         self
     }
 
     /// Sets what `/help` says, by the person's language. An entry of the application for `/help` takes precedence.
-    #[must_use]
     pub fn help(mut self, text: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
         self.help = Some(Box::new(text));
         self
@@ -104,7 +99,6 @@ impl Script {
     /// the account. Each person in such a chat has a conversation, the owner of the account too. Without this, messages
     /// and presses in such chats are ignored. [`other`](crate::input::other) handles edits, deletions and connections,
     /// by their names.
-    #[must_use]
     pub fn business_chats(mut self) -> Self {
         self.handles_business = true;
         self
@@ -130,7 +124,6 @@ impl Script {
     ///     }
     /// });
     /// ```
-    #[must_use]
     pub fn languages<F, R>(mut self, languages: F) -> Self
     where
         F: Fn(Arc<Context>, Vec<i64>) -> R + Send + Sync + 'static,
@@ -142,7 +135,6 @@ impl Script {
 
     /// Calls this before the handler of a person's message or press. If it returns false, no handler runs, and only
     /// what the guard said is sent. An application can limit people who write too often with it.
-    #[must_use]
     pub fn guard(mut self, guard: Guard) -> Self {
         self.hooks.guard = Some(guard);
         self
@@ -151,7 +143,6 @@ impl Script {
     /// Sets which errors of handlers are transient, such as those of a database that is away. A turn with such an error
     /// is retried and not parked, as if the store were away at the commit. Transient errors of `sqlx` and of stores
     /// ([`StoreError::is_transient`](crate::store::StoreError::is_transient)) need not be named here.
-    #[must_use]
     pub fn transient_errors(mut self, is_transient: impl Fn(&BoxError) -> bool + Send + Sync + 'static) -> Self {
         self.hooks.is_transient = Some(Box::new(is_transient));
         self

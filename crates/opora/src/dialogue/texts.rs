@@ -9,85 +9,66 @@ use crate::telegram::Button;
 /// A text for a person.
 pub type Text = Cow<'static, str>;
 
+/// Texts in English and Russian.
+macro_rules! texts {
+    ($($(#[$about:meta])* $name:ident: $english:literal, $russian:literal;)*) => {
+        $($(#[$about])* fn $name(&self, language: &str) -> Text {
+            pick(language, $english, $russian)
+        })*
+    };
+}
+
 /// The library's own texts. Each has a default; `language` is a code such as `ru`.
 pub trait Texts: Send + Sync + 'static {
-    /// The pressed button belongs to an earlier state, or was pressed before.
-    fn stale_button(&self, language: &str) -> Text {
-        pick(language, "This button is no longer in use.", "Эта кнопка больше не действует.")
-    }
-
-    /// The open state has no handler for the input.
-    fn not_understood(&self, language: &str) -> Text {
-        pick(language, "Sorry, this does not fit here.", "Извините, здесь это не подходит.")
-    }
-
-    /// A turn failed for good; the draft is kept.
-    fn failed(&self, language: &str) -> Text {
-        pick(
-            language,
+    texts! {
+        /// The pressed button belongs to an earlier state, or was pressed before.
+        stale_button: "This button is no longer in use.", "Эта кнопка больше не действует.";
+        /// The open state has no handler for the input.
+        not_understood: "Sorry, this does not fit here.", "Извините, здесь это не подходит.";
+        /// A turn failed for good; the draft is kept.
+        failed:
             "Something went wrong on our side. What you have entered is kept.",
-            "У нас что-то пошло не так. Введённое сохранено.",
-        )
-    }
-
-    /// A turn failed for good, and nothing is kept.
-    fn failed_and_ended(&self, language: &str) -> Text {
-        pick(
-            language,
+            "У нас что-то пошло не так. Введённое сохранено.";
+        /// A turn failed for good, and nothing is kept.
+        failed_and_ended:
             "Something went wrong on our side. Please try again later.",
-            "У нас что-то пошло не так. Попробуйте ещё раз позже.",
-        )
-    }
-
-    /// The caption of the button that resumes a draft.
-    fn try_again(&self, language: &str) -> Text {
-        pick(language, "Try again", "Попробовать снова")
-    }
-
-    /// The caption of the button that drops a draft.
-    fn cancel(&self, language: &str) -> Text {
-        pick(language, "Cancel", "Отмена")
-    }
-
-    /// The dialogue goes back to a state that has no question of its own.
-    fn answer_again(&self, language: &str) -> Text {
-        pick(language, "Let us go on. Please answer once more.", "Продолжим. Ответьте, пожалуйста, ещё раз.")
-    }
-
-    /// A dialogue was cancelled.
-    fn cancelled(&self, language: &str) -> Text {
-        pick(language, "Cancelled.", "Отменено.")
-    }
-
-    /// There is nothing to cancel.
-    fn nothing_to_cancel(&self, language: &str) -> Text {
-        pick(language, "There is nothing to cancel.", "Отменять нечего.")
+            "У нас что-то пошло не так. Попробуйте ещё раз позже.";
+        /// The caption of the button that resumes a draft.
+        try_again: "Try again", "Попробовать снова";
+        /// The caption of the button that drops a draft.
+        cancel: "Cancel", "Отмена";
+        /// The dialogue goes back to a state that has no question of its own.
+        answer_again: "Let us go on. Please answer once more.", "Продолжим. Ответьте, пожалуйста, ещё раз.";
+        /// A dialogue was cancelled.
+        cancelled: "Cancelled.", "Отменено.";
+        /// There is nothing to cancel.
+        nothing_to_cancel: "There is nothing to cancel.", "Отменять нечего.";
+        /// The conversation cannot be read at the moment. The answer follows by itself.
+        please_wait:
+            "One moment, please: I will answer as soon as I can.",
+            "Одну минуту, пожалуйста: отвечу, как только смогу.";
+        /// Telegram has refused a message for good, so the person does not see it.
+        message_refused:
+            "Something went wrong on our side, and I could not show you my answer. Please try again later.",
+            "У нас что-то пошло не так, и я не смог показать ответ. Попробуйте ещё раз позже.";
+        /// The operator has announced a restart of the bot.
+        planned_restart:
+            "I will be restarted in a moment. Nothing is lost: we go on right after.",
+            "Сейчас меня перезапустят. Ничего не потеряется: продолжим сразу после.";
     }
 
     /// A dialogue has expired. `command` starts it again, if there is one.
     fn expired(&self, language: &str, command: Option<&str>) -> Text {
-        let text = pick(
-            language,
-            "It has been a while, so I have closed this.",
-            "Прошло много времени, поэтому я закрыл этот разговор.",
-        );
-        match command {
-            Some(command) => format!("{text} {}", self.restart_hint(language, command)).into(),
-            None => text,
-        }
+        let english = "It has been a while, so I have closed this.";
+        let russian = "Прошло много времени, поэтому я закрыл этот разговор.";
+        with_hint(pick(language, english, russian), command.map(|command| self.restart_hint(language, command)))
     }
 
     /// The stored state cannot be read any more. `command` starts again, if there is one.
     fn unreadable(&self, language: &str, command: Option<&str>) -> Text {
-        let text = pick(
-            language,
-            "I have been updated and cannot go on from where we were.",
-            "Меня обновили, и я не могу продолжить с того же места.",
-        );
-        match command {
-            Some(command) => format!("{text} {}", self.restart_hint(language, command)).into(),
-            None => text,
-        }
+        let english = "I have been updated and cannot go on from where we were.";
+        let russian = "Меня обновили, и я не могу продолжить с того же места.";
+        with_hint(pick(language, english, russian), command.map(|command| self.restart_hint(language, command)))
     }
 
     /// How to start again.
@@ -106,33 +87,6 @@ pub trait Texts: Send + Sync + 'static {
         let _ = language;
         None
     }
-
-    /// The conversation cannot be read at the moment. The answer follows by itself.
-    fn please_wait(&self, language: &str) -> Text {
-        pick(
-            language,
-            "One moment, please: I will answer as soon as I can.",
-            "Одну минуту, пожалуйста: отвечу, как только смогу.",
-        )
-    }
-
-    /// Telegram has refused a message for good, so the person does not see it.
-    fn message_refused(&self, language: &str) -> Text {
-        pick(
-            language,
-            "Something went wrong on our side, and I could not show you my answer. Please try again later.",
-            "У нас что-то пошло не так, и я не смог показать ответ. Попробуйте ещё раз позже.",
-        )
-    }
-
-    /// The operator has announced a restart of the bot.
-    fn planned_restart(&self, language: &str) -> Text {
-        pick(
-            language,
-            "I will be restarted in a moment. Nothing is lost: we go on right after.",
-            "Сейчас меня перезапустят. Ничего не потеряется: продолжим сразу после.",
-        )
-    }
 }
 
 /// The default texts, in English and Russian.
@@ -147,4 +101,8 @@ fn is_russian(language: &str) -> bool {
 
 fn pick(language: &str, english: &'static str, russian: &'static str) -> Text {
     Cow::Borrowed(if is_russian(language) { russian } else { english })
+}
+
+fn with_hint(text: Text, hint: Option<Text>) -> Text {
+    hint.map_or(text.clone(), |hint| format!("{text} {hint}").into())
 }

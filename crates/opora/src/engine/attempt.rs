@@ -11,10 +11,11 @@ use super::post_commit::PostCommit;
 use super::{Engine, TurnRun, inputs, report, unhandled};
 use crate::clock::Stopwatch;
 use crate::failpoints;
+use crate::jobs::place_in_commit;
 use crate::key::ConversationKey;
 use crate::mailbox::QueuedInput;
 use crate::store::{
-    Commit, Committed, ConversationRow, EffectRow, Opened, OutboxRow, StoreError, StoredState, Transition, Version,
+    Commit, Committed, ConversationRow, EffectRow, Opened, OutboxRow, StoreError, StoredState, Version,
 };
 use crate::turn::{Handling, TurnError, TurnInput, TurnResult, TurnStart};
 
@@ -55,7 +56,7 @@ impl Engine {
         run.inputs.iter().for_each(|input| input.set_handler_running(true));
         let handled = self.handle(start).await;
         run.inputs.iter().for_each(|input| input.set_handler_running(false));
-        let outcome = match handled {
+        let mut outcome = match handled {
             Ok(outcome) => outcome,
             Err(failure) if failure.kind == FailureKind::State => {
                 let row = |stored| ConversationRow { key: run.key.clone(), version, stored, updated_at: now };
@@ -72,6 +73,10 @@ impl Engine {
             self.cache.put(run.key, version, stored);
             return Ok(false);
         }
+        let handler_durations = self.meters.handler_duration(stored.as_ref(), &outcome.state);
+        let enqueued = outcome.jobs.clone();
+        place_in_commit(&mut outcome, &*self.store, (run.key.bot, now))
+            .map_err(|error| NotCommitted::Failed(error.into()))?;
         let post_commit = PostCommit::new(&outcome, stored, run.key, now);
         if let Handling::Unhandled(reason) = &outcome.handling
             && self.unhandled.admits_row()
@@ -79,25 +84,10 @@ impl Engine {
             return Err(NotCommitted::Unhandled(reason.clone()));
         }
         let moved = outcome.transition.clone();
-        let handling = outcome.handling;
-        let lost_result = outcome.lost_result;
-        let commit = Commit {
-            key: run.key.clone(),
-            from: version,
-            processed: run.processed.clone(),
-            state: outcome.state,
-            outgoing: outcome.outgoing,
-            timers: outcome.timers,
-            effects: outcome.effects,
-            transition: outcome.transition.map(|(from, to, by)| Transition {
-                from,
-                to,
-                by: by.into(),
-                took_us: micros(handler_duration),
-            }),
-            writes: outcome.writes,
-            at: now,
-        };
+        let handling = outcome.handling.clone();
+        let lost_result = outcome.lost_result.take();
+        let turn = Commit { processed: run.processed.clone(), ..Commit::new(run.key.clone(), version, now) };
+        let commit = outcome.into_commit(turn, micros(handler_duration));
         failpoints::hit(failpoints::TURN_BEFORE_COMMIT).await;
         let committing = Stopwatch::start();
         let committed = self.store.commit(self.epoch, commit).await.map_err(|error| {
@@ -109,8 +99,9 @@ impl Engine {
         run.inputs.iter().for_each(QueuedInput::mark_durable);
         failpoints::hit(failpoints::TURN_AFTER_COMMIT).await;
         self.finish_commit(run.key, post_commit, committed);
-        report::commit(run.inputs, committing.elapsed(), self.clock.now());
-        report::turn(handler_duration);
+        self.jobs.enqueued(&enqueued);
+        self.meters.committed(run.inputs, moved.is_some(), committing.elapsed(), self.clock.now());
+        handler_durations.record(handler_duration);
         match handling {
             Handling::Handled => report::handled(run.key, &run.turn_input, moved.as_ref(), handler_duration),
             handling => self.unhandled.report(run.key, &run.turn_input, &handling),

@@ -78,16 +78,7 @@ pub(super) fn unread_answers(inputs: &[QueuedInput]) -> Vec<Outgoing> {
 }
 
 fn callback_answer(id: &str) -> Outgoing {
-    Outgoing {
-        chat: None,
-        method: "answerCallbackQuery".into(),
-        body: json!({"callback_query_id": id}).to_string().into(),
-        uploads: Vec::new(),
-        if_unsure: Default::default(),
-        label: None,
-        edits_label: None,
-        secret: false,
-    }
+    Outgoing::new(None, "answerCallbackQuery", json!({"callback_query_id": id}).to_string())
 }
 
 /// The bodies of updates and outcomes.

@@ -8,12 +8,12 @@
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use tokio::time::Instant;
 
 use super::parking::Parking;
 use super::{Engine, TurnRun, inputs};
 use crate::clock::timer_now;
 use crate::key::ConversationKey;
+use crate::rate_limit::RateLimit;
 use crate::turn::{Handling, TurnInput};
 
 /// How many rows are written in an hour. Further inputs leave only a metric and a warning.
@@ -29,30 +29,6 @@ pub(crate) struct UnhandledReporter {
     message_logs: Mutex<RateLimit>,
     /// Log lines about inputs that exceed the limit of rows.
     dropped_row_logs: Mutex<RateLimit>,
-}
-
-/// Admits a limited number in a time window.
-#[derive(Debug, Default)]
-struct RateLimit {
-    since: Option<Instant>,
-    admitted: u32,
-    suppressed: u64,
-}
-
-impl RateLimit {
-    /// Admits one more, and returns how many were suppressed since the last one. None if the limit is reached.
-    fn admit(&mut self, now: Instant, limit: u32, window: Duration) -> Option<u64> {
-        if self.since.is_none_or(|since| now.duration_since(since) >= window) {
-            self.since = Some(now);
-            self.admitted = 0;
-        }
-        if self.admitted >= limit {
-            self.suppressed += 1;
-            return None;
-        }
-        self.admitted += 1;
-        Some(std::mem::take(&mut self.suppressed))
-    }
 }
 
 impl UnhandledReporter {
@@ -138,17 +114,6 @@ fn count(input: &str, why: &'static str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[tokio::test(start_paused = true)]
-    async fn a_rate_limit_counts_what_it_suppressed() {
-        let mut limit = RateLimit::default();
-        let minute = Duration::from_secs(60);
-        assert_eq!(limit.admit(timer_now(), 1, minute), Some(0));
-        assert_eq!(limit.admit(timer_now(), 1, minute), None);
-        assert_eq!(limit.admit(timer_now(), 1, minute), None);
-        tokio::time::advance(minute).await;
-        assert_eq!(limit.admit(timer_now(), 1, minute), Some(2));
-    }
 
     #[test]
     fn rows_of_unhandled_inputs_are_limited() {

@@ -11,6 +11,7 @@ use super::{
 };
 
 /// A kind of input. Its handlers get a `T`.
+#[must_use]
 pub struct Kind<T> {
     pub(crate) pattern: InputPattern,
     /// Whether only some inputs of the pattern are taken. Such a kind shadows no other.
@@ -22,30 +23,21 @@ type ReadInput<T> = Arc<dyn Fn(&Input) -> Option<T> + Send + Sync>;
 
 /// Which inputs a kind takes, in a form that can be compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum InputPattern {
-    /// Any text.
+pub(crate) enum InputPattern {
     Text,
-    /// Exactly this text.
     Exactly(Cow<'static, str>),
-    /// Any command.
     AnyCommand,
-    /// The command of this name.
     Command(Cow<'static, str>),
     /// A button whose data has this prefix.
     Button(Cow<'static, str>),
-    /// A photo.
     Photo,
-    /// A file.
     Document,
     /// A photo, or a file whose MIME type is an image.
     Image,
     /// A video, an audio, a voice message, a sticker and the like.
     Media,
-    /// A contact.
     Contact,
-    /// A position.
     Location,
-    /// An album.
     Album,
     /// The outcome of this kind of effect.
     Outcome(Cow<'static, str>),
@@ -65,16 +57,41 @@ pub enum InputPattern {
 macro_rules! only {
     ($kind:ident) => {
         |input| match input {
-            Input::$kind(value) => Some(value.clone()),
+            $crate::input::Input::$kind(value) => Some(value.clone()),
             _ => None,
         }
     };
 }
+pub(crate) use only;
 
-/// Any text that is no command.
-#[must_use]
-pub fn text() -> Kind<String> {
-    Kind::new(InputPattern::Text, only!(Text))
+/// Kinds that take every input of one variant.
+macro_rules! kinds {
+    ($($(#[$about:meta])* $name:ident: $pattern:ident of $variant:ident($value:ty);)*) => {
+        $($(#[$about])* pub fn $name() -> Kind<$value> {
+            Kind::new(InputPattern::$pattern, only!($variant))
+        })*
+    };
+}
+
+kinds! {
+    /// Any text that is no command.
+    text: Text of Text(String);
+    /// Any command, known or not.
+    any_command: AnyCommand of Command(Command);
+    /// A photo.
+    photo: Photo of Photo(Photo);
+    /// A file.
+    document: Document of Document(Document);
+    /// A video, an audio, a voice message, a video message, an animation or a sticker.
+    media: Media of Media(Media);
+    /// A contact.
+    contact: Contact of Contact(Contact);
+    /// A position or a venue.
+    location: Location of Location(Location);
+    /// An album.
+    album: Album of Album(Album);
+    /// The end of a child dialogue.
+    returned: Returned of Returned(Returned);
 }
 
 /// Exactly this text, such as that of a key of a reply keyboard.
@@ -89,12 +106,6 @@ pub fn command(name: impl Into<Cow<'static, str>>) -> Kind<Command> {
     Kind::new(InputPattern::Command(name), only!(Command))
 }
 
-/// Any command, known or not.
-#[must_use]
-pub fn any_command() -> Kind<Command> {
-    Kind::new(InputPattern::AnyCommand, only!(Command))
-}
-
 /// A button whose data has this prefix. [`Press::rest`] is what follows.
 pub fn button(prefix: impl Into<Cow<'static, str>>) -> Kind<Press> {
     let prefix = prefix.into();
@@ -106,55 +117,17 @@ pub fn button(prefix: impl Into<Cow<'static, str>>) -> Kind<Press> {
 }
 
 /// Any button.
-#[must_use]
 pub fn any_button() -> Kind<Press> {
     button("")
 }
 
-/// A photo.
-#[must_use]
-pub fn photo() -> Kind<Photo> {
-    Kind::new(InputPattern::Photo, only!(Photo))
-}
-
-/// A file.
-#[must_use]
-pub fn document() -> Kind<Document> {
-    Kind::new(InputPattern::Document, only!(Document))
-}
-
 /// A photo, or a file whose MIME type is an image.
-#[must_use]
 pub fn image() -> Kind<Image> {
     Kind::new(InputPattern::Image, |input| match input {
         Input::Photo(photo) => Some(Image::Photo(photo.clone())),
         Input::Document(document) => Some(Image::Document(document.clone())),
         _ => None,
     })
-}
-
-/// A video, an audio, a voice message, a video message, an animation or a sticker.
-#[must_use]
-pub fn media() -> Kind<Media> {
-    Kind::new(InputPattern::Media, only!(Media))
-}
-
-/// A contact.
-#[must_use]
-pub fn contact() -> Kind<Contact> {
-    Kind::new(InputPattern::Contact, only!(Contact))
-}
-
-/// A position or a venue.
-#[must_use]
-pub fn location() -> Kind<Location> {
-    Kind::new(InputPattern::Location, only!(Location))
-}
-
-/// An album.
-#[must_use]
-pub fn album() -> Kind<Album> {
-    Kind::new(InputPattern::Album, only!(Album))
 }
 
 /// The outcome of an effect that was asked for with [`Turn::effect`](crate::turn::Turn::effect).
@@ -178,12 +151,6 @@ pub fn alarm(prefix: impl Into<Cow<'static, str>>) -> Kind<Alarm> {
     })
 }
 
-/// The end of a child dialogue.
-#[must_use]
-pub fn returned() -> Kind<Returned> {
-    Kind::new(InputPattern::Returned, only!(Returned))
-}
-
 /// Another kind of update or message, by Telegram's name, such as `edited_message` or `web_app_data`.
 pub fn other(kind: impl Into<Cow<'static, str>>) -> Kind<Other> {
     Kind::new(InputPattern::Other(kind.into()), only!(Other))
@@ -191,7 +158,6 @@ pub fn other(kind: impl Into<Cow<'static, str>>) -> Kind<Other> {
 
 /// Anything that a person does; not timers, outcomes and other kinds of updates. Narrower kinds, such as commands of
 /// entries, take precedence.
-#[must_use]
 pub fn any() -> Kind<Input> {
     Kind::new(InputPattern::Any, |input| Some(input.clone()))
 }
@@ -203,14 +169,12 @@ impl<T: 'static> Kind<T> {
 
     /// Takes only inputs for which `map` returns a value, and passes that value to the handler. Other inputs go to
     /// later handlers.
-    #[must_use]
     pub fn filter_map<U: 'static>(self, map: impl Fn(T) -> Option<U> + Send + Sync + 'static) -> Kind<U> {
         let read = self.read;
         Kind { pattern: self.pattern, partial: true, read: Arc::new(move |input| read(input).and_then(&map)) }
     }
 
     /// Takes only inputs that meet a condition.
-    #[must_use]
     pub fn filter(self, condition: impl Fn(&T) -> bool + Send + Sync + 'static) -> Self {
         self.filter_map(move |value| condition(&value).then_some(value))
     }
@@ -227,7 +191,6 @@ impl<T: 'static> Kind<T> {
 
 impl Kind<String> {
     /// Takes only texts that can be parsed, and passes the parsed value. Spaces around the text are ignored.
-    #[must_use]
     pub fn parse<U: FromStr + 'static>(self) -> Kind<U> {
         self.filter_map(|text| text.trim().parse().ok())
     }
@@ -247,7 +210,6 @@ impl<T> fmt::Debug for Kind<T> {
 
 impl InputPattern {
     /// Whether an input matches.
-    #[must_use]
     pub fn matches(&self, input: &Input) -> bool {
         match (self, input) {
             (Self::Text, Input::Text(_))
@@ -275,7 +237,6 @@ impl InputPattern {
     }
 
     /// Whether every input that matches `other` matches this pattern too.
-    #[must_use]
     pub fn covers(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Text, Self::Exactly(_)) | (Self::AnyCommand, Self::Command(_)) | (Self::Image, Self::Photo) => true,
@@ -290,8 +251,7 @@ impl InputPattern {
     }
 
     /// Whether a person can do this at any time, so that it can be a way out of a state.
-    #[must_use]
-    pub(crate) fn is_by_person(&self) -> bool {
+    pub fn is_by_person(&self) -> bool {
         !matches!(self, Self::Outcome(_) | Self::Timer(_) | Self::Alarm(_) | Self::Returned | Self::Other(_))
     }
 }

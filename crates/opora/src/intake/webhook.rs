@@ -3,8 +3,6 @@
 //! The secret is checked before the body is read. The body has a size limit and a timeout. 200 is answered only after
 //! the update is durable; otherwise Telegram keeps the update and delivers it again.
 
-mod refusals;
-
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,12 +12,12 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use subtle::ConstantTimeEq;
 
-use self::refusals::Refusals;
 use super::WebhookQueue;
 use crate::clock::timer_now;
+use crate::rate_limit::RateLimit;
 use crate::store::Store;
 
 /// The header in which Telegram sends the secret.
@@ -28,6 +26,9 @@ static SECRET_HEADER: HeaderName = HeaderName::from_static("x-telegram-bot-api-s
 const MAX_BODY_BYTES: usize = 1024 * 1024;
 /// From the shortest secret that cannot be guessed to the longest that Telegram accepts.
 const SECRET_LENGTHS: std::ops::RangeInclusive<usize> = 16..=256;
+
+/// The shortest time between warnings about refused calls.
+const WARN_INTERVAL: Duration = Duration::from_secs(60);
 
 /// The answer while too many updates wait.
 const TOO_MUCH: &str = "too many updates wait; try again";
@@ -102,7 +103,8 @@ impl std::fmt::Debug for WebhookSettings {
 pub struct Webhook {
     secret: Arc<str>,
     body_timeout: Duration,
-    refusals: Arc<Refusals>,
+    /// Limits warnings about refused calls, so that a stranger cannot fill the log.
+    refusal_logs: Arc<Mutex<RateLimit>>,
     queue: Arc<RwLock<Option<WebhookQueue>>>,
 }
 
@@ -117,7 +119,7 @@ impl Webhook {
         Self {
             secret: settings.secret.as_str().into(),
             body_timeout: settings.body_timeout,
-            refusals: Arc::default(),
+            refusal_logs: Arc::default(),
             queue: Arc::default(),
         }
     }
@@ -136,8 +138,8 @@ impl Webhook {
 async fn receive(State(webhook): State<Webhook>, request: Request) -> Response {
     let secret = request.headers().get(&SECRET_HEADER).map_or(&[][..], HeaderValue::as_bytes);
     if !bool::from(secret.ct_eq(webhook.secret.as_bytes())) {
-        if let Some(calls) = webhook.refusals.count(timer_now()) {
-            tracing::warn!(calls, "webhook calls without the right secret were refused");
+        if let Some(more) = webhook.refusal_logs.lock().admit(timer_now(), 1, WARN_INTERVAL) {
+            tracing::warn!(calls = more + 1, "webhook calls without the right secret were refused");
         }
         return (StatusCode::UNAUTHORIZED, "the secret is wrong").into_response();
     }

@@ -40,6 +40,9 @@ pub struct Progress {
     pub sent: u64,
     /// Of these, failed since this process started.
     pub failed: u64,
+    /// Of the failed ones, chats that cannot be reached any more: the person has blocked the bot or deleted the
+    /// account.
+    pub unreachable: u64,
     /// Of these, posted before this process started, or read back from the store since. Only the outbox knows their
     /// results.
     pub unknown: u64,
@@ -67,6 +70,7 @@ pub(super) struct Tally {
     posted: AtomicU64,
     sent: AtomicU64,
     failed: AtomicU64,
+    unreachable: AtomicU64,
     unknown: AtomicU64,
 }
 
@@ -140,13 +144,14 @@ impl Watch {
     /// The current progress.
     #[must_use]
     pub fn progress(&self) -> Progress {
-        let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        let Tally { total, is_complete, posted, sent, failed, unknown } = &*self.0;
+        let read = |count: &AtomicU64| count.load(Ordering::Acquire);
+        let Tally { total, is_complete, posted, sent, failed, unreachable, unknown } = &*self.0;
         Progress {
             total: is_complete.load(Ordering::Relaxed).then(|| read(total)),
             posted: read(posted),
             sent: read(sent),
             failed: read(failed),
+            unreachable: read(unreachable),
             unknown: read(unknown),
         }
     }
@@ -157,8 +162,10 @@ impl Tally {
         self.sent.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub fn failed(&self) {
-        self.failed.fetch_add(1, Ordering::Relaxed);
+    pub fn failed(&self, is_chat_unreachable: bool) {
+        // Before the failure: a reader that sees the failure sees its reason.
+        self.unreachable.fetch_add(is_chat_unreachable.into(), Ordering::Release);
+        self.failed.fetch_add(1, Ordering::Release);
     }
 
     /// Counts a row that did not fit into memory. It will be read from the store without this tally.

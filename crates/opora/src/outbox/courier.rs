@@ -13,7 +13,6 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::broadcast::Tally;
 use super::concurrency::Concurrency;
 use super::failure_notice::FailureNotice;
-use super::labels::Labels;
 use super::lanes::{Lanes, QueuedRow};
 use super::loaded_rows::LoadedRows;
 use super::loader;
@@ -21,7 +20,7 @@ use super::settler::{self, Settler};
 use super::{CourierSettings, SendEvent, worker};
 use crate::clock::{Clock, Millis, Stopwatch};
 use crate::key::ConversationKey;
-use crate::store::{Epoch, OutboxId, OutboxRow, Outgoing, Store};
+use crate::store::{Epoch, Generations, OutboxId, OutboxRow, Outgoing, Store};
 use crate::telegram::Api;
 
 /// How long settling may take after the deadline of a stop, so that sent rows are known as sent.
@@ -56,7 +55,9 @@ pub(super) struct Shared {
     pub events: mpsc::UnboundedSender<SendEvent>,
     pub lanes: Mutex<Lanes>,
     pub concurrency: Concurrency,
-    pub labels: Mutex<Labels>,
+    /// The ids of the messages sent last, by chat and label, for edits that follow soon. A generation is larger than
+    /// the number of unsettled rows, so a label that is not here is in the store.
+    pub labels: Mutex<Generations<(i64, Box<str>), i64>>,
     pub settler: Settler,
     /// Wakes a worker: a lane may have a row to send.
     pub ready: Notify,
@@ -113,7 +114,7 @@ impl Courier {
             events,
             lanes: Mutex::new(Lanes::new(settings.limits, loaded)),
             concurrency: Concurrency::default(),
-            labels: Mutex::new(Labels::new(settings.max_rows)),
+            labels: Mutex::new(Generations::new(settings.max_rows.max(1))),
             settler: Settler::default(),
             ready: Notify::new(),
             urgent: Notify::new(),
@@ -154,8 +155,7 @@ impl Courier {
     /// Starts to read unsent rows from the store: those of earlier instances, and those of a commit whose answer was
     /// lost. Returns at once; the store is read in the background, with retries.
     pub fn reload(&self) {
-        self.shared.lanes.lock().loaded.reload();
-        self.shared.loader.notify_one();
+        self.shared.reload();
     }
 
     /// Stops: sends what may be sent now, retries nothing, and settles sent rows. Calls that are in flight at the
@@ -175,6 +175,7 @@ impl Courier {
         shared.stop.cancel();
         let lanes = shared.lanes.lock();
         let drained = Drained { left: lanes.loaded.len(), more: lanes.loaded.is_behind() };
+        shared.meters.waiting.set(0);
         tracing::info!(
             bot = shared.bot,
             left = drained.left,
@@ -233,6 +234,12 @@ impl Shared {
     fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         let stop = self.stop.clone();
         tokio::spawn(async move { stop.run_until_cancelled_owned(task).await });
+    }
+
+    /// See [`Courier::reload`].
+    pub fn reload(&self) {
+        self.lanes.lock().loaded.reload();
+        self.loader.notify_one();
     }
 
     /// Adds calls that are not stored.

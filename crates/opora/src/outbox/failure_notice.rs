@@ -5,14 +5,20 @@
 //! it. It belongs to no turn, so its own refusal causes no other notice.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
 use super::courier::{Shared, posted_rows};
 use super::lanes::QueuedRow;
+use super::verdict::backoff;
 use crate::key::ConversationKey;
 use crate::store::{OutboxRow, Outgoing, Version};
 use crate::telegram::{ApiError, Destination, IntoOutgoing, RefusalKind, Say, Tag};
+
+/// Attempts to store a notice before it is sent without the store.
+const POST_ATTEMPTS: u32 = 3;
+const POST_PAUSE_MAX: Duration = Duration::from_secs(1);
 
 /// Makes the text for the person of a conversation, in that person's language.
 pub(crate) type FailureNotice = Arc<dyn Fn(ConversationKey) -> BoxFuture<'static, String> + Send + Sync>;
@@ -30,15 +36,29 @@ impl Shared {
         };
         // All messages of a turn have the same time.
         let once = format!("opora:refused:{key}:{}", turn_time.0);
+        self.post_notice(&once, vec![(key.clone(), outgoing)]).await;
+    }
+
+    /// Posts the notice. A post without an answer may be stored, so it is repeated under its id before the notice is
+    /// sent without the store.
+    async fn post_notice(&self, once: &str, post: Vec<(ConversationKey, Outgoing)>) {
         let at = self.clock.now();
-        let post = vec![(key.clone(), outgoing)];
-        match self.store.post(self.epoch, &once, post.clone(), at).await {
-            Ok(ids) => self.add_rows(posted_rows(ids, post, at).map(|row| QueuedRow::new(row, None))),
-            Err(error) if error.ends_lease() => self.fenced(),
-            Err(error) => {
-                tracing::warn!(%key, %error, "the notice about a refused message cannot be stored; it is sent without");
-                self.add_unstored(post);
+        for attempt in 1.. {
+            match self.store.post(self.epoch, once, post.clone(), at).await {
+                // The attempt without an answer has stored it.
+                Ok(ids) if ids.is_empty() && attempt > 1 => self.reload(),
+                Ok(ids) => self.add_rows(posted_rows(ids, post, at).map(|row| QueuedRow::new(row, None))),
+                Err(error) if error.ends_lease() => self.fenced(),
+                Err(_) if attempt < POST_ATTEMPTS => {
+                    tokio::time::sleep(backoff(attempt, POST_PAUSE_MAX)).await;
+                    continue;
+                }
+                Err(error) => {
+                    tracing::warn!(%once, %error, "the notice about a refused message cannot be stored; it is sent without");
+                    self.add_unstored(post);
+                }
             }
+            return;
         }
     }
 }

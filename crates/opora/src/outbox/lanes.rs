@@ -13,7 +13,6 @@ use tokio::time::Instant;
 use super::broadcast::Tally;
 use super::limits::{Limits, SendLimits};
 use super::loaded_rows::LoadedRows;
-use super::rewrite::redirect;
 use super::verdict::Attempts;
 use crate::clock::timer_now;
 use crate::store::OutboxRow;
@@ -158,7 +157,7 @@ impl Lanes {
         let Some(mut chat) = item.row.outgoing.chat else { return self.urgent.push_back(item) };
         if let Some(to) = self.moved.get(&chat) {
             chat = *to;
-            redirect(&mut item.row.outgoing, chat);
+            item.row.outgoing.redirect(chat);
         }
         let is_low = item.tally.is_some();
         match self.lanes.get_mut(&chat) {
@@ -279,9 +278,9 @@ impl Lanes {
         if from != to {
             self.moved.insert(from, to);
         }
-        redirect(&mut item.row.outgoing, to);
+        item.row.outgoing.redirect(to);
         let mut rows = self.lanes.remove(&from).map(|lane| lane.rows).unwrap_or_default();
-        rows.iter_mut().for_each(|item| redirect(&mut item.row.outgoing, to));
+        rows.iter_mut().for_each(|item| item.row.outgoing.redirect(to));
         rows.push_front(item);
         match self.lanes.get_mut(&to) {
             Some(lane) => {

@@ -1,24 +1,10 @@
 //! Changes of a call's parameters at the time of sending.
 
-use serde_json::{Map, Value};
-
-use crate::store::Outgoing;
-
 /// Adds a message id to the parameters.
 pub(super) fn with_message_id(body: &str, message_id: i64) -> String {
     let rest = body.trim_start().strip_prefix('{').unwrap_or(body);
     let comma = if rest.trim_start().starts_with('}') { "" } else { "," };
     format!("{{\"message_id\":{message_id}{comma}{rest}")
-}
-
-/// Changes the chat of a call.
-pub(super) fn redirect(outgoing: &mut Outgoing, to: i64) {
-    outgoing.chat = Some(to);
-    // Telegram refuses a body that is not a JSON object.
-    if let Ok(mut parameters) = serde_json::from_str::<Map<String, Value>>(&outgoing.body) {
-        parameters.insert("chat_id".to_owned(), to.into());
-        outgoing.body = Value::Object(parameters).to_string().into();
-    }
 }
 
 #[cfg(test)]
@@ -32,7 +18,7 @@ mod tests {
         assert_eq!(with_message_id(" { }", 5), r#"{"message_id":5 }"#);
         let tag = Tag::new(crate::store::Version(1));
         let mut row = "x".into_outgoing(&Destination { thread: 3, ..Destination::chat(-5) }, &tag).unwrap();
-        redirect(&mut row, -1005);
+        row.redirect(-1005);
         assert_eq!((row.chat, &*row.body), (Some(-1005), r#"{"chat_id":-1005,"message_thread_id":3,"text":"x"}"#));
     }
 }

@@ -111,7 +111,7 @@ impl Shared {
     }
 
     async fn labelled(&self, chat: i64, label: &str) -> Option<i64> {
-        let recent = self.labels.lock().get(chat, label);
+        let recent = self.labels.lock().get(&(chat, label.into())).copied();
         match recent {
             Some(message_id) => Some(message_id),
             None => self.retry_store("find a label", || self.store.labelled(self.bot, chat, label)).await,
@@ -155,7 +155,7 @@ impl Shared {
             _ => None,
         };
         if let Some((chat, label, id)) = &labelled {
-            self.labels.lock().put(*chat, label.clone(), *id);
+            self.labels.lock().put((*chat, label.clone()), *id);
         }
         self.finish(&item.row, Settlement::Sent { labelled });
     }
@@ -163,7 +163,7 @@ impl Shared {
     fn failed(&self, item: QueuedRow, reason: Box<str>, is_chat_unreachable: bool) {
         self.meters.failed.increment(1);
         if let Some(tally) = &item.tally {
-            tally.failed();
+            tally.failed(is_chat_unreachable);
         }
         self.report_failed(&item.row, reason.clone(), is_chat_unreachable);
         self.finish(&item.row, Settlement::Failed(reason));

@@ -2,16 +2,17 @@
 //!
 //! Both run beside the schedule, so no timer waits for a slow cleaning.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
+use super::gauges::StoreGauges;
 use super::{POLL_INTERVAL, Retention};
 use crate::clock::{Clock, Millis};
+use crate::jobs::{JobRetention, metrics::JobGauges};
 use crate::mailbox::Mailboxes;
-use crate::store::{Cleaned, CleaningLimits, Epoch, StateCount, StateName, Store, StoreError};
+use crate::store::{Cleaned, CleaningLimits, Epoch, JobLimits, Store, StoreError};
 
 /// How often metrics are reported.
 const REPORT_INTERVAL: Duration = Duration::from_secs(15);
@@ -28,6 +29,7 @@ pub(crate) struct Maintenance {
     pub(crate) clock: Clock,
     pub(crate) mailboxes: Mailboxes,
     pub(crate) retention: Retention,
+    pub(crate) job_retention: JobRetention,
 }
 
 impl Maintenance {
@@ -47,10 +49,16 @@ impl Maintenance {
     }
 
     async fn report_regularly(&self) {
-        let mut reported = HashSet::new();
+        let mut gauges = StoreGauges::new();
+        let mut job_gauges = JobGauges::default();
         loop {
             let next = self.clock.now().plus(REPORT_INTERVAL);
-            self.report(&mut reported).await;
+            if let Ok(statistics) = self.store.statistics(Some(self.bot)).await {
+                gauges.set(statistics, self.mailboxes.waiting(), self.clock.now());
+            }
+            if let Ok(counts) = self.store.job_counts(self.bot, false).await {
+                job_gauges.set(counts, self.clock.now());
+            }
             self.wait_until(next).await;
         }
     }
@@ -63,33 +71,6 @@ impl Maintenance {
                 return;
             }
         }
-    }
-
-    /// Reports metrics. `reported` has the states of the last report: those without conversations now are set to 0.
-    async fn report(&self, reported: &mut HashSet<StateName>) {
-        let Ok(numbers) = self.store.statistics(Some(self.bot)).await else { return };
-        let gauges = [
-            ("opora_active_dialogues", numbers.active),
-            ("opora_inbox_rows", numbers.inbox),
-            ("opora_outbox_rows", numbers.outbox),
-            ("opora_failed_sends", numbers.failed),
-            ("opora_timers", numbers.timers),
-            ("opora_effects", numbers.effects),
-            ("opora_parked_turns", numbers.parked),
-        ];
-        for (name, value) in gauges {
-            metrics::gauge!(name).set(value as f64);
-        }
-        metrics::gauge!("opora_mailbox_waiting").set(self.mailboxes.waiting() as f64);
-        let age = numbers.outbox_oldest.map_or(Duration::ZERO, |oldest| self.clock.now().since(oldest));
-        metrics::gauge!("opora_outbox_oldest_seconds").set(age.as_secs_f64());
-        let mut empty = std::mem::take(reported);
-        for StateCount { state: place, conversations } in numbers.by_state {
-            empty.remove(&place);
-            set_state_gauge(&place, conversations);
-            reported.insert(place);
-        }
-        empty.iter().for_each(|place| set_state_gauge(place, 0));
     }
 
     /// Removes old rows, a limited number at a time so that turns can run in between.
@@ -111,6 +92,7 @@ impl Maintenance {
             removed += cleaned;
             tokio::task::yield_now().await;
         }
+        removed.aged += self.prune_jobs(now).await?;
         if removed.aged > 0 {
             tracing::info!(removed = removed.aged, "removed old rows");
         }
@@ -124,6 +106,21 @@ impl Maintenance {
             );
         }
         Ok(())
+    }
+
+    /// Removes old finished jobs. Returns their number.
+    async fn prune_jobs(&self, now: Millis) -> Result<u64, StoreError> {
+        let JobRetention { results, finished, max_finished } = self.job_retention;
+        let limits =
+            JobLimits { results_before: now.minus(results), finished_before: now.minus(finished), max_finished };
+        let mut removed = 0;
+        loop {
+            match self.store.prune_jobs(self.bot, self.epoch, limits).await? {
+                0 => return Ok(removed),
+                more => removed += more,
+            }
+            tokio::task::yield_now().await;
+        }
     }
 
     /// Drops old inputs without a handler, and the oldest ones above the limit. Returns their number. They are few, so
@@ -140,10 +137,4 @@ impl Maintenance {
         }
         Ok(dropped)
     }
-}
-
-fn set_state_gauge(name: &StateName, conversations: i64) {
-    let dialogue = name.dialogue.to_string();
-    let state = name.state.to_string();
-    metrics::gauge!("opora_dialogues", "dialogue" => dialogue, "state" => state).set(conversations as f64);
 }

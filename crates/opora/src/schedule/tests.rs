@@ -110,7 +110,10 @@ async fn unhandled_inputs_do_not_displace_failed_turns() {
     let processor = Arc::new(Endless(Semaphore::new(0)));
     let mailboxes = Mailboxes::new(processor, Arc::clone(&store), MailboxSettings::default());
     let retention = Retention::default();
-    Maintenance { bot: BOT, epoch, store: Arc::clone(&store), clock, mailboxes, retention }.clean().await.unwrap();
+    let job_retention = crate::jobs::JobRetention::default();
+    let maintenance =
+        Maintenance { bot: BOT, epoch, store: Arc::clone(&store), clock, mailboxes, retention, job_retention };
+    maintenance.clean().await.unwrap();
     assert!(store.operator().parked_by_id(failed).await.unwrap().is_some());
     assert!(store.operator().parked_by_id(oldest).await.unwrap().is_none());
     assert_eq!(store.parked(None, usize::MAX).await.unwrap().len(), MAX_UNHANDLED + 1);

@@ -5,13 +5,12 @@
 
 use sqlx::{Row, raw_sql};
 
-use super::sql::columns::{Columns, Value, count};
-use super::sql::facts::fenced;
+use super::sql::columns::{Columns, Value, count, values};
 use super::sql::versions;
 use super::writes::Connection;
 use super::{
-    BoxError, ConversationRow, Database, DomainWrites, Epoch, InputRef, OutboxId, OutboxRow, Outgoing, ParkResult,
-    ParkedTurn, SqliteStore, Store, StoreError, StoreResult, WriteError, sqlite,
+    BoxError, ConversationRow, Database, DomainWrites, Epoch, InputRef, Outgoing, ParkResult, ParkedTurn, SqliteStore,
+    Store, StoreError, StoreResult, WriteError, sqlite,
 };
 #[cfg(feature = "postgres")]
 use super::{PostgresStore, postgres};
@@ -178,16 +177,6 @@ impl SqlDatabase {
     pub(super) async fn import_exactly(&self, row: Box<ConversationRow>) -> StoreResult<()> {
         with_store!(self, store => store.sql.import_exactly(row).await)
     }
-
-    /// Failed messages after an id, with the reasons.
-    pub(super) async fn failed(
-        &self,
-        bot: i64,
-        after: OutboxId,
-        limit: usize,
-    ) -> StoreResult<Vec<(OutboxRow, String)>> {
-        with_store!(self, store => store.sql.reads.failed(bot, after, limit).await)
-    }
 }
 
 /// Optional tables of this library in the application's database, with a schema version of their own.
@@ -251,7 +240,7 @@ impl Tables {
         versions::not_newer(version, self.migrations.len())?;
         for (done, migration) in self.migrations.iter().enumerate().skip(version) {
             script(database, migration.pick(is_postgres)).await?;
-            change(database, self.reached, vec![Value::Number(count(done + 1))]).await?;
+            change(database, self.reached, values![count(done + 1)]).await?;
         }
         Ok(())
     }
@@ -270,8 +259,12 @@ pub(super) const LATEST_EPOCH: &str = "SELECT epoch FROM opora_leases WHERE bot 
 async fn check_lease(database: &mut Database<'_>, bot: i64, epoch: Epoch) -> Result<(), WriteError> {
     const SHARED: &str = "SELECT epoch FROM opora_leases WHERE bot = $1 FOR SHARE";
     let query = if database.is_postgres() { SHARED } else { LATEST_EPOCH };
-    let [latest] = numbers(database, query, vec![Value::Number(bot)]).await?.unwrap_or_default();
-    if latest == epoch.0 { Ok(()) } else { Err(fenced(epoch, format!("epoch {latest} was given meanwhile")).into()) }
+    let [latest] = numbers(database, query, values![bot]).await?.unwrap_or_default();
+    if latest == epoch.0 {
+        Ok(())
+    } else {
+        Err(StoreError::fenced(epoch, format!("epoch {latest} was given meanwhile")).into())
+    }
 }
 
 async fn script(database: &mut Database<'_>, statements: &'static str) -> sqlx::Result<()> {

@@ -18,13 +18,13 @@ use parking_lot::Mutex;
 use tokio::sync::{RwLock, RwLockWriteGuard};
 
 use self::decision_row::DecisionRow;
-use self::recent::RecentlySettled;
 use self::record::Decision;
 use super::redis::{CarryOutResult, LoggedRedis, RedisBackend};
 use super::{
-    Answer, Cleaned, CleaningLimits, Commit, Committed, ConversationRow, DomainWrites, Epoch, Holder, Lease,
-    LeaseAnswer, Mark, Opened, ParkedTurn, RedisStore, Settled, Settlement, SqlDatabase, StateChange, Store,
-    StoreError, StoreLayer, StoreResult,
+    Answer, Cleaned, CleaningLimits, Commit, Committed, ConversationRow, DomainWrites, Enqueued, Epoch, Generations,
+    Holder, JobCount, JobFilter, JobId, JobLimits, JobPoll, JobRequest, JobRow, JobUpdate, Lease, LeaseAnswer, Mark,
+    NewJob, Opened, OutboxId, ParkedTurn, RedisStore, Settled, Settlement, SqlDatabase, StateChange, Store, StoreError,
+    StoreLayer, StoreResult, Tick,
 };
 use crate::clock::Millis;
 use crate::failpoints;
@@ -33,8 +33,8 @@ use crate::key::ConversationKey;
 mod adopt;
 mod database;
 mod decision_row;
+mod jobs;
 mod privacy;
-mod recent;
 mod record;
 mod tables;
 mod takeover;
@@ -43,6 +43,8 @@ pub(super) use self::decision_row::unless_decided;
 
 /// How long a cleaning waits for turns that are being decided or uncertain. New decisions wait during that time.
 const BLOCK_TIMEOUT: Duration = Duration::from_secs(1);
+/// How many settled messages are remembered at least: more than the courier settles in the second that Redis may lose.
+const SETTLED_REMEMBERED: usize = 10_000;
 
 /// Keeps conversations in Redis and runs the application's writes in an SQL database, once for each turn.
 ///
@@ -59,7 +61,8 @@ pub struct DecisionStore {
     /// if Redis does not know a conversation, its version floor says whether a turn was carried out, and a cleaning
     /// raises that floor.
     deciding: RwLock<()>,
-    settled: Mutex<RecentlySettled>,
+    /// The messages that this process settled last.
+    settled: Mutex<Generations<OutboxId, ()>>,
     /// The epochs to which this process raised the fences, by bot.
     fence_epochs: Mutex<HashMap<i64, Epoch>>,
 }
@@ -83,7 +86,7 @@ impl DecisionStore {
             database,
             uncertain: Mutex::default(),
             deciding: RwLock::default(),
-            settled: Mutex::default(),
+            settled: Mutex::new(Generations::new(SETTLED_REMEMBERED)),
             fence_epochs: Mutex::default(),
         }
     }
@@ -100,6 +103,11 @@ impl DecisionStore {
     /// Whether a turn of this conversation may be decided and missing in Redis.
     pub(super) fn is_uncertain(&self, key: &ConversationKey) -> bool {
         self.uncertain.lock().contains(key)
+    }
+
+    fn note_settled(&self, ids: impl Iterator<Item = OutboxId>) {
+        let mut settled = self.settled.lock();
+        ids.for_each(|id| settled.put(id, ()));
     }
 
     /// The last epoch to which this process tried to raise a bot's fence.
@@ -297,16 +305,33 @@ impl StoreLayer for DecisionStore {
         format!("{}; the application's tables {}", self.inner().describe(), self.database.describe())
     }
 
-    fn claim<'a>(&'a self, bot: i64, holder: &'a Holder, seen: Option<&'a Lease>) -> Answer<'a, LeaseAnswer> {
-        Box::pin(self.claim_both(bot, holder, seen))
-    }
-
-    fn renew(&self, bot: i64, epoch: Epoch) -> Answer<'_, ()> {
-        Box::pin(self.renew_both(bot, epoch))
-    }
-
-    fn open<'a>(&'a self, key: &'a ConversationKey, mark: Option<&'a Mark>) -> Answer<'a, Opened> {
-        Box::pin(self.open_turn(key, mark))
+    answers! { self;
+        enqueue_jobs(bot: i64, jobs: Vec<NewJob>, now: Millis) -> Vec<Enqueued> =>
+            self.database.store().enqueue_jobs(bot, jobs, now);
+        start_jobs(bot: i64, epoch: Epoch, wanted: Vec<(Box<str>, usize)>, now: Millis) -> Vec<JobRow> =>
+            self.database.start_jobs((bot, epoch), wanted, now);
+        update_jobs(bot: i64, epoch: Epoch, updates: Vec<JobUpdate>, writes: Option<DomainWrites>) -> Vec<bool> =>
+            self.database.update_jobs((bot, epoch), updates, writes);
+        running_jobs(bot: i64, limit: usize) -> Vec<JobRow> => self.database.store().running_jobs(bot, limit);
+        poll_jobs(bot: i64) -> JobPoll => self.database.store().poll_jobs(bot);
+        prune_jobs(bot: i64, epoch: Epoch, limits: JobLimits) -> u64 => self.database.prune_jobs((bot, epoch), limits);
+        job_ticks(bot: i64) -> Vec<(Box<str>, Millis)> => self.database.store().job_ticks(bot);
+        tick_jobs(bot: i64, epoch: Epoch, tick: Tick, jobs: Vec<NewJob>) -> bool =>
+            self.database.tick_jobs((bot, epoch), tick, jobs);
+        job_counts(bot: i64, with_finished: bool) -> Vec<JobCount> =>
+            self.database.store().job_counts(bot, with_finished);
+        jobs(filter: &'a JobFilter, before: Option<JobId>, limit: usize) -> Vec<JobRow> =>
+            self.database.store().operator().jobs(filter, before, limit);
+        request_jobs(bot: i64, request: JobRequest, now: Millis) -> u64 =>
+            self.database.store().operator().request_jobs(bot, request, now);
+        paused_queues(bot: i64) -> Vec<Box<str>> => self.database.store().operator().paused_queues(bot);
+        claim(bot: i64, holder: &'a Holder, seen: Option<&'a Lease>) -> LeaseAnswer =>
+            self.claim_both(bot, holder, seen);
+        renew(bot: i64, epoch: Epoch) -> () => self.renew_both(bot, epoch);
+        open(key: &'a ConversationKey, mark: Option<&'a Mark>) -> Opened => self.open_turn(key, mark);
+        clean(epoch: Epoch, bounds: CleaningLimits) -> Cleaned => self.clean_both(epoch, bounds);
+        forget(bot: i64, user: i64, now: Millis) -> u64 => self.forget_both(bot, user, now);
+        backup(_to: &'a Path) -> () => async { Err(StoreError::Unsupported(NO_BACKUP)) };
     }
 
     fn commit(&self, epoch: Epoch, mut commit: Commit) -> Answer<'_, Committed> {
@@ -320,25 +345,17 @@ impl StoreLayer for DecisionStore {
         self.database.store().write(writes)
     }
 
+    fn has_jobs_in_sql(&self) -> bool {
+        true
+    }
+
     fn settle(&self, epoch: Epoch, settled: Vec<Settled>, at: Millis) -> Answer<'_, ()> {
         Box::pin(async move {
             // A message that was redirected to another chat is still to be sent.
             let is_done = |settled: &&Settled| !matches!(settled.outcome, Settlement::Moved { .. });
-            self.settled.lock().note(settled.iter().filter(is_done).map(|settled| settled.id));
+            self.note_settled(settled.iter().filter(is_done).map(|settled| settled.id));
             self.inner().settle(epoch, settled, at).await
         })
-    }
-
-    fn clean(&self, epoch: Epoch, bounds: CleaningLimits) -> Answer<'_, Cleaned> {
-        Box::pin(self.clean_both(epoch, bounds))
-    }
-
-    fn forget(&self, bot: i64, user: i64, now: Millis) -> Answer<'_, u64> {
-        Box::pin(self.forget_both(bot, user, now))
-    }
-
-    fn backup<'a>(&'a self, _to: &'a Path) -> Answer<'a, ()> {
-        Box::pin(async { Err(StoreError::Unsupported(NO_BACKUP)) })
     }
 
     fn close(&self) -> Answer<'_, ()> {

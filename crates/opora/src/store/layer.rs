@@ -7,9 +7,10 @@ use std::path::Path;
 
 use super::{
     AnnouncedConversations, Answer, Cleaned, CleaningLimits, Commit, Committed, ConversationRow, Delivered,
-    DomainWrites, EffectId, EffectRow, Epoch, FailedRow, Filter, Holder, InboxRow, Incoming, InputRef, Lease,
-    LeaseAnswer, Mark, Opened, OperatorStore, OutboxId, OutboxRow, Outgoing, ParkResult, ParkedId, ParkedTurn, Receipt,
-    Seq, Settled, Statistics, Store, TimerRow, TransitionRow,
+    DomainWrites, EffectId, EffectRow, Enqueued, Epoch, FailedRow, Filter, Holder, InboxRow, Incoming, InputRef,
+    JobCount, JobFilter, JobId, JobLimits, JobPoll, JobRequest, JobRow, JobUpdate, Lease, LeaseAnswer, Mark, NewJob,
+    Opened, OperatorStore, OutboxId, OutboxRow, Outgoing, ParkResult, ParkedId, ParkedTurn, Receipt, Seq, Settled,
+    Statistics, Store, Tick, TimerRow, TransitionRow,
 };
 use crate::clock::Millis;
 use crate::key::ConversationKey;
@@ -146,6 +147,7 @@ layer! {
         supports_multiple_instances() -> bool;
         why_only_leader_delivers() -> Option<&'static str>;
         is_shared_with_other_programs() -> bool;
+        has_jobs_in_sql() -> bool;
         why_unusable_for_bots() -> Option<&'static str>;
         conversation_of(key: ConversationKey) -> ConversationKey;
     }
@@ -180,6 +182,15 @@ layer! {
         expired(bot: i64, now: Millis, limit: usize) -> Vec<ConversationKey>;
         next_due(bot: i64) -> Option<Millis>;
         clean(epoch: Epoch, limits: CleaningLimits) -> Cleaned;
+        enqueue_jobs(bot: i64, jobs: Vec<NewJob>, now: Millis) -> Vec<Enqueued>;
+        start_jobs(bot: i64, epoch: Epoch, wanted: Vec<(Box<str>, usize)>, now: Millis) -> Vec<JobRow>;
+        update_jobs(bot: i64, epoch: Epoch, updates: Vec<JobUpdate>, writes: Option<DomainWrites>) -> Vec<bool>;
+        running_jobs(bot: i64, limit: usize) -> Vec<JobRow>;
+        poll_jobs(bot: i64) -> JobPoll;
+        prune_jobs(bot: i64, epoch: Epoch, limits: JobLimits) -> u64;
+        job_ticks(bot: i64) -> Vec<(Box<str>, Millis)>;
+        tick_jobs(bot: i64, epoch: Epoch, tick: Tick, jobs: Vec<NewJob>) -> bool;
+        job_counts(bot: i64, with_finished: bool) -> Vec<JobCount>;
         list(filter: &'a Filter, after: Option<&'a ConversationKey>, limit: usize) -> Vec<ConversationRow>;
         forget(bot: i64, user: i64, now: Millis) -> u64;
         statistics(bot: Option<i64>) -> Statistics;
@@ -198,6 +209,9 @@ layer! {
         retry_parked(id: ParkedId) -> bool;
         transitions(bot: i64, after: i64, limit: usize) -> Vec<TransitionRow>;
         transitions_of(key: &'a ConversationKey, after: i64, limit: usize) -> Vec<TransitionRow>;
+        jobs(filter: &'a JobFilter, before: Option<JobId>, limit: usize) -> Vec<JobRow>;
+        request_jobs(bot: i64, request: JobRequest, now: Millis) -> u64;
+        paused_queues(bot: i64) -> Vec<Box<str>>;
         backup(to: &'a Path) -> ();
         tidy(is_dry_run: bool) -> Vec<String>;
     }

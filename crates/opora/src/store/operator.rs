@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, OutboxId, Outgoing, StateName, StoredState, Version};
+use super::{Answer, JobFilter, JobId, JobRequest, JobRow, OutboxId, Outgoing, StateName, StoredState, Version};
 use crate::clock::Millis;
 use crate::key::ConversationKey;
 
@@ -36,6 +36,12 @@ pub trait OperatorStore: Send + Sync + std::fmt::Debug + 'static {
         after: i64,
         limit: usize,
     ) -> Answer<'a, Vec<TransitionRow>>;
+    /// Jobs that pass a filter, before an id, the newest first.
+    fn jobs<'a>(&'a self, filter: &'a JobFilter, before: Option<JobId>, limit: usize) -> Answer<'a, Vec<JobRow>>;
+    /// Stores a request about jobs; the leader follows it. Returns how many jobs or queues it changes.
+    fn request_jobs(&self, bot: i64, request: JobRequest, now: Millis) -> Answer<'_, u64>;
+    /// The queues that are paused.
+    fn paused_queues(&self, bot: i64) -> Answer<'_, Vec<Box<str>>>;
     /// Copies all data consistently into a new file while the bot runs.
     fn backup<'a>(&'a self, to: &'a Path) -> Answer<'a, ()>;
 
@@ -248,6 +254,8 @@ pub struct Statistics {
     pub by_state: Vec<StateCount>,
     /// Inputs that wait.
     pub inbox: i64,
+    /// The time of the oldest of them.
+    pub inbox_oldest: Option<Millis>,
     /// Messages not yet sent.
     pub outbox: i64,
     /// The time of the oldest unsent message.
@@ -258,6 +266,8 @@ pub struct Statistics {
     pub timers: i64,
     /// Unfinished effects.
     pub effects: i64,
+    /// The time of the oldest unfinished effect.
+    pub effects_oldest: Option<Millis>,
     /// Parked turns.
     pub parked: i64,
 }

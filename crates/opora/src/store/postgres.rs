@@ -37,7 +37,6 @@ mod writer;
 
 pub use self::last_seen::PostgresLoss;
 use self::last_seen::VERIFY_TIMEOUT_MS;
-#[cfg(feature = "redis")]
 pub(super) use self::reads::bound;
 
 /// The rows of `opora_places` that each writer counts in, so that neither waits for the other.

@@ -21,9 +21,10 @@ use self::server::Server;
 use super::sent_log::{LogFiles, Logged, SentLog};
 use super::{
     AnnouncedConversations, Answer, Cleaned, CleaningLimits, Commit, Committed, ConversationRow, Delivered,
-    DomainWrites, EffectId, EffectRow, Epoch, Filter, Holder, InboxRow, Incoming, InputRef, Lease, LeaseAnswer, Mark,
-    Opened, OperatorStore, OutboxId, OutboxRow, Outgoing, ParkResult, ParkedId, ParkedTurn, Receipt, Seq, Settled,
-    Statistics, Store, StoreError, StoreLayer, StoreResult, TimerRow,
+    DomainWrites, EffectId, EffectRow, Enqueued, Epoch, Filter, Holder, InboxRow, Incoming, InputRef, JobCount,
+    JobLimits, JobPoll, JobRow, JobUpdate, Lease, LeaseAnswer, Mark, NewJob, Opened, OperatorStore, OutboxId,
+    OutboxRow, Outgoing, ParkResult, ParkedId, ParkedTurn, Receipt, Seq, Settled, Statistics, Store, StoreError,
+    StoreLayer, StoreResult, Tick, TimerRow,
 };
 use crate::clock::Millis;
 use crate::key::ConversationKey;
@@ -47,6 +48,7 @@ mod forget;
 mod gather;
 mod held_leases;
 mod inbox;
+mod jobs;
 mod keys;
 mod last_seen;
 mod leases;
@@ -174,12 +176,60 @@ impl Store for RedisBackend {
         self
     }
 
-    fn claim<'a>(&'a self, bot: i64, holder: &'a Holder, seen: Option<&'a Lease>) -> Answer<'a, LeaseAnswer> {
-        Box::pin(self.claim_above(Epoch(0), bot, holder, seen))
-    }
-
-    fn renew(&self, bot: i64, epoch: Epoch) -> Answer<'_, ()> {
-        Box::pin(self.renew_lease(bot, epoch))
+    answers! { self;
+        claim(bot: i64, holder: &'a Holder, seen: Option<&'a Lease>) -> LeaseAnswer =>
+            self.claim_above(Epoch(0), bot, holder, seen);
+        renew(bot: i64, epoch: Epoch) -> () => self.renew_lease(bot, epoch);
+        lease(bot: i64) -> Option<Lease> => self.lease_of(bot);
+        receive(epoch: Epoch, batch: Vec<Incoming>) -> Vec<Receipt> => self.receive_batch(epoch, batch);
+        deliver(batch: Vec<Incoming>) -> Vec<Delivered> => self.deliver_batch(batch);
+        backlog(bot: i64, limit: usize) -> usize =>
+            async move { Ok(self.count(bot, KeyKind::Inbox).await?.min(limit)) };
+        announce(bot: i64, keys: Vec<ConversationKey>) -> () => self.publish(bot, keys);
+        listen(bot: i64) -> AnnouncedConversations => self.subscribe(bot);
+        waiting(bot: i64, after: Seq, limit: usize) -> Vec<InboxRow> =>
+            self.rows_after(bot, KeyKind::Inbox, after.0, limit, move |row| rows::read_input(bot, row));
+        waiting_for(key: &'a ConversationKey, after: Seq, limit: usize) -> Vec<InboxRow> =>
+            self.inputs_of(key, after, limit);
+        open(key: &'a ConversationKey, mark: Option<&'a Mark>) -> Opened => self.open_turn(key, mark);
+        commit(epoch: Epoch, commit: Commit) -> Committed => self.commit_turn(epoch, commit);
+        park(epoch: Epoch, processed: Vec<InputRef>, parked: ParkedTurn, outgoing: Vec<Outgoing>) -> ParkResult =>
+            self.park_turn(epoch, processed, parked, outgoing);
+        write(_writes: DomainWrites) -> () => async { Err(StoreError::Unsupported(NO_WRITES)) };
+        unsent(bot: i64, after: OutboxId, limit: usize) -> Vec<OutboxRow> => self.unsent_rows(bot, after, limit);
+        sending(epoch: Epoch, ids: Vec<OutboxId>) -> () => self.update_messages("sending", epoch, ids);
+        not_sent(epoch: Epoch, ids: Vec<OutboxId>) -> () => self.update_messages("not_sent", epoch, ids);
+        settle(epoch: Epoch, settled: Vec<Settled>, at: Millis) -> () => self.settle_all(epoch, settled, at);
+        post(epoch: Epoch, once: &'a str, outgoing: Vec<(ConversationKey, Outgoing)>, at: Millis) -> Vec<OutboxId> =>
+            self.post_rows(epoch, once, outgoing, at);
+        labelled(bot: i64, chat: i64, label: &'a str) -> Option<i64> => self.labelled_message(bot, chat, label);
+        effects(bot: i64, after: EffectId, limit: usize) -> Vec<EffectRow> =>
+            self.rows_after(bot, KeyKind::Effects, after.0, limit, move |row| rows::read_effect(bot, row));
+        finish_effect(epoch: Epoch, effect: EffectId, outcome: Incoming) -> Receipt =>
+            self.finish(epoch, effect, outcome);
+        due_timers(bot: i64, now: Millis, limit: usize) -> Vec<TimerRow> => self.timers_due(bot, now, limit);
+        expired(bot: i64, now: Millis, limit: usize) -> Vec<ConversationKey> =>
+            self.expired_conversations(bot, now, limit);
+        next_due(bot: i64) -> Option<Millis> => self.earliest_due(bot);
+        enqueue_jobs(bot: i64, jobs: Vec<NewJob>, now: Millis) -> Vec<Enqueued> => self.add_jobs(bot, jobs, now);
+        start_jobs(bot: i64, epoch: Epoch, wanted: Vec<(Box<str>, usize)>, now: Millis) -> Vec<JobRow> =>
+            self.start_due_jobs((bot, epoch), wanted, now);
+        update_jobs(bot: i64, epoch: Epoch, updates: Vec<JobUpdate>, writes: Option<DomainWrites>) -> Vec<bool> =>
+            self.end_attempts((bot, epoch), updates, writes.is_some());
+        running_jobs(bot: i64, limit: usize) -> Vec<JobRow> => self.jobs_running(bot, limit);
+        poll_jobs(bot: i64) -> JobPoll => self.jobs_due(bot);
+        prune_jobs(bot: i64, epoch: Epoch, limits: JobLimits) -> u64 => self.drop_old_jobs((bot, epoch), limits);
+        job_ticks(bot: i64) -> Vec<(Box<str>, Millis)> => self.ticks_noted(bot);
+        tick_jobs(bot: i64, epoch: Epoch, tick: Tick, jobs: Vec<NewJob>) -> bool =>
+            self.note_tick((bot, epoch), tick, jobs);
+        job_counts(bot: i64, with_finished: bool) -> Vec<JobCount> => self.count_of_jobs(bot, with_finished);
+        list(filter: &'a Filter, after: Option<&'a ConversationKey>, limit: usize) -> Vec<ConversationRow> =>
+            self.list_rows(filter, after, limit);
+        forget(bot: i64, user: i64, now: Millis) -> u64 => self.forget_person(bot, user, now);
+        statistics(bot: Option<i64>) -> Statistics => self.statistics_of(bot);
+        parked(bot: Option<i64>, limit: usize) -> Vec<ParkedTurn> => self.parked_rows(bot, limit);
+        parked_to_retry(bot: i64, limit: usize) -> Vec<ParkedTurn> => self.parked_for_retry(bot, limit);
+        drop_parked(id: ParkedId) -> bool => self.forget_parked(id);
     }
 
     fn release(&self, bot: i64, epoch: Epoch) -> Answer<'_, ()> {
@@ -193,116 +243,12 @@ impl Store for RedisBackend {
         })
     }
 
-    fn lease(&self, bot: i64) -> Answer<'_, Option<Lease>> {
-        Box::pin(self.lease_of(bot))
-    }
-
-    fn receive(&self, epoch: Epoch, batch: Vec<Incoming>) -> Answer<'_, Vec<Receipt>> {
-        Box::pin(self.receive_batch(epoch, batch))
-    }
-
     fn supports_multiple_instances(&self) -> bool {
         true
     }
 
     fn why_only_leader_delivers(&self) -> Option<&'static str> {
         None
-    }
-
-    fn deliver(&self, batch: Vec<Incoming>) -> Answer<'_, Vec<Delivered>> {
-        Box::pin(self.deliver_batch(batch))
-    }
-
-    fn backlog(&self, bot: i64, limit: usize) -> Answer<'_, usize> {
-        Box::pin(async move { Ok(self.count(bot, KeyKind::Inbox).await?.min(limit)) })
-    }
-
-    fn announce(&self, bot: i64, keys: Vec<ConversationKey>) -> Answer<'_, ()> {
-        Box::pin(self.publish(bot, keys))
-    }
-
-    fn listen(&self, bot: i64) -> Answer<'_, AnnouncedConversations> {
-        Box::pin(self.subscribe(bot))
-    }
-
-    fn waiting(&self, bot: i64, after: Seq, limit: usize) -> Answer<'_, Vec<InboxRow>> {
-        Box::pin(self.rows_after(bot, KeyKind::Inbox, after.0, limit, move |row| rows::read_input(bot, row)))
-    }
-
-    fn waiting_for<'a>(&'a self, key: &'a ConversationKey, after: Seq, limit: usize) -> Answer<'a, Vec<InboxRow>> {
-        Box::pin(self.inputs_of(key, after, limit))
-    }
-
-    fn open<'a>(&'a self, key: &'a ConversationKey, mark: Option<&'a Mark>) -> Answer<'a, Opened> {
-        Box::pin(self.open_turn(key, mark))
-    }
-
-    fn commit(&self, epoch: Epoch, commit: Commit) -> Answer<'_, Committed> {
-        Box::pin(self.commit_turn(epoch, commit))
-    }
-
-    fn park(
-        &self,
-        epoch: Epoch,
-        processed: Vec<InputRef>,
-        parked: ParkedTurn,
-        outgoing: Vec<Outgoing>,
-    ) -> Answer<'_, ParkResult> {
-        Box::pin(self.park_turn(epoch, processed, parked, outgoing))
-    }
-
-    fn write(&self, _writes: DomainWrites) -> Answer<'_, ()> {
-        Box::pin(async { Err(StoreError::Unsupported(NO_WRITES)) })
-    }
-
-    fn unsent(&self, bot: i64, after: OutboxId, limit: usize) -> Answer<'_, Vec<OutboxRow>> {
-        Box::pin(self.unsent_rows(bot, after, limit))
-    }
-
-    fn sending(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()> {
-        Box::pin(self.update_messages("sending", epoch, ids))
-    }
-
-    fn not_sent(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()> {
-        Box::pin(self.update_messages("not_sent", epoch, ids))
-    }
-
-    fn settle(&self, epoch: Epoch, settled: Vec<Settled>, at: Millis) -> Answer<'_, ()> {
-        Box::pin(self.settle_all(epoch, settled, at))
-    }
-
-    fn post<'a>(
-        &'a self,
-        epoch: Epoch,
-        once: &'a str,
-        outgoing: Vec<(ConversationKey, Outgoing)>,
-        at: Millis,
-    ) -> Answer<'a, Vec<OutboxId>> {
-        Box::pin(self.post_rows(epoch, once, outgoing, at))
-    }
-
-    fn labelled<'a>(&'a self, bot: i64, chat: i64, label: &'a str) -> Answer<'a, Option<i64>> {
-        Box::pin(self.labelled_message(bot, chat, label))
-    }
-
-    fn effects(&self, bot: i64, after: EffectId, limit: usize) -> Answer<'_, Vec<EffectRow>> {
-        Box::pin(self.rows_after(bot, KeyKind::Effects, after.0, limit, move |row| rows::read_effect(bot, row)))
-    }
-
-    fn finish_effect<'a>(&'a self, epoch: Epoch, effect: EffectId, outcome: Incoming) -> Answer<'a, Receipt> {
-        Box::pin(self.finish(epoch, effect, outcome))
-    }
-
-    fn due_timers(&self, bot: i64, now: Millis, limit: usize) -> Answer<'_, Vec<TimerRow>> {
-        Box::pin(self.timers_due(bot, now, limit))
-    }
-
-    fn expired(&self, bot: i64, now: Millis, limit: usize) -> Answer<'_, Vec<ConversationKey>> {
-        Box::pin(self.expired_conversations(bot, now, limit))
-    }
-
-    fn next_due(&self, bot: i64) -> Answer<'_, Option<Millis>> {
-        Box::pin(self.earliest_due(bot))
     }
 
     fn clean(&self, epoch: Epoch, bounds: CleaningLimits) -> Answer<'_, Cleaned> {
@@ -313,35 +259,6 @@ impl Store for RedisBackend {
             }
             Ok(cleaned)
         })
-    }
-
-    fn list<'a>(
-        &'a self,
-        filter: &'a Filter,
-        after: Option<&'a ConversationKey>,
-        limit: usize,
-    ) -> Answer<'a, Vec<ConversationRow>> {
-        Box::pin(self.list_rows(filter, after, limit))
-    }
-
-    fn forget(&self, bot: i64, user: i64, now: Millis) -> Answer<'_, u64> {
-        Box::pin(self.forget_person(bot, user, now))
-    }
-
-    fn statistics(&self, bot: Option<i64>) -> Answer<'_, Statistics> {
-        Box::pin(self.statistics_of(bot))
-    }
-
-    fn parked(&self, bot: Option<i64>, limit: usize) -> Answer<'_, Vec<ParkedTurn>> {
-        Box::pin(self.parked_rows(bot, limit))
-    }
-
-    fn parked_to_retry(&self, bot: i64, limit: usize) -> Answer<'_, Vec<ParkedTurn>> {
-        Box::pin(self.parked_for_retry(bot, limit))
-    }
-
-    fn drop_parked(&self, id: ParkedId) -> Answer<'_, bool> {
-        Box::pin(self.forget_parked(id))
     }
 
     fn close(&self) -> Answer<'_, ()> {

@@ -232,7 +232,7 @@ pub struct Committed {
 }
 
 /// A call of the Bot API that waits for the courier.
-#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outgoing {
     /// The target chat: order and limits apply per chat. A call without a chat has neither.
     pub chat: Option<i64>,
@@ -279,6 +279,20 @@ impl Outgoing {
     /// The body that a store keeps for a secret call that has failed.
     pub const NO_BODY: &str = "{}";
 
+    /// A call without files and labels, which is sent again if it is unknown whether it was sent.
+    pub fn new(chat: Option<i64>, method: impl Into<Box<str>>, body: impl Into<Box<str>>) -> Self {
+        Self {
+            chat,
+            method: method.into(),
+            body: body.into(),
+            uploads: Vec::new(),
+            if_unsure: IfUnsure::Resend,
+            label: None,
+            edits_label: None,
+            secret: false,
+        }
+    }
+
     /// The call as it may be kept after a failure.
     #[must_use]
     pub(super) fn after_failure(mut self) -> Self {
@@ -289,15 +303,44 @@ impl Outgoing {
     }
 
     /// Changes the target chat.
-    pub(super) fn redirect(&mut self, to: i64) {
+    pub(crate) fn redirect(&mut self, to: i64) {
         self.chat = Some(to);
-        // A body that is not a JSON object names no chat.
-        if let Ok(serde_json::Value::Object(mut body)) = serde_json::from_str(&self.body)
-            && let Some(chat) = body.get_mut("chat_id")
-        {
-            *chat = to.into();
-            self.body = serde_json::Value::Object(body).to_string().into();
+        if let Some(body) = Self::redirected_body(&self.body, to) {
+            self.body = body.into();
         }
+    }
+
+    /// The body of a call with another chat. None if it names no chat.
+    pub(super) fn redirected_body(body: &str, to: i64) -> Option<String> {
+        let mut body: serde_json::Map<String, serde_json::Value> = serde_json::from_str(body).ok()?;
+        *body.get_mut("chat_id")? = to.into();
+        serde_json::to_string(&body).ok()
+    }
+}
+
+/// The rarely used fields of a call, so that most rows can omit them.
+#[derive(Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct OutgoingExtras {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) uploads: Vec<Upload>,
+    #[serde(skip_serializing_if = "IfUnsure::is_default")]
+    pub(super) if_unsure: IfUnsure,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) label: Option<Box<str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) edits_label: Option<Box<str>>,
+    /// The stores' own code for failed messages reads this field.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) secret: bool,
+}
+
+impl OutgoingExtras {
+    /// The fields of a call as JSON; none if the call uses none of them.
+    pub(super) fn json(call: &Outgoing) -> serde_json::Result<Option<String>> {
+        let Outgoing { uploads, if_unsure, label, edits_label, secret, .. } = call.clone();
+        let extras = Self { uploads, if_unsure, label, edits_label, secret };
+        (extras != Self::default()).then(|| serde_json::to_string(&extras)).transpose()
     }
 }
 
@@ -447,4 +490,18 @@ pub struct Transition {
     pub by: Box<str>,
     /// How long the handler took.
     pub took_us: i64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_redirected_call_keeps_its_parameters_in_order() {
+        let redirected = |body: &str| Outgoing::redirected_body(body, 7);
+        let expected = r#"{"text":"a\u0000b","chat_id":7,"silent":true}"#;
+        assert_eq!(redirected(r#"{"text":"a\u0000b","chat_id":-5,"silent":true}"#).as_deref(), Some(expected));
+        assert_eq!(redirected(r#"{"text":"x"}"#), None);
+        assert_eq!(redirected("not JSON"), None);
+    }
 }

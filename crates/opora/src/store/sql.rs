@@ -12,6 +12,7 @@ pub(super) mod exclusive;
 pub(super) mod facts;
 pub(super) mod failure;
 mod forget;
+pub(super) mod jobs;
 pub(super) mod numbers;
 pub(super) mod opens;
 pub(super) mod operation;

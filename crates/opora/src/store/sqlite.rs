@@ -33,7 +33,6 @@ mod schema;
 mod tests;
 mod writer;
 
-#[cfg(feature = "redis")]
 pub(super) use self::reads::bound;
 pub use self::restore::Restored;
 

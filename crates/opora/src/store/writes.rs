@@ -4,6 +4,9 @@ use std::fmt;
 
 use futures_util::future::BoxFuture;
 
+use super::{Enqueued, JobId, NewJob, sql};
+use crate::clock::Millis;
+
 /// The database connection of a commit. Writes through it commit with the turn.
 #[derive(Debug)]
 pub struct Database<'c>(Connection<'c>);
@@ -58,6 +61,22 @@ impl<'c> Database<'c> {
         }
     }
 
+    /// Adds a job of a bot. It commits with the writes around it, and starts afterwards.
+    pub async fn enqueue(&mut self, bot: i64, job: impl Into<NewJob>, now: Millis) -> Result<JobId, WriteError> {
+        Ok(self
+            .enqueue_all(bot, vec![job.into()], now)
+            .await?
+            .first()
+            .map(|enqueued| enqueued.id())
+            .unwrap_or_default())
+    }
+
+    /// Adds jobs of a bot, like [`Database::enqueue`].
+    pub async fn enqueue_all(&mut self, bot: i64, jobs: Vec<NewJob>, now: Millis) -> Result<Vec<Enqueued>, WriteError> {
+        NewJob::check_all(&jobs).map_err(|mistake| WriteError::Failed(mistake.into()))?;
+        sql::jobs::enqueue(self, bot, jobs, now).await
+    }
+
     /// The connection to either database.
     pub(super) fn connection(&mut self) -> &mut Connection<'c> {
         &mut self.0
@@ -110,6 +129,17 @@ impl DomainWrites {
         F: for<'c> FnOnce(&'c mut Database<'_>) -> BoxFuture<'c, Result<(), WriteError>> + Send + 'static,
     {
         Self(Box::new(run))
+    }
+
+    /// These writes, and then others.
+    #[must_use]
+    pub fn then(self, next: Self) -> Self {
+        Self::new(move |database| {
+            Box::pin(async move {
+                self.run(database).await?;
+                next.run(database).await
+            })
+        })
     }
 
     /// Runs the writes; for stores, within a savepoint.

@@ -10,6 +10,7 @@ use crate::store::Upload;
 
 /// An item of an album.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
 pub struct AlbumItem {
     kind: &'static str,
     file: FileRef,
@@ -19,38 +20,32 @@ pub struct AlbumItem {
 
 impl AlbumItem {
     /// A photo.
-    #[must_use]
     pub fn photo(file: FileRef) -> Self {
         Self { kind: "photo", file, caption: None, mode: None }
     }
 
     /// A video.
-    #[must_use]
     pub fn video(file: FileRef) -> Self {
         Self { kind: "video", ..Self::photo(file) }
     }
 
     /// Any file. An album of files has only files.
-    #[must_use]
     pub fn document(file: FileRef) -> Self {
         Self { kind: "document", ..Self::photo(file) }
     }
 
     /// Music. An album of music has only music.
-    #[must_use]
     pub fn audio(file: FileRef) -> Self {
         Self { kind: "audio", ..Self::photo(file) }
     }
 
     /// Sets the caption.
-    #[must_use]
     pub fn caption(mut self, caption: impl Into<String>) -> Self {
         self.caption = Some(caption.into());
         self
     }
 
     /// The caption is Telegram's HTML.
-    #[must_use]
     pub fn html(mut self) -> Self {
         self.mode = Some(ParseMode::Html);
         self

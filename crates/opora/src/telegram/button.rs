@@ -10,6 +10,7 @@ use super::text::MAX_CALLBACK_BYTES;
 
 /// A button under a message, or a key of a [`Keyboard`].
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
 pub struct Button {
     text: String,
     action: ButtonAction,
@@ -56,7 +57,6 @@ impl Button {
     }
 
     /// The button works for more than one press.
-    #[must_use]
     pub fn repeatable(mut self) -> Self {
         if let ButtonAction::Data { repeatable, .. } = &mut self.action {
             *repeatable = true;
@@ -67,6 +67,7 @@ impl Button {
 
 /// A reply keyboard.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[must_use]
 pub struct Keyboard {
     rows: Vec<Vec<Button>>,
     one_time: bool,
@@ -81,21 +82,18 @@ impl Keyboard {
     }
 
     /// Hides the keyboard after one key.
-    #[must_use]
     pub fn one_time(mut self) -> Self {
         self.one_time = true;
         self
     }
 
     /// Keeps the keyboard visible when the regular keyboard is hidden.
-    #[must_use]
     pub fn persistent(mut self) -> Self {
         self.persistent = true;
         self
     }
 
     /// Sets the placeholder of the input field.
-    #[must_use]
     pub fn placeholder(mut self, text: impl Into<String>) -> Self {
         self.placeholder = Some(text.into());
         self

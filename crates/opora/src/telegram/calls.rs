@@ -52,6 +52,7 @@ impl IntoOutgoing for Action {
 
 /// The answer to a pressed button. It stops the button's spinner, and is sent at once, outside of order and limits.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
 pub struct AnswerCallback {
     query: String,
     text: Option<String>,
@@ -65,14 +66,12 @@ impl AnswerCallback {
     }
 
     /// Shows a text at the top of the screen.
-    #[must_use]
     pub fn text(mut self, text: impl Into<String>) -> Self {
         self.text = Some(text.into());
         self
     }
 
     /// Shows the text in a window that must be closed.
-    #[must_use]
     pub fn alert(mut self) -> Self {
         self.alert = true;
         self
@@ -101,14 +100,8 @@ impl IntoOutgoing for AnswerCallback {
 /// # assert!(dice.is_ok());
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Raw {
-    method: Box<str>,
-    body: Box<str>,
-    chat: Option<i64>,
-    uploads: Vec<Upload>,
-    label: Option<Box<str>>,
-    if_unsure: IfUnsure,
-}
+#[must_use]
+pub struct Raw(Outgoing);
 
 impl Raw {
     /// A method with its parameters, such as frankenstein's types. With a numeric `chat_id` it is sent in the order of
@@ -121,40 +114,33 @@ impl Raw {
         let not_json = |error: serde_json::Error| SayError::NotJson(error.to_string());
         let body = serde_json::to_string(parameters).map_err(not_json)?;
         let Chat { chat_id } = serde_json::from_str(&body).map_err(not_json)?;
-        let chat = chat_id.and_then(|id| id.as_i64());
-        let method = method.into();
-        let body = body.into();
-        Ok(Self { method, body, chat, uploads: Vec::new(), label: None, if_unsure: IfUnsure::Resend })
+        Ok(Self(Outgoing::new(chat_id.and_then(|id| id.as_i64()), method, body)))
     }
 
     /// Adds a file on disk. The parameters refer to it as `attach://name`.
-    #[must_use]
     pub fn upload(mut self, name: impl Into<Box<str>>, path: impl Into<PathBuf>) -> Self {
         let name = name.into();
         let path = path.into();
         let file_name = path.file_name().map_or_else(|| name.clone(), |name| name.to_string_lossy().into());
-        self.uploads.push(Upload { name, file_name, path });
+        self.0.uploads.push(Upload { name, file_name, path });
         self
     }
 
     /// Sets the label of the sent message.
-    #[must_use]
     pub fn label(mut self, label: impl Into<Box<str>>) -> Self {
-        self.label = Some(label.into());
+        self.0.label = Some(label.into());
         self
     }
 
     /// Drops the call if it is unknown whether it was sent, instead of sending it again.
-    #[must_use]
     pub fn drop_if_unsure(mut self) -> Self {
-        self.if_unsure = IfUnsure::Drop;
+        self.0.if_unsure = IfUnsure::Drop;
         self
     }
 }
 
 impl IntoOutgoing for Raw {
     fn into_outgoing(self, _: &Destination, _: &Tag) -> Result<Outgoing, SayError> {
-        let Self { method, body, chat, uploads, label, if_unsure } = self;
-        Ok(Outgoing { chat, method, body, uploads, if_unsure, label, edits_label: None, secret: false })
+        Ok(self.0)
     }
 }

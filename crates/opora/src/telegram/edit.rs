@@ -4,7 +4,7 @@ use frankenstein::ParseMode;
 
 use super::button::{Button, Markup};
 use super::params::Params;
-use super::say::{Destination, IntoOutgoing, NO_PREVIEW, SayError, check_length};
+use super::say::{Destination, IntoOutgoing, NO_PREVIEW, SayError, check_length, text_settings};
 use super::tag::Tag;
 use super::text::{MAX_CAPTION_UNITS, MAX_TEXT_UNITS};
 use crate::store::Outgoing;
@@ -48,6 +48,7 @@ impl Target {
 
 /// An edit of a message.
 #[derive(Clone, Debug, PartialEq)]
+#[must_use]
 pub struct Edit {
     target: Target,
     part: EditedPart,
@@ -80,33 +81,7 @@ impl Edit {
         Self::new(target.into(), EditedPart::Markup, String::new())
     }
 
-    /// The text is Telegram's HTML.
-    #[must_use]
-    pub fn html(mut self) -> Self {
-        self.mode = Some(ParseMode::Html);
-        self
-    }
-
-    /// The text is MarkdownV2.
-    #[must_use]
-    pub fn markdown(mut self) -> Self {
-        self.mode = Some(ParseMode::MarkdownV2);
-        self
-    }
-
-    /// Sets rows of buttons. Without them, an edit removes the buttons.
-    #[must_use]
-    pub fn buttons<Row: IntoIterator<Item = Button>>(mut self, rows: impl IntoIterator<Item = Row>) -> Self {
-        self.markup = Markup::inline(rows);
-        self
-    }
-
-    /// Disables the preview of links.
-    #[must_use]
-    pub fn no_preview(mut self) -> Self {
-        self.no_preview = true;
-        self
-    }
+    text_settings!();
 
     fn new(target: Target, part: EditedPart, text: String) -> Self {
         Self { target, part, text, mode: None, markup: Markup::None, no_preview: false }

@@ -6,6 +6,7 @@ use crate::store::Upload;
 
 /// A file to send: by id, by URL or from disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
 pub struct FileRef(FileSource);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +36,6 @@ impl FileRef {
     }
 
     /// The name that the receiver sees for a file on disk.
-    #[must_use]
     pub fn named(mut self, name: impl Into<String>) -> Self {
         if let FileSource::Disk { file_name, .. } = &mut self.0 {
             *file_name = Some(name.into());

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::say::{Destination, SayError};
-use crate::store::{IfUnsure, Outgoing, Upload};
+use crate::store::{Outgoing, Upload};
 
 /// A JSON object that is being written.
 #[derive(Debug)]
@@ -68,16 +68,7 @@ impl Params {
         }
         self.json.push(b'}');
         let body = String::from_utf8(self.json).map_err(|error| SayError::NotJson(error.to_string()))?;
-        Ok(Outgoing {
-            chat,
-            method: method.into(),
-            body: body.into(),
-            uploads,
-            if_unsure: IfUnsure::Resend,
-            label: None,
-            edits_label: None,
-            secret: false,
-        })
+        Ok(Outgoing { uploads, ..Outgoing::new(chat, method, body) })
     }
 
     fn business(self, destination: &Destination) -> Self {

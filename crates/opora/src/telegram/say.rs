@@ -83,6 +83,7 @@ pub enum SayError {
 
 /// A message.
 #[derive(Clone, PartialEq)]
+#[must_use]
 pub struct Say {
     content: Content,
     /// The text or caption.
@@ -125,50 +126,69 @@ enum Content {
     },
 }
 
+/// Constructors of messages with a file. The parameter for the file has the name of the constructor.
+macro_rules! media {
+    ($($(#[$about:meta])* $name:ident by $method:literal;)*) => {
+        $($(#[$about])* pub fn $name(file: FileRef) -> Self {
+            Self::new(Content::Media($method, stringify!($name), file), String::new())
+        })*
+    };
+}
+
+/// Settings that messages and edits share.
+macro_rules! text_settings {
+    () => {
+        /// The text is Telegram's HTML; escape what people wrote with [`html::escape`](super::text::html::escape).
+        pub fn html(mut self) -> Self {
+            self.mode = Some(ParseMode::Html);
+            self
+        }
+
+        /// The text is MarkdownV2; escape what people wrote with
+        /// [`markdown::escape`](super::text::markdown::escape).
+        pub fn markdown(mut self) -> Self {
+            self.mode = Some(ParseMode::MarkdownV2);
+            self
+        }
+
+        /// Sets rows of inline buttons. An edit without them removes the buttons.
+        pub fn buttons<Row: IntoIterator<Item = Button>>(mut self, rows: impl IntoIterator<Item = Row>) -> Self {
+            self.markup = Markup::inline(rows);
+            self
+        }
+
+        /// Disables the preview of links.
+        pub fn no_preview(mut self) -> Self {
+            self.no_preview = true;
+            self
+        }
+    };
+}
+pub(super) use text_settings;
+
 impl Say {
     /// A text.
     pub fn text(text: impl Into<String>) -> Self {
         Self::new(Content::Text, text.into())
     }
 
-    /// A photo.
-    pub fn photo(file: FileRef) -> Self {
-        Self::media("sendPhoto", "photo", file)
-    }
-
-    /// Any file.
-    pub fn document(file: FileRef) -> Self {
-        Self::media("sendDocument", "document", file)
-    }
-
-    /// A video.
-    pub fn video(file: FileRef) -> Self {
-        Self::media("sendVideo", "video", file)
-    }
-
-    /// A video in a circle. It has no caption.
-    pub fn video_note(file: FileRef) -> Self {
-        Self::media("sendVideoNote", "video_note", file)
-    }
-
-    /// Music.
-    pub fn audio(file: FileRef) -> Self {
-        Self::media("sendAudio", "audio", file)
-    }
-
-    /// A voice message.
-    pub fn voice(file: FileRef) -> Self {
-        Self::media("sendVoice", "voice", file)
-    }
-
-    /// A moving picture without sound.
-    pub fn animation(file: FileRef) -> Self {
-        Self::media("sendAnimation", "animation", file)
-    }
-
-    /// A sticker.
-    pub fn sticker(file: FileRef) -> Self {
-        Self::media("sendSticker", "sticker", file)
+    media! {
+        /// A photo.
+        photo by "sendPhoto";
+        /// Any file.
+        document by "sendDocument";
+        /// A video.
+        video by "sendVideo";
+        /// A video in a circle. It has no caption.
+        video_note by "sendVideoNote";
+        /// Music.
+        audio by "sendAudio";
+        /// A voice message.
+        voice by "sendVoice";
+        /// A moving picture without sound.
+        animation by "sendAnimation";
+        /// A sticker.
+        sticker by "sendSticker";
     }
 
     /// Two to ten media as an album. A label names the first of them.
@@ -187,98 +207,62 @@ impl Say {
     }
 
     /// Sets the caption of a photo, video or file.
-    #[must_use]
     pub fn caption(mut self, caption: impl Into<String>) -> Self {
         self.text = caption.into();
         self
     }
 
-    /// The text is Telegram's HTML; escape what people wrote with [`text::html::escape`].
-    #[must_use]
-    pub fn html(mut self) -> Self {
-        self.mode = Some(ParseMode::Html);
-        self
-    }
-
-    /// The text is MarkdownV2; escape what people wrote with [`text::markdown::escape`].
-    #[must_use]
-    pub fn markdown(mut self) -> Self {
-        self.mode = Some(ParseMode::MarkdownV2);
-        self
-    }
-
-    /// Sets rows of inline buttons.
-    #[must_use]
-    pub fn buttons<Row: IntoIterator<Item = Button>>(mut self, rows: impl IntoIterator<Item = Row>) -> Self {
-        self.markup = Markup::inline(rows);
-        self
-    }
+    text_settings!();
 
     /// Shows a reply keyboard.
-    #[must_use]
     pub fn keyboard(mut self, keyboard: Keyboard) -> Self {
         self.markup = Markup::Keyboard(keyboard);
         self
     }
 
     /// Removes the reply keyboard.
-    #[must_use]
     pub fn remove_keyboard(mut self) -> Self {
         self.markup = Markup::RemoveKeyboard;
         self
     }
 
     /// Opens the input field as if the person had chosen to reply.
-    #[must_use]
     pub fn force_reply(mut self) -> Self {
         self.markup = Markup::ForceReply;
         self
     }
 
     /// Sets any markup. Its buttons get no tag.
-    #[must_use]
     pub fn markup(mut self, markup: ReplyMarkup) -> Self {
         self.markup = Markup::Custom(Box::new(markup));
         self
     }
 
     /// Makes it a reply. It is sent even if the other message is gone.
-    #[must_use]
     pub fn reply_to(mut self, message_id: i64) -> Self {
         self.reply_to = Some(message_id);
         self
     }
 
     /// Sends without a sound.
-    #[must_use]
     pub fn silent(mut self) -> Self {
         self.silent = true;
         self
     }
 
     /// Forbids forwarding and saving.
-    #[must_use]
     pub fn protected(mut self) -> Self {
         self.protected = true;
         self
     }
 
-    /// Disables the preview of links.
-    #[must_use]
-    pub fn no_preview(mut self) -> Self {
-        self.no_preview = true;
-        self
-    }
-
     /// Sets a label, by which [`super::Edit`] and [`super::Delete`] find the sent message.
-    #[must_use]
     pub fn label(mut self, label: impl Into<Box<str>>) -> Self {
         self.label = Some(label.into());
         self
     }
 
     /// Drops the message if it is unknown whether it was sent, instead of sending it again.
-    #[must_use]
     pub fn drop_if_unsure(mut self) -> Self {
         self.if_unsure = IfUnsure::Drop;
         self
@@ -286,7 +270,6 @@ impl Say {
 
     /// Marks the content as secret, such as a PIN. The store deletes the text once it is sent or has failed, and no log
     /// contains it. The operator still sees that it failed, for whom and why.
-    #[must_use]
     pub fn secret(mut self) -> Self {
         self.secret = true;
         self
@@ -296,10 +279,6 @@ impl Say {
     pub(crate) fn untagged(mut self) -> Self {
         self.markup.untag();
         self
-    }
-
-    fn media(method: &'static str, parameter: &'static str, file: FileRef) -> Self {
-        Self::new(Content::Media(method, parameter, file), String::new())
     }
 
     fn new(content: Content, text: String) -> Self {

@@ -33,52 +33,32 @@ pub mod html {
         escaped
     }
 
-    /// Bold, escaped.
-    #[must_use]
-    pub fn bold(text: &str) -> String {
-        element("b", text)
+    /// Functions that put a text into an element.
+    macro_rules! elements {
+        ($($(#[$about:meta])* $name:ident: $tag:literal;)*) => {
+            $($(#[$about])* #[must_use] pub fn $name(text: &str) -> String {
+                format!(concat!("<", $tag, ">{}</", $tag, ">"), escape(text))
+            })*
+        };
     }
 
-    /// Italic, escaped.
-    #[must_use]
-    pub fn italic(text: &str) -> String {
-        element("i", text)
-    }
-
-    /// Underlined, escaped.
-    #[must_use]
-    pub fn underline(text: &str) -> String {
-        element("u", text)
-    }
-
-    /// Struck through, escaped.
-    #[must_use]
-    pub fn strike(text: &str) -> String {
-        element("s", text)
-    }
-
-    /// Hidden until it is tapped, escaped.
-    #[must_use]
-    pub fn spoiler(text: &str) -> String {
-        element("tg-spoiler", text)
-    }
-
-    /// Monospace, escaped; a tap copies it.
-    #[must_use]
-    pub fn code(text: &str) -> String {
-        element("code", text)
-    }
-
-    /// A monospace block, escaped.
-    #[must_use]
-    pub fn pre(text: &str) -> String {
-        element("pre", text)
-    }
-
-    /// A quotation, escaped.
-    #[must_use]
-    pub fn quote(text: &str) -> String {
-        element("blockquote", text)
+    elements! {
+        /// Bold, escaped.
+        bold: "b";
+        /// Italic, escaped.
+        italic: "i";
+        /// Underlined, escaped.
+        underline: "u";
+        /// Struck through, escaped.
+        strike: "s";
+        /// Hidden until it is tapped, escaped.
+        spoiler: "tg-spoiler";
+        /// Monospace, escaped; a tap copies it.
+        code: "code";
+        /// A monospace block, escaped.
+        pre: "pre";
+        /// A quotation, escaped.
+        quote: "blockquote";
     }
 
     /// A link; text and URL are escaped.
@@ -91,10 +71,6 @@ pub mod html {
     #[must_use]
     pub fn mention(text: &str, user: i64) -> String {
         format!("<a href=\"tg://user?id={user}\">{}</a>", escape(text))
-    }
-
-    fn element(tag: &str, text: &str) -> String {
-        format!("<{tag}>{}</{tag}>", escape(text))
     }
 }
 

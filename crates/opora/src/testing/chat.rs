@@ -34,8 +34,10 @@ use serde_json::Value;
 use self::view::ChatViews;
 use crate::clock::Clock;
 use crate::dialogue::Script;
+use crate::jobs::{CARRIER, Workers};
 use crate::key::ConversationKey;
-use crate::store::{Epoch, Holder, LeaseAnswer, MemoryStore, Opened, ParkedTurn, Store};
+use crate::store::{Epoch, Holder, JobRow, LeaseAnswer, MemoryStore, Opened, ParkedTurn, Store};
+use crate::testing::jobs::JobStage;
 use crate::tls_provider;
 use crate::turn::Context;
 
@@ -117,8 +119,8 @@ impl Stage {
     /// The unfinished effects: their kinds and requests.
     pub async fn pending_effects(&self) -> Vec<(String, Value)> {
         let rows = self.effects().await;
-        rows.into_iter()
-            .map(|row| (row.effect.kind.to_string(), run::json(crate::requester::effect_request(&row.effect.body))))
+        let rows = rows.into_iter().filter(|row| *row.effect.kind != *CARRIER);
+        rows.map(|row| (row.effect.kind.to_string(), run::json(crate::requester::effect_request(&row.effect.body))))
             .collect()
     }
 
@@ -136,6 +138,19 @@ impl Stage {
     /// If there is no such effect.
     pub async fn fail_effect(&self, kind: &str, reason: &str) {
         self.end_effect(kind, Err(reason.to_owned())).await;
+    }
+
+    /// Runs the jobs that are due, also those that the dialogues have enqueued, with these functions. Returns the jobs
+    /// that ran, as they are then.
+    pub async fn run_jobs(&self, workers: &Workers) -> Vec<JobRow> {
+        self.bring_jobs().await;
+        let inner = &self.0;
+        let stage = JobStage::under(
+            (BOT, self.epoch().await),
+            workers.clone(),
+            (Arc::clone(&inner.context), Arc::clone(&inner.store), inner.clock.clone()),
+        );
+        stage.run_due().await
     }
 
     /// The reasons of unhandled outcomes, timers and alarms, which an operator finds among parked turns.
@@ -194,6 +209,6 @@ impl Stage {
 }
 
 /// A stage does not renew its lease, so the lease is longer than a test.
-fn holder(token: &str) -> Holder {
+pub(super) fn holder(token: &str) -> Holder {
     Holder { host: "stage".into(), ttl_ms: 30_000, ..super::holder(token) }
 }

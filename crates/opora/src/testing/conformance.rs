@@ -1,8 +1,8 @@
 //! Tests of what every store promises.
 //!
-//! One function for each promise of [`Store`](crate::store::Store). It takes an empty store and panics if the promise
-//! is broken. [`store_conformance!`](crate::store_conformance) makes a test of each. The suite does not test speed, nor
-//! the application's writes beyond their refusal, because not every store can run them.
+//! One function for each promise of [`Store`](crate::store::Store). It takes an empty store, or one with a leader, and
+//! panics if the promise is broken. [`store_conformance!`](crate::store_conformance) makes a test of each. The suite
+//! does not test speed, nor the application's writes beyond their refusal, because not every store can run them.
 #![allow(clippy::expect_used, reason = "a case that cannot go on fails where it is")]
 
 use std::future::Future;
@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
-pub use self::subject::Subject;
+pub use self::fixture::Fixture;
+pub use self::subject::{Start, Subject};
 
 pub mod cleaning;
 pub mod delivery;
@@ -19,6 +20,7 @@ pub mod fencing;
 pub(crate) mod fixture;
 pub mod forgetting;
 pub mod inbox;
+pub mod jobs;
 pub mod lease;
 pub mod operator;
 pub mod outbox;
@@ -144,6 +146,27 @@ macro_rules! store_conformance {
                 an_effect_is_replaced_by_its_outcome_once,
                 an_outcome_is_processed_once,
             }
+            jobs {
+                a_job_runs_once_until_it_completes,
+                jobs_start_in_their_order,
+                a_job_starts_at_its_time,
+                a_queue_starts_only_its_own_jobs,
+                attempts_are_counted_over_restarts,
+                an_ended_attempt_completes_nothing,
+                an_old_instance_cannot_run_jobs,
+                jobs_are_enqueued_without_a_lease,
+                a_unique_job_is_added_once,
+                a_unique_job_has_a_period,
+                a_job_of_an_effect_is_added_once,
+                a_paused_queue_starts_nothing,
+                a_job_can_be_cancelled,
+                a_job_can_be_run_again,
+                finished_jobs_are_pruned,
+                a_tick_happens_once,
+                jobs_are_listed_by_a_filter,
+                jobs_are_counted,
+                each_bot_has_its_own_jobs,
+            }
             time {
                 timers_are_due_in_order,
                 a_timer_set_again_replaces_the_old_one,
@@ -192,6 +215,7 @@ macro_rules! store_conformance {
                 an_import_overtakes_a_running_turn,
                 an_import_never_lowers_a_version,
                 statistics_count_the_rows,
+                the_oldest_input_and_effect_are_known,
                 transitions_are_recorded_in_order,
                 transitions_can_be_read_by_conversation,
                 bots_with_data_are_listed,
@@ -222,7 +246,7 @@ macro_rules! __store_conformance_table {
     (() $($group:ident { $($name:ident,)* })*) => {
         /// All cases, in reading order.
         pub const CASES: &[Case] = &[
-            $($(Case { name: stringify!($name), check: |subject| Box::pin($group::$name(subject)) },)*)*
+            $($(Case { name: stringify!($name), check: |subject| Box::pin(start($group::$name, subject)) },)*)*
         ];
     };
 }
@@ -233,9 +257,10 @@ crate::store_conformance!(@each __store_conformance_table ());
 ///
 /// # Panics
 /// If the store breaks the promise, or does not answer in time.
-pub fn run<C, T, F, S, O>(case: C, factory: F)
+pub fn run<C, I, T, F, S, O>(case: C, factory: F)
 where
-    C: FnOnce(Subject) -> T,
+    C: FnOnce(I) -> T,
+    I: Start,
     T: Future<Output = ()>,
     F: FnOnce() -> S,
     S: Future<Output = O>,
@@ -245,7 +270,12 @@ where
     let runtime = runtime.expect("the machine has threads for a test");
     let outcome = runtime.block_on(async {
         let subject = factory().await.into();
-        tokio::time::timeout(CASE_TIMEOUT, case(subject)).await
+        tokio::time::timeout(CASE_TIMEOUT, start(case, subject)).await
     });
     assert!(outcome.is_ok(), "the store did not answer within {CASE_TIMEOUT:?}");
+}
+
+/// Runs a case on what it starts from.
+async fn start<I: Start, T: Future<Output = ()>>(case: impl FnOnce(I) -> T, subject: Subject) {
+    case(I::from_subject(subject).await).await;
 }

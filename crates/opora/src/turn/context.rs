@@ -7,19 +7,18 @@ use std::sync::Arc;
 
 /// One value of each type, such as settings or a client. Data that turns change belongs into the state or the database.
 #[derive(Clone, Default)]
+#[must_use]
 pub struct Context {
     values: HashMap<TypeId, (Arc<dyn Any + Send + Sync>, &'static str)>,
 }
 
 impl Context {
     /// An empty context.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Adds a value; replaces an earlier one of its type.
-    #[must_use]
     pub fn with<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         self.insert(value);
         self

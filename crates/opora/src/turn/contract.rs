@@ -9,7 +9,8 @@ use crate::clock::Millis;
 use crate::key::ConversationKey;
 use crate::requester::{EffectOutcome, Requester, WithRequester};
 use crate::store::{
-    BoxError, DomainWrites, Effect, Outgoing, Refusal, StateChange, StateName, StoredState, TimerChange, Version,
+    BoxError, Commit, DomainWrites, Effect, NewJob, Outgoing, Refusal, StateChange, StateName, StoredState,
+    TimerChange, Transition, Version,
 };
 use crate::telegram::Destination;
 use crate::update::Update;
@@ -121,6 +122,8 @@ pub(crate) struct TurnResult {
     pub outgoing: Vec<Outgoing>,
     pub timers: Vec<TimerChange>,
     pub effects: Vec<Effect>,
+    /// Not yet in a form that a store commits.
+    pub jobs: Vec<NewJob>,
     /// The states of the foreground before and after the turn, and the kind of input. None if they are the same.
     pub transition: Option<(Option<StateName>, Option<StateName>, &'static str)>,
     pub writes: Option<DomainWrites>,
@@ -142,12 +145,20 @@ pub(crate) enum Handling {
 }
 
 impl TurnResult {
+    /// The commit of this result, on top of the key, version, inputs and time of `turn`.
+    pub fn into_commit(self, turn: Commit, took_us: i64) -> Commit {
+        let Self { state, outgoing, timers, effects, transition, writes, .. } = self;
+        let transition = transition.map(|(from, to, by)| Transition { from, to, by: by.into(), took_us });
+        Commit { state, outgoing, timers, effects, transition, writes, ..turn }
+    }
+
     /// Whether a commit would change nothing but the version.
     pub fn changes_nothing(&self) -> bool {
         matches!(self.state, StateChange::Keep)
             && self.outgoing.is_empty()
             && self.timers.is_empty()
             && self.effects.is_empty()
+            && self.jobs.is_empty()
             && self.writes.is_none()
     }
 }

@@ -7,9 +7,9 @@ use crate::clock::Millis;
 use crate::requester::{
     Requester, RunningHandler, WithRequester, alarm_name, alarm_of, effect_body, unbound_timer_body,
 };
-use crate::store::{DomainWrites, Effect, Outgoing, TimerChange};
+use crate::store::{DomainWrites, Effect, NewJob, Outgoing, TimerChange};
 
-/// How many messages, timers and effects one turn may have, each.
+/// How many messages, timers, effects and jobs one turn may have, each.
 const OUTPUTS_MAX: usize = 100;
 
 /// What a turn asks for: messages, timers, effects, SQL writes.
@@ -19,6 +19,7 @@ pub(crate) struct TurnOutput {
     pub timers: Vec<RequestedTimer>,
     pub effects: Vec<RequestedEffect>,
     pub writes: Vec<DomainWrites>,
+    pub jobs: Vec<NewJob>,
     /// The text for the pressed button, and whether it is an alert.
     pub answer: Option<(String, bool)>,
     /// Whether the handler refused the input. A pressed button then stays usable.
@@ -75,6 +76,16 @@ impl TurnOutput {
             return self.fail(format!("a turn asks for more than {OUTPUTS_MAX} effects"));
         }
         self.effects.push(effect);
+    }
+
+    pub fn add_job(&mut self, job: NewJob) {
+        if let Some(mistake) = &job.mistake {
+            return self.fail(mistake.clone());
+        }
+        if self.jobs.len() >= OUTPUTS_MAX {
+            return self.fail(format!("a turn enqueues more than {OUTPUTS_MAX} jobs"));
+        }
+        self.jobs.push(job);
     }
 
     pub fn fail(&mut self, reason: impl Into<String>) {

@@ -1,4 +1,4 @@
-//! Timers, alarms, effects and SQL writes of a turn.
+//! Timers, alarms, effects, jobs and SQL writes of a turn.
 
 use futures_util::future::BoxFuture;
 use serde::Serialize;
@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::output::{RequestedEffect, RequestedTimer};
 use super::{Turn, When};
 use crate::effects::{DOWNLOAD, DownloadRequest};
-use crate::store::{Database, DomainWrites, WriteError};
+use crate::store::{Database, DomainWrites, NewJob, WriteError};
 
 /// Timers, alarms, effects and SQL writes.
 impl Turn {
@@ -93,6 +93,12 @@ impl Turn {
             }
             Err(error) => self.output.fail(format!("the body of an effect cannot be written: {error}")),
         }
+    }
+
+    /// Enqueues a job. It is stored in the commit of this turn, and runs afterwards. A job that repeats another one, by
+    /// [`Unique`](crate::jobs::Unique), is not added.
+    pub fn enqueue(&mut self, job: impl Into<NewJob>) {
+        self.output.add_job(job.into());
     }
 
     /// Asks to download a file to the disk. The outcome, of kind `download`, is a

@@ -34,6 +34,7 @@ mod everysec;
 mod fleet;
 mod handlers;
 mod in_process;
+mod jobs;
 mod journal;
 mod kills;
 mod network;

@@ -10,6 +10,7 @@ mod fleet;
 pub mod form;
 mod groups;
 mod intake;
+mod jobs;
 mod language;
 mod limits;
 pub mod log_capture;

@@ -196,9 +196,11 @@ impl Browser {
         browser
     }
 
-    /// Loads a page and returns its size in bytes.
+    /// Loads a page and returns its size in bytes, compressed.
     async fn get(&self, path: &str) -> usize {
         let asked = self.client.get(format!("{}{path}", self.base)).header(header::COOKIE, &self.cookie);
+        // As browsers do; the page stays compressed here.
+        let asked = asked.header(header::ACCEPT_ENCODING, "gzip");
         let answer = asked.send().await.unwrap();
         let status = answer.status();
         let body = answer.bytes().await.unwrap();

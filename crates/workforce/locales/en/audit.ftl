@@ -17,6 +17,7 @@ audit-person-forgotten = Personal data deleted
 audit-payment-marked = Payment marked · { $period }
 audit-payment-taken-back = Payment mark undone · { $period }
 audit-pay-period-closed = Month closed · { $period }
+audit-pay-period-reopened = Month opened again · { $period }: { $reason }
 audit-shift-closed = Shift clocked out
 audit-plan-made = Employee signed up for a shift
 audit-plan-cancelled = Scheduled shift cancelled
@@ -48,3 +49,9 @@ audit-slots-filled = Schedule filled
 audit-slots-taken-back = Added shifts taken back: { $slots }
 audit-broadcast-sent = Message sent to the staff: { $count }
 audit-broadcast-cancelled = Message to the staff cancelled: { $count }
+
+# Background jobs.
+audit-jobs-retried = Run again: { $what }
+audit-jobs-cancelled = Cancelled: { $what }
+audit-queue-paused = Queue paused: { $what }
+audit-queue-resumed = Queue resumed: { $what }

@@ -17,7 +17,18 @@ cabinet-to = To
 
 cabinet-site = Site
 cabinet-all-sites = All sites
-cabinet-no-sites = No sites yet.
+cabinet-no-sites = No sites yet
+cabinet-no-sites-about = A site is a place where people work. Fill in the form below to add the first one.
+cabinet-site-sections = Parts of the site
+cabinet-site-overview = Overview
+cabinet-site-staff = Staff
+cabinet-site-about = About the site
+cabinet-site-saved = Saved
+cabinet-no-staff = No one works here yet
+cabinet-no-staff-about = Add a contract for this site, and the person can pick up its shifts.
+cabinet-staff-in-people = Show in People
+cabinet-on-map = on the map
+cabinet-no-position = no location yet: employees can't be checked when they clock in
 cabinet-new-site = New site
 cabinet-deleted-sites = Deleted sites
 cabinet-deleted-site = { $site } (deleted)
@@ -48,6 +59,9 @@ cabinet-day-6 = Sun
 cabinet-open-site = Open the site
 cabinet-close-site = Close the site
 cabinet-delete-site = Delete this site
+cabinet-delete-site-ask = Delete this site…
+cabinet-delete-site-sure = Delete { $site }?
+cabinet-keep-site = Keep it
 cabinet-delete-site-about = You can restore a deleted site.
 
 cabinet-tasks = Tasks
@@ -63,7 +77,9 @@ cabinet-needs-media = needs a photo
 
 cabinet-who = Who
 cabinet-when = Start
-cabinet-no-shifts = There were no shifts on these days.
+cabinet-no-shifts = No shifts on these days
+cabinet-no-shifts-about = A shift appears here as soon as an employee clocks in. Choose other days or another site above.
+cabinet-shift = Shift
 cabinet-mine = Only mine
 cabinet-mine-about = Your own shifts at all sites
 cabinet-shifts-cut = Showing up to { $most } days at once, from { $from }.
@@ -96,6 +112,8 @@ cabinet-media-again = Try again
 cabinet-media-too-large = The file is larger than { $most } MB and can't be shown here. Press the button to get it in the chat.
 cabinet-media-save = Save the file
 cabinet-close-shift = Clock out
+cabinet-close-shift-ask = Clock out…
+cabinet-close-shift-not = Leave it running
 cabinet-close-shift-about = For a shift that someone forgot to clock out of. Hours up to the end are paid.
 cabinet-close-shift-sure = Clock out of this shift?
 cabinet-close-end = End
@@ -111,8 +129,8 @@ cabinet-not-come = No-shows
 cabinet-open-sites = Open sites
 cabinet-not-come-yet = no-show
 cabinet-free-places = { $count ->
-    [one] { $count } open shift today
-   *[other] { $count } open shifts today
+    [one] { $count } open spot today
+   *[other] { $count } open spots today
 }
 
 cabinet-view = View
@@ -239,9 +257,9 @@ cabinet-take-place = Claim
 cabinet-cancel-in-bot = To cancel a shift, press “{ $button }” in the bot and give a reason.
 cabinet-to-bot = Go to the bot
 
-cabinet-warns-long = { $hours } h: longer than a working day
+cabinet-warns-long = { $hours } h: longer than a working day
 cabinet-warns-meets = overlaps another shift: { $when }
-cabinet-warns-long-day = { $name }: { $hours } h on this day
+cabinet-warns-long-day = { $name }: { $hours } h on this day
 cabinet-warns-cannot-come = { $name } no longer has an active contract for this site
 cabinet-day-warns = { $count ->
     [one] { $count } shift needs attention
@@ -264,6 +282,11 @@ cabinet-yes = yes
 cabinet-no = no
 cabinet-setting-default = Default: { $value }.
 cabinet-settings-saved = Settings saved.
+cabinet-settings-business = Business
+cabinet-settings-pay = Pay
+cabinet-settings-cancelling = Cancelling shifts
+cabinet-settings-personal = Personal data
+cabinet-settings-sign-in = Sign-in
 cabinet-settings-history = Change history
 cabinet-settings-untouched = All defaults.
 cabinet-setting-time-zone = Time zone of the business
@@ -303,6 +326,8 @@ cabinet-setting-consent-ru = Consent to the processing of personal data, in Russ
 cabinet-setting-consent-en = Consent to the processing of personal data, in English
 cabinet-setting-consent-about = Newcomers read it before the first question. A changed text is shown in new registrations only: people who have agreed are not asked again.
 cabinet-setting-text-bad = Enter a text of up to 3,500 characters.
+cabinet-setting-quiet = Quiet hours
+cabinet-setting-quiet-about = The bot sends only urgent messages then: a shift that starts soon, a no-show, a block. Others wait until the morning of the person’s site. People can choose their own with /quiet.
 cabinet-setting-retention = Days after which data of rejected applicants and documents of blocked people are deleted
 cabinet-setting-retention-about = Counted from the last change. Rejected applicants are deleted entirely, blocked people lose only their documents; shifts and pay stay. 0 keeps everything.
 cabinet-setting-test-users = Test users sign in with any PIN
@@ -372,7 +397,7 @@ cabinet-broadcast-progress = How many are sent
 cabinet-broadcast-sent = Sent: { $sent } of { $total }
 cabinet-broadcast-failed = not delivered: { $count }
 cabinet-broadcast-blocked = blocked the bot: { $count }
-cabinet-broadcast-unknown = handed to the bot before a restart: { $count }
+cabinet-broadcast-unknown = result unknown after a restart: { $count }
 cabinet-broadcast-skipped = no longer work here: { $count }
 cabinet-broadcast-cancelled = cancelled: { $count }
 cabinet-broadcast-cancel = Don't send the rest

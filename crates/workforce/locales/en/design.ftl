@@ -45,3 +45,4 @@ design-panel = Side panel
 design-panel-text = One record beside the page.
 design-waiting = Loading
 design-icons = Icons
+design-chart = Chart

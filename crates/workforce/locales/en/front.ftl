@@ -17,6 +17,7 @@ front-help =
     /start – main menu
     /cabinet – link to the dashboard
     /language – change the language
+    /quiet – when to stay silent
     /cancel – stop the current action
     /me – your ID and roles
     /help – this list
@@ -41,6 +42,7 @@ front-cabinet-command = Open the dashboard
 front-language-command = Change the language
 front-cancel-command = Stop the current action
 front-me-command = My ID and roles
+front-quiet-command = Quiet hours
 front-help-command = Help
 
 front-too-many-toast = Too many requests. Please wait and try again in { $seconds } s.

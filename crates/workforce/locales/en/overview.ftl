@@ -26,6 +26,14 @@ overview-more-gaps = { $count ->
     [one] { $count } more shift today with open spots
    *[other] { $count } more shifts today with open spots
 }
+overview-expiring = { $kind }: { $name }
+overview-expires = Expires { $day }
+overview-expired = Expired { $day }
+overview-more-expiring = { $count ->
+    [one] { $count } more document that expires soon
+   *[other] { $count } more documents that expire soon
+}
+overview-show-document = Open document
 overview-show-all = Show all
 overview-working = working since { $since }, until { $until }
 overview-working-open = working since { $since }
@@ -74,3 +82,4 @@ overview-did-take-back = { $count ->
     [one] { $count } new shift taken back.
    *[other] { $count } new shifts taken back.
 }
+overview-nothing-today = Nothing planned for the rest of the day.

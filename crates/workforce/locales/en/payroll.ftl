@@ -47,7 +47,8 @@ payroll-stale = Someone changed this first, while you had the page open. Please 
 payroll-gone = This no longer exists.
 payroll-not-manual = This amount comes from work done. Add a bonus or a deduction instead.
 payroll-not-over = This month isn't over yet.
-payroll-is-closed = This month is closed and can't be changed.
+payroll-is-closed = This month is closed. An owner can open it again under Payroll.
+payroll-is-open = This month is open already.
 payroll-more-than-due = This is more than is due. If it's an advance, confirm below: the rest counts towards the following months.
 payroll-nothing-there = No earnings this month.
 payroll-too-far-ahead = You can mark payments up to next month.
@@ -67,8 +68,8 @@ payroll-told-more = { $count ->
     [one] And { $count } more:
    *[other] And { $count } more:
 } { $page }
-payroll-report-ask = Which days? Choose a month, or write the dates, like 01.11.2026 - 15.11.2026.
-payroll-report-bad-days = Please write the dates like 01.11.2026 - 15.11.2026: up to a year, between 2000 and 2100.
+payroll-report-ask = Which days? Choose a month, or write the dates, like Nov 1, 2026 - Nov 15, 2026.
+payroll-report-bad-days = Please write the dates like Nov 1, 2026 - Nov 15, 2026: up to a year, between 2000 and 2100.
 payroll-report =
     { $from } – { $to }
     { $count ->
@@ -101,7 +102,8 @@ payroll-paid = Paid
 payroll-due = Due
 payroll-sum = Total
 payroll-payment = Payment
-payroll-empty = No earnings this month yet. They appear when employees clock out.
+payroll-empty = No earnings this month yet
+payroll-empty-about = They appear when employees clock out.
 payroll-is-paid = paid
 payroll-is-due = due
 payroll-is-partly-paid = { $amount } due
@@ -115,8 +117,8 @@ payroll-export-csv = Download CSV
 payroll-closed-since = Closed on
 payroll-closed-about = If a mistake turns up later, the correction goes into the next month.
 payroll-close = Close { $month }
-payroll-close-about = A closed month can't be changed or reopened. Later changes become corrections in the next month.
-payroll-close-sure = Close this month for good?
+payroll-close-about = A closed month stays as it is: later changes become corrections in the next month.
+payroll-close-sure = Close { $month }?
 payroll-open-shifts = { $count ->
     [one] { $count } shift of this month is still in progress and will count in the next month:
    *[other] { $count } shifts of this month are still in progress and will count in the next month:
@@ -130,7 +132,6 @@ payroll-newest = Go to the newest
 payroll-amounts = Breakdown
 payroll-amount = Amount, { CURRENCY() }
 payroll-reason = Reason
-payroll-add = Bonus or deduction
 payroll-add-button = Add
 payroll-add-closed = This month is closed: what you add goes into the next one.
 payroll-change = Change
@@ -144,7 +145,7 @@ payroll-mark-paid = Mark as paid
 payroll-advance = It's an advance: { $due } is due, and the rest counts towards the following months
 payroll-credit = Counted from overpayment
 payroll-payments = Payments
-payroll-take-back = Undo
+payroll-take-back = Undo the payment mark
 payroll-taken-back = undone
 payroll-history = Change history
 payroll-deed-added = Added
@@ -153,3 +154,48 @@ payroll-deed-removed = Removed
 payroll-deed-restored = Restored
 payroll-of-sites = Earnings at the sites whose finances you can see: { $sites }. The owner handles bonuses, deductions and payments.
 payroll-bad-reason-field = Write a reason, for example “For helping on a day off”.
+payroll-undo = Undo
+payroll-cancel = Cancel
+payroll-month-end = End of the month
+payroll-is-closed-badge = closed
+payroll-is-open-badge = open
+payroll-open-person = The amounts can still change.
+payroll-close-sums = { $count ->
+    [one] { $count } person, { $total } in total, { $due } not paid yet.
+   *[other] { $count } people, { $total } in total, { $due } not paid yet.
+}
+payroll-close-unsettled = Some shifts or cancellations of this month are still undecided. They will count in the next month.
+payroll-leave-open = Leave it open
+payroll-leave-closed = Leave it closed
+payroll-reopen = Open again
+payroll-reopen-sure = Open { $month } again?
+payroll-reopen-about = Its amounts can change again. Payments of { $paid } stay marked: if someone has been paid too much then, it counts towards the following months. Corrections already made stay in their months.
+payroll-reopened-at-once = Closed by mistake
+payroll-add-ask = Bonus or deduction…
+payroll-add-title = Bonus or deduction for { $name }, { $month }
+payroll-pay-due = Pay { $amount }…
+payroll-pay-advance = Pay an advance…
+payroll-pay-title = Mark a payment to { $name }
+payroll-pay-about = { $month }: { $due } is due. Opora moves no money: mark what you have paid.
+payroll-pay-overpaid = Overpaid by { $amount } so far.
+payroll-remove-ask = Remove…
+payroll-remove-bonus-sure = Remove the bonus of { $amount }?
+payroll-remove-deduction-sure = Remove the deduction of { $amount }?
+payroll-total-then = The total for { $month } will be { $total }.
+payroll-keep = Keep it
+payroll-take-back-ask = Undo…
+payroll-take-back-sure = Undo the payment mark of { $amount }?
+payroll-take-back-about = Then { $due } will be due. The employee is told.
+payroll-keep-payment = Keep the mark
+
+# What was just done.
+payroll-done-bonus = Bonus of { $amount } added for { $name }
+payroll-done-deduction = Deduction of { $amount } added for { $name }
+payroll-done-changed = Changed from { $before } to { $now }
+payroll-done-removed-bonus = Bonus of { $amount } removed
+payroll-done-removed-deduction = Deduction of { $amount } removed
+payroll-done-restored = { $amount } restored
+payroll-done-paid = Payment of { $amount } to { $name } marked
+payroll-done-taken-back = Payment mark of { $amount } undone
+payroll-done-closed = { $month } is closed
+payroll-done-reopened = { $month } is open again

@@ -57,7 +57,7 @@ registration-consent-refused = Fair enough. I can't register you without your co
 registration-discard-button = Delete my answers
 registration-paused = Stopped. Your answers are saved for a day; send /start to continue.
 
-registration-still-waits = Okay, no decision was made on { $name }.
+registration-still-waits = Okay, { $name } is still awaiting a decision.
 registration-no-site-yet = You'll be assigned a site soon, and I'll write to you. Then you can pick up shifts.
 registration-your-sites = { $count ->
     [one] Your site: { $sites }.
@@ -103,8 +103,8 @@ registration-nav = Registrations
 registration-approve = Approve
 registration-reject = Reject
 registration-card = { $count ->
-    [one] registration awaiting approval
-   *[other] registrations awaiting approval
+    [one] { $count } registration awaiting approval
+   *[other] { $count } registrations awaiting approval
 }
 registration-since = Waiting since
 registration-changed = Your decision was not saved: the documents changed while the page was open. Please look at them first.
@@ -126,15 +126,16 @@ registration-document-pending = awaiting approval
 registration-document-approved = approved
 registration-document-rejected = rejected
 registration-contract = Where they will work
-registration-contract-about = Tick the sites, and the contract is created with the approval. Leave them empty to add it later.
+registration-contract-about = Tick the sites, and the contract is created with the approval. You can also add it later.
 registration-page-approved-at = { $name } is approved and has a contract ({ $sites }). I've told them that they can pick up shifts.
-registration-page-approved = { $name } is approved. They need a contract to pick up shifts: add it on their page.
+registration-page-approved = { $name } is approved. They need a contract to pick up shifts.
 registration-page-rejected = { $name } is rejected. I've passed on the reason.
 registration-open-person = Open the person's page
 registration-next = Next registration
 registration-consent-given = Consent to the processing of personal data:
 registration-consent-version = version { $version }
 registration-valid-until = valid until { $day }
+registration-expiring = Documents that expire soon
 registration-expires = expires { $day }
 registration-expired = expired { $day }
 registration-valid-until-label = Valid until

@@ -41,7 +41,7 @@ shifts-cancel-choice = ✖ Cancel { $when }
 
 shifts-nothing-to-open = You have no shift planned right now.
 shifts-open-what = Which shift are you starting?
-shifts-open-forgotten = Your shift at { $site } ended at { $end }, but you never clocked out. When you clock in to another one, it will be closed at that time.
+shifts-open-forgotten = Your shift at { $site } ended on { $end }, but you never clocked out. When you clock in to another one, it will be closed at that time.
 shifts-without-plan-choice = { $site }, unscheduled
 shifts-open-position = Please share your location to show that you're at { $site }.
 shifts-close-position = Please share your location to clock out at { $site }.
@@ -81,10 +81,11 @@ shifts-close-review = Clock out?
 shifts-closing = You're clocked out. I'll send the details in a separate message.
 shifts-closed = Your shift at { $site } is over: { $time }.
 shifts-closed-paid = Paid: { $hours } h.
+shifts-closed-task = { $kind } “{ $task }”
 shifts-closed-total = Total: { $total }
 shifts-site-closed-too = No one else is working at { $site }, so it's closed too.
 
-shifts-no-site-to-open = Nothing to open: all your sites are already open.
+shifts-no-site-to-open = Nothing to open right now: your sites are open already, or your contract hasn't started yet.
 shifts-no-site-to-close = Nothing to close: none of your sites is open.
 shifts-open-which = Which site are you opening?
 shifts-close-which = Which site are you closing?

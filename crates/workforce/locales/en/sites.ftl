@@ -9,6 +9,7 @@ why-in-use-toast = Someone is working here or signed up for a shift. Wait until 
 why-worked-toast = Someone works or has worked this shift, so its day and start can't change. Create another shift instead.
 why-full-toast = No spots left.
 why-overlap-toast = You already have another shift at that time.
+why-not-member-toast = This person doesn't have access any more.
 why-no-contract-toast = Your contract doesn't cover this site.
 why-contract-exists-toast = This employee already has an active contract for this site.
 why-not-spontaneous-toast = Your contract covers scheduled shifts only. Pick up a shift first.
@@ -42,19 +43,27 @@ notice-unblocked = { $count ->
 }
 notice-plan-moved = Your shift at { $site } has been moved: { $before } is now { $after }.
 notice-plan-made = You've been signed up for a shift at { $site }: { $when }.
+notice-contract-made = { $count ->
+    [one] You have a new contract. Your site: { $sites }.
+   *[other] You have a new contract. Your sites: { $sites }.
+} You can pick up a shift now.
+notice-contract-made-from = { $count ->
+    [one] You have a new contract. Your site from { $day }: { $sites }.
+   *[other] You have a new contract. Your sites from { $day }: { $sites }.
+}
 notice-plan-cancelled = Your shift at { $site } on { $when } has been cancelled. You don't need to come.
 notice-plan-restored = Your shift at { $site } on { $when } is back on.
 notice-reminder = Reminder: your shift at { $site } starts soon, { $when }.
 notice-missed = No-show: { $name }, { $site }, { $when }.
 notice-you-missed = You were expected at { $site }, { $when }. If something happened, please tell your manager.
-notice-closed-by-time = I clocked you out at { $site }, because your shift was over. It ended at { $end }; total: { $total }.
+notice-closed-by-time = I clocked you out at { $site }, because your shift was over. It ended on { $end }; total: { $total }.
 notice-site-closed-by-time = I closed { $site }, which you had opened: its hours are over, and no one is working there.
-notice-closed-by-staff = A manager clocked you out at { $site }. Your shift ended at { $end }; total: { $total }.
-notice-cancelled = { $name } cancelled a shift at { $site }, { $when }. Review the reason under "Today".
+notice-closed-by-staff = A manager clocked you out at { $site }. Your shift ended on { $end }; total: { $total }.
+notice-cancelled = { $name } cancelled a shift at { $site }, { $when }. Review the reason under “Today”.
 notice-reason-accepted = Your reason for cancelling was accepted: { $site }, { $when }. There is no penalty.
 notice-reason-rejected = Your reason for cancelling was not accepted: { $site }, { $when }. Deducted: { $fine }.
-notice-decision-taken-back = The decision about your cancellation was taken back and will be made again: { $site }, { $when }.
-notice-fine-taken-back = The decision about your cancellation was taken back and will be made again: { $site }, { $when }. The penalty of { $fine } was removed.
+notice-decision-taken-back = The decision about your cancellation will be reviewed again: { $site }, { $when }.
+notice-fine-taken-back = The decision about your cancellation will be reviewed again: { $site }, { $when }. The penalty of { $fine } was removed.
 
 # The owner in the bot.
 sites-today-button = 📋 Today
@@ -76,8 +85,8 @@ sites-card =
     { $rate } an hour
 sites-week = The next seven days:
 sites-new-slot-button = ➕ New shift
-sites-new-slot = Write the day, hours and number of people in one line, like: 31.12 09:00-18:00 2
-sites-slot-not-understood = I didn't get that. Example: 31.12 09:00-18:00 2
+sites-new-slot = Write the day, hours and number of people in one line, like: Dec 31 09:00-18:00 2
+sites-slot-not-understood = I didn't get that. Example: Dec 31 09:00-18:00 2
 sites-slot-made = New shift at { $site }: { $when }.
 sites-new-slot-stopped = Okay, no shift was added.
 sites-cancellation = { $name } can't make it to { $site }, { $when }. Reason: { $reason }
@@ -115,11 +124,13 @@ import-sites-example = name,address,position,time zone,opens,closes,rate
 import-empty = There is no table here: it needs a heading and at least one row.
 import-too-long = The table is too large: { $kilobytes } KB at most. Split it into parts.
 import-too-many-rows = The table has too many rows: { $rows } at most. Split it into parts.
+import-too-many-columns = A row has too many columns: { $columns } at most.
 import-unreadable = Line { $line } can't be read. Look for an unclosed quotation mark.
 import-mistakes = { $count ->
     [one] There is { $count } mistake. Nothing was imported: correct it and upload again.
    *[other] There are { $count } mistakes. Nothing was imported: correct them and upload again.
 }
+import-first-mistakes = The first { $count } are listed.
 import-preview = { $count ->
     [0] Everything in this table exists already. There is nothing to import.
     [one] { $count } row will add something. Nothing has been saved yet.
@@ -137,6 +148,7 @@ import-address = Address
 import-zone = Time zone
 import-new-person = new person
 import-new-contract = new contract
+import-kept-out = no access, no contract
 import-new-site = new site
 import-exists = exists, no change
 import-done = Imported: people { $people }, contracts { $contracts }, sites { $sites }. Unchanged rows: { $unchanged }

@@ -17,6 +17,7 @@ audit-person-forgotten = Личные данные удалены
 audit-payment-marked = Выплата отмечена · { $period }
 audit-payment-taken-back = Отметка о выплате отменена · { $period }
 audit-pay-period-closed = Месяц закрыт · { $period }
+audit-pay-period-reopened = Месяц снова открыт · { $period }: { $reason }
 audit-shift-closed = Смена закрыта
 audit-plan-made = Сотрудник записан на смену
 audit-plan-cancelled = Запланированная смена отменена
@@ -48,3 +49,9 @@ audit-slots-filled = Расписание заполнено
 audit-slots-taken-back = Добавленные смены убраны: { $slots }
 audit-broadcast-sent = Отправлено сообщение сотрудникам: { $count }
 audit-broadcast-cancelled = Отменена отправка сообщения: { $count }
+
+# Фоновые задачи.
+audit-jobs-retried = Выполнить снова: { $what }
+audit-jobs-cancelled = Отменено: { $what }
+audit-queue-paused = Очередь приостановлена: { $what }
+audit-queue-resumed = Очередь возобновлена: { $what }

@@ -45,3 +45,4 @@ design-panel = Боковая панель
 design-panel-text = Одна запись рядом со страницей.
 design-waiting = Загрузка
 design-icons = Значки
+design-chart = Диаграмма

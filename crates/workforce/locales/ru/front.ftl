@@ -17,6 +17,7 @@ front-help =
     /start – главное меню
     /cabinet – ссылка для входа в кабинет
     /language – сменить язык
+    /quiet – когда не беспокоить
     /cancel – прервать текущее действие
     /me – ваш ID и роли
     /help – этот список
@@ -41,6 +42,7 @@ front-cabinet-command = Войти в кабинет
 front-language-command = Сменить язык
 front-cancel-command = Прервать текущее действие
 front-me-command = Мой ID и роли
+front-quiet-command = Тихие часы
 front-help-command = Помощь
 
 front-too-many-toast = Слишком много запросов подряд. Подождите немного и попробуйте снова через { $seconds } с.

@@ -28,6 +28,15 @@ overview-more-gaps = { $count ->
     [few] Ещё { $count } смены сегодня со свободными местами
    *[many] Ещё { $count } смен сегодня со свободными местами
 }
+overview-expiring = { $kind }: { $name }
+overview-expires = Срок истекает { $day }
+overview-expired = Срок истёк { $day }
+overview-more-expiring = { $count ->
+    [one] Ещё { $count } документ с истекающим сроком
+    [few] Ещё { $count } документа с истекающим сроком
+   *[many] Ещё { $count } документов с истекающим сроком
+}
+overview-show-document = Открыть документ
 overview-show-all = Показать все
 overview-working = на смене с { $since }, до { $until }
 overview-working-open = на смене с { $since }
@@ -76,3 +85,4 @@ overview-did-take-back = { $count ->
     [few] Убраны { $count } новые смены.
    *[many] Убрано { $count } новых смен.
 }
+overview-nothing-today = На остаток дня ничего не запланировано.

@@ -48,7 +48,8 @@ payroll-stale = Пока страница была открыта, кто-то �
 payroll-gone = Этого здесь больше нет.
 payroll-not-manual = Эта сумма начислена за работу. Вместо правки добавьте премию или удержание.
 payroll-not-over = Этот месяц ещё не закончился.
-payroll-is-closed = Этот месяц закрыт, изменить его нельзя.
+payroll-is-closed = Этот месяц закрыт. Владелец может снова открыть его в разделе «Зарплата».
+payroll-is-open = Этот месяц и так открыт.
 payroll-more-than-due = Это больше, чем к выплате. Если это аванс, подтвердите ниже: лишнее зачтётся в следующих месяцах.
 payroll-nothing-there = За этот месяц начислений нет.
 payroll-too-far-ahead = Отметить выплату можно не дальше следующего месяца.
@@ -88,7 +89,7 @@ payroll-news-removed = { $month }: из вашей оплаты убрали { $
 payroll-news-restored = { $month }: в вашу оплату вернули { $amount }. Причина: { $reason }
 payroll-news-into = Этот месяц закрыт, поэтому разница попадёт в другой: { $month }.
 payroll-news-paid = { $month }: вам выплатили { $amount }.
-payroll-news-taken-back = { $month }: отметку о выплате { $amount } отменили, она была ошибкой.
+payroll-news-taken-back = { $month }: отметку о выплате { $amount } сняли, её поставили по ошибке.
 
 # Страницы.
 payroll-nav = Зарплата
@@ -104,7 +105,8 @@ payroll-paid = Выплачено
 payroll-due = К выплате
 payroll-sum = Всего
 payroll-payment = Выплата
-payroll-empty = За этот месяц начислений пока нет. Они появятся, когда сотрудники закроют смены.
+payroll-empty = За этот месяц начислений пока нет
+payroll-empty-about = Они появятся, когда сотрудники закроют смены.
 payroll-is-paid = выплачено
 payroll-is-due = к выплате
 payroll-is-partly-paid = осталось { $amount }
@@ -118,8 +120,8 @@ payroll-export-csv = Скачать CSV
 payroll-closed-since = Закрыт
 payroll-closed-about = Если позже найдётся ошибка, исправление попадёт в следующий месяц.
 payroll-close = Закрыть: { $month }
-payroll-close-about = Закрытый месяц нельзя изменить или открыть снова. Более поздние правки станут исправлениями в следующем месяце.
-payroll-close-sure = Закрыть этот месяц окончательно?
+payroll-close-about = Суммы закрытого месяца не меняются: более поздние правки станут исправлениями в следующем.
+payroll-close-sure = Закрыть месяц: { $month }?
 payroll-open-shifts = { $count ->
     [one] { $count } смена этого месяца ещё открыта и попадёт в следующий:
     [few] { $count } смены этого месяца ещё открыты и попадут в следующий:
@@ -135,7 +137,6 @@ payroll-newest = К самым новым
 payroll-amounts = Расчёт
 payroll-amount = Сумма, { CURRENCY() }
 payroll-reason = Причина
-payroll-add = Премия или удержание
 payroll-add-button = Добавить
 payroll-add-closed = Этот месяц закрыт: новая сумма попадёт в следующий.
 payroll-change = Изменить
@@ -149,7 +150,7 @@ payroll-mark-paid = Отметить выплату
 payroll-advance = Это аванс: к выплате { $due }, остальное зачтётся в следующих месяцах
 payroll-credit = Зачтено из переплаты
 payroll-payments = Выплаты
-payroll-take-back = Отменить отметку
+payroll-take-back = Отменить отметку о выплате
 payroll-taken-back = отметка отменена
 payroll-history = История изменений
 payroll-deed-added = Добавлено
@@ -158,3 +159,49 @@ payroll-deed-removed = Удалено
 payroll-deed-restored = Возвращено
 payroll-of-sites = Заработанное на объектах, финансы которых вам доступны: { $sites }. Премии, удержания и выплаты ведёт владелец.
 payroll-bad-reason-field = Напишите причину, например «За помощь в выходной».
+payroll-undo = Вернуть
+payroll-cancel = Отмена
+payroll-month-end = Конец месяца
+payroll-is-closed-badge = закрыт
+payroll-is-open-badge = открыт
+payroll-open-person = Суммы ещё могут измениться.
+payroll-close-sums = { $count ->
+    [one] { $count } человек, всего { $total }, ещё не выплачено { $due }.
+    [few] { $count } человека, всего { $total }, ещё не выплачено { $due }.
+   *[many] { $count } человек, всего { $total }, ещё не выплачено { $due }.
+}
+payroll-close-unsettled = Есть смены или отмены этого месяца, по которым нет решения. Они попадут в следующий месяц.
+payroll-leave-open = Оставить открытым
+payroll-leave-closed = Оставить закрытым
+payroll-reopen = Открыть снова
+payroll-reopen-sure = Снова открыть месяц: { $month }?
+payroll-reopen-about = Суммы снова можно будет менять. Выплаты на { $paid } остаются отмеченными: если окажется, что кому-то заплатили лишнее, оно зачтётся в следующих месяцах. Уже внесённые исправления останутся в своих месяцах.
+payroll-reopened-at-once = Закрыли по ошибке
+payroll-add-ask = Премия или удержание…
+payroll-add-title = Премия или удержание: { $name }, { $month }
+payroll-pay-due = Выплатить { $amount }…
+payroll-pay-advance = Выплатить аванс…
+payroll-pay-title = Отметить выплату: { $name }
+payroll-pay-about = { $month }: к выплате { $due }. Деньги Opora не переводит: отметьте, что вы заплатили.
+payroll-pay-overpaid = Сейчас переплата { $amount }.
+payroll-remove-ask = Удалить…
+payroll-remove-bonus-sure = Удалить премию { $amount }?
+payroll-remove-deduction-sure = Удалить удержание { $amount }?
+payroll-total-then = { $month }: итого станет { $total }.
+payroll-keep = Оставить
+payroll-take-back-ask = Отменить…
+payroll-take-back-sure = Отменить отметку о выплате { $amount }?
+payroll-take-back-about = К выплате станет { $due }. Сотрудник получит сообщение.
+payroll-keep-payment = Оставить отметку
+
+# Что только что сделано.
+payroll-done-bonus = Премия { $amount } добавлена: { $name }
+payroll-done-deduction = Удержание { $amount } добавлено: { $name }
+payroll-done-changed = Было { $before }, стало { $now }
+payroll-done-removed-bonus = Премия { $amount } удалена
+payroll-done-removed-deduction = Удержание { $amount } удалено
+payroll-done-restored = Возвращено: { $amount }
+payroll-done-paid = Выплата { $amount } отмечена: { $name }
+payroll-done-taken-back = Отметка о выплате { $amount } отменена
+payroll-done-closed = Месяц закрыт: { $month }
+payroll-done-reopened = Месяц снова открыт: { $month }

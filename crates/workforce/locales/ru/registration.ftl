@@ -48,16 +48,16 @@ registration-consent-default =
 
     Мы храним их, чтобы проверить заявку, оформить вас и платить за смены. Документы видят только владелец и главный администратор. Данные удаляются по вашей просьбе.
 
-    Нажимая «Согласен(на)», вы даёте согласие на обработку персональных данных по Федеральному закону № 152-ФЗ. Его можно отозвать: напишите владельцу.
-registration-agree-button = Согласен(на)
-registration-disagree-button = Не согласен(на)
+    Нажимая «Даю согласие», вы соглашаетесь на обработку персональных данных по Федеральному закону № 152-ФЗ. Его можно отозвать: напишите владельцу.
+registration-agree-button = Даю согласие
+registration-disagree-button = Не даю согласия
 registration-agreed = ✓ Согласие получено.
 registration-consent-changed = Пока вы читали, текст изменился. Прочитайте, пожалуйста, новый.
 registration-consent-refused = Понимаю. Без согласия зарегистрировать вас нельзя, поэтому я ничего не сохраняю. Если передумаете — /start.
 registration-discard-button = Удалить ответы
 registration-paused = Остановились. Ответы сохранятся сутки; продолжить — /start.
 
-registration-still-waits = Хорошо, заявка ({ $name }) осталась без решения.
+registration-still-waits = Хорошо, заявка ({ $name }) остаётся без решения.
 registration-no-site-yet = Скоро вам назначат объект, и я напишу. После этого можно брать смены.
 registration-your-sites = { $count ->
     [one] Ваш объект: { $sites }.
@@ -104,9 +104,9 @@ registration-nav = Заявки
 registration-approve = Одобрить
 registration-reject = Отклонить
 registration-card = { $count ->
-    [one] заявка ждёт решения
-    [few] заявки ждут решения
-   *[many] заявок ждут решения
+    [one] { $count } заявка ждёт решения
+    [few] { $count } заявки ждут решения
+   *[many] { $count } заявок ждут решения
 }
 registration-since = Ждёт с
 registration-changed = Решение не записано: пока страница была открыта, документы изменились. Сначала посмотрите их.
@@ -130,13 +130,14 @@ registration-document-rejected = отклонено
 registration-contract = Где будет работать
 registration-contract-about = Отметьте объекты, и договор появится вместе с одобрением. Не отметите — добавите его позже.
 registration-page-approved-at = { $name }: заявка одобрена, договор оформлен ({ $sites }). Я написал, что можно брать смены.
-registration-page-approved = { $name }: заявка одобрена. Чтобы брать смены, нужен договор: добавьте его на странице человека.
+registration-page-approved = { $name }: заявка одобрена. Чтобы брать смены, нужен договор.
 registration-page-rejected = { $name }: заявка отклонена. Причину я передал.
 registration-open-person = Открыть страницу человека
 registration-next = Следующая заявка
 registration-consent-given = Согласие на обработку персональных данных:
 registration-consent-version = версия { $version }
 registration-valid-until = действует до { $day }
+registration-expiring = Документы с истекающим сроком
 registration-expires = истекает { $day }
 registration-expired = срок истёк { $day }
 registration-valid-until-label = Действует до

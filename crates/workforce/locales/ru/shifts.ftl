@@ -41,7 +41,7 @@ shifts-cancel-choice = ✖ Отменить { $when }
 
 shifts-nothing-to-open = Сейчас у вас нет запланированной смены.
 shifts-open-what = Какую смену открываете?
-shifts-open-forgotten = Смена на объекте { $site } закончилась { $end }, но осталась открытой. Когда откроете другую, эта закроется тем временем.
+shifts-open-forgotten = Смена на объекте { $site } закончилась { $end }, но осталась открытой. Когда откроете другую, эта закроется с этим временем окончания.
 shifts-without-plan-choice = { $site }, без записи
 shifts-open-position = Отправьте, пожалуйста, местоположение: проверим, что вы на объекте { $site }.
 shifts-close-position = Чтобы закрыть смену на объекте { $site }, отправьте местоположение.
@@ -81,10 +81,11 @@ shifts-close-review = Закрыть смену?
 shifts-closing = Смена закрыта. Расчёт придёт отдельным сообщением.
 shifts-closed = Смена на объекте { $site } закрыта: { $time }.
 shifts-closed-paid = Оплачивается: { $hours } ч.
+shifts-closed-task = { $kind } «{ $task }»
 shifts-closed-total = Итого: { $total }
 shifts-site-closed-too = На объекте { $site } больше никто не работает, он тоже закрыт.
 
-shifts-no-site-to-open = Открывать нечего: все ваши объекты уже открыты.
+shifts-no-site-to-open = Сейчас открывать нечего: объекты уже открыты, или ваш договор ещё не начался.
 shifts-no-site-to-close = Закрывать нечего: ваши объекты не открыты.
 shifts-open-which = Какой объект открываете?
 shifts-close-which = Какой объект закрываете?
@@ -115,7 +116,7 @@ shifts-menu-today = 🗓 Ваша смена: { $site }, { $when }.
 
 shifts-close-undone = ⚠️ Не сделано:
 shifts-undone-deducted = • { $task } — удержим { $amount }
-shifts-undone-bonus = • { $task } — без бонуса { $amount }
+shifts-undone-bonus = • { $task } — без премии { $amount }
 shifts-undone = • { $task }
 shifts-undone-more = • и ещё { $count }
 shifts-close-anyway = Закрыть смену без этих задач?

@@ -16,10 +16,11 @@ use super::records::{self, Attachment};
 use super::{KEEP, MAX_FILE_BYTES};
 use crate::application::App;
 use crate::domain::{NotWritten, WriteInTurn};
+use crate::failpoints;
 use crate::files::{self, Accepts, StoreFileError, generated_name, pending_files};
+use crate::jobs::{self, scheduled_job};
 use crate::person::OWNERS;
 use crate::web::Event;
-use crate::{failpoints, jobs};
 
 /// The timer that requests pending downloads.
 pub const RETRY_TIMER: &str = "attachments:again";
@@ -102,8 +103,10 @@ pub async fn request_pending<S: States>(turn: &mut Turn, _: Timer) -> Step<S> {
     Ok(Next::Stay)
 }
 
+scheduled_job! { pub Fetch = "attachments" in jobs::DEFAULT }
+
 /// The job: requests lost and failed files again.
-pub async fn retry_job(app: App) -> anyhow::Result<()> {
+pub async fn retry_pending(app: App) -> anyhow::Result<()> {
     let now = app.clock.now();
     app.domain
         .write(move |db| {

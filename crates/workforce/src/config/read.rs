@@ -14,7 +14,17 @@ use super::FilesAddress;
 use super::layers::Layers;
 use super::{ENVIRONMENT, Networks, addresses};
 use crate::domain::Address;
+use crate::jobs::ConfiguredSchedules;
 use crate::texts::Language;
+
+pub use self::metrics::{MetricsSettings, listen_address};
+pub use self::schedules::schedule_settings;
+use self::secret::MAKE_SECRET;
+pub use self::secret::Secret;
+
+mod metrics;
+mod schedules;
+mod secret;
 
 /// The configuration of a running application.
 #[derive(Clone)]
@@ -36,6 +46,9 @@ pub struct Config {
     pub web_listen: SocketAddr,
     /// Maximum number of connections of the pages and the webhook.
     pub web_connections: usize,
+    pub metrics: MetricsSettings,
+    /// Times of jobs that differ from the usual ones.
+    pub schedules: ConfiguredSchedules,
     /// Public address of the pages, without a trailing slash.
     pub public_url: String,
     /// The page on which people talk to the bot instead of Telegram. Only the demo has one.
@@ -45,10 +58,6 @@ pub struct Config {
     /// Language of people whose own language is unknown.
     pub language: Language,
 }
-
-/// A string that is never logged.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(pub String);
 
 /// How updates arrive.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,12 +75,6 @@ pub enum Updates {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the configuration is invalid:\n  {}", .0.join("\n  "))]
 pub struct Mistakes(pub Vec<String>);
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("…")
-    }
-}
 
 impl fmt::Debug for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -101,9 +104,6 @@ struct SettingsReader<'a> {
 }
 
 const TOKEN: &str = "@BotFather gives one, of the form 123456789:AA…";
-const WEBHOOK_SECRET: &str = "`openssl rand -hex 32` makes one";
-/// Too long to guess, and at most as long as Telegram accepts.
-const WEBHOOK_SECRET_LENGTHS: std::ops::RangeInclusive<usize> = 32..=256;
 const PROXIES: &str = "a list of addresses and networks, such as 127.0.0.1, 10.0.0.0/8";
 const LISTEN: &str = "an address and a port, such as 127.0.0.1:8080";
 const WEB_LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8080);
@@ -124,6 +124,8 @@ impl SettingsReader<'_> {
         let data_dir = addresses::data_dir(self.layers);
         let files = self.files();
         let web_listen = self.parsed("WEB_LISTEN", LISTEN).unwrap_or(WEB_LISTEN);
+        let metrics = self.metrics(web_listen);
+        let schedules = self.schedules();
         let web_connections: Option<NonZero<usize>> = self.parsed("WEB_CONNECTIONS", "a number of connections");
         let public_url = self.url("PUBLIC_URL").unwrap_or_else(|| format!("http://{web_listen}"));
         let trusted_proxies = self.parsed("TRUSTED_PROXIES", PROXIES).unwrap_or_default();
@@ -141,6 +143,8 @@ impl SettingsReader<'_> {
             data_dir: data_dir.into(),
             web_listen,
             web_connections: web_connections.map_or(Config::DEFAULT_CONNECTIONS, NonZero::get),
+            metrics,
+            schedules,
             public_url: public_url.trim_end_matches('/').to_owned(),
             chat_page: None,
             trusted_proxies,
@@ -172,17 +176,11 @@ impl SettingsReader<'_> {
             let rule = "is not https://<host>/<a path of its own>";
             self.mistakes.push(format!("WEBHOOK_URL in {} {rule}", given.origin));
         }
-        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
-        let good = |secret: &str| WEBHOOK_SECRET_LENGTHS.contains(&secret.len()) && secret.bytes().all(plain);
         match secret {
             None => self.mistakes.push(format!(
-                "WEBHOOK_SECRET is missing: with WEBHOOK_URL it authenticates Telegram's calls; {WEBHOOK_SECRET}"
+                "WEBHOOK_SECRET is missing: with WEBHOOK_URL it authenticates Telegram's calls; {MAKE_SECRET}"
             )),
-            Some(secret) if !good(secret.value) => self.mistakes.push(format!(
-                "WEBHOOK_SECRET in {} is not 32 to 256 characters of A-Z, a-z, 0-9, _ and -; {WEBHOOK_SECRET}",
-                secret.origin
-            )),
-            Some(_) => {}
+            Some(secret) => self.check_secret("WEBHOOK_SECRET", secret),
         }
         let secret = Secret(secret?.value.to_owned());
         Some(Updates::Webhook { url: given.value.to_owned(), path: path?, secret })
@@ -309,6 +307,10 @@ mod tests {
             ("FILES_URL", "ftp://me:hunter7@host"),
             ("WEB_LISTEN", "8080"),
             ("WEB_CONNECTIONS", "0"),
+            ("CRON_PAYROLL", "0 4 * *"),
+            ("CRON_SHIFT_REMINDERS", "0 0 30 2 *"),
+            ("METRICS_LISTEN", "prometheus"),
+            ("METRICS_TOKEN", "hunter8"),
             ("PUBLIC_URL", "office"),
             ("TRUSTED_PROXIES", "nginx"),
             ("LANGUAGE", "de"),

@@ -25,7 +25,10 @@ struct Member {
     roles: &'static [Role],
 }
 
-const STAFF: [Member; 8] = [
+/// The Telegram id of the first applicant whose documents wait for approval.
+pub const FIRST_APPLICANT: i64 = FIRST_TELEGRAM_ID + 8;
+
+const STAFF: [Member; 10] = [
     member(("Анна", "Петрова"), ("Anna", "Peters"), "anna_p", &[Role::Owner, Role::Superadmin]),
     member(("Борис", "Ким"), ("Boris", "Kim"), "boris_kim", &[Role::Manager]),
     member(("Вера", "Соколова"), ("Vera", "Hawkins"), "vera_desk", &[Role::Dispatcher]),
@@ -34,6 +37,9 @@ const STAFF: [Member; 8] = [
     member(("Егор", "Лебедев"), ("Edgar", "Swann"), "egor_leb", &[Role::Employee]),
     member(("Жанна", "Волкова"), ("Jane", "Wolfe"), "zhanna_v", &[]),
     member(("Захар", "Новиков"), ("Zachary", "Newman"), "zakhar_n", &[]),
+    // Their documents have these names.
+    member(("Ирина", "Белова"), ("Irina", "Belova"), "irina_b", &[]),
+    member(("Кирилл", "Фомин"), ("Kirill", "Fomin"), "kirill_f", &[]),
 ];
 
 const fn member(
@@ -63,6 +69,21 @@ pub async fn set_up(emulator: &Emulator, app: &App, language: Language) -> anyho
     let at = app.clock.now();
     app.domain.write(move |db| Box::pin(hire(db, language, at))).await?;
     Ok(())
+}
+
+/// The full name of an account.
+pub fn full_name(telegram_id: i64, language: Language) -> Option<String> {
+    let (first_name, last_name) = member_of(telegram_id)?.name(language);
+    Some(format!("{first_name} {last_name}"))
+}
+
+/// The username of an account.
+pub fn username(telegram_id: i64) -> Option<String> {
+    Some(member_of(telegram_id)?.username.to_owned())
+}
+
+fn member_of(telegram_id: i64) -> Option<&'static Member> {
+    STAFF.get(usize::try_from(telegram_id - FIRST_TELEGRAM_ID).ok()?)
 }
 
 /// An account of the demo, and the person that it is now.

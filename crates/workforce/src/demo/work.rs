@@ -1,4 +1,5 @@
-//! The demo's sample work: two sites with tasks, contracts, six weeks of history, plans to come, and a person at work.
+//! The demo's sample work: two sites with tasks, contracts, six weeks of history, plans to come, a person at work, and
+//! applicants.
 //! All of it uses the public functions of the rooms.
 
 use chrono::Timelike;
@@ -9,7 +10,7 @@ use opora_emulator::Emulator;
 
 use super::history::{self, Team};
 use super::staff::FIRST_TELEGRAM_ID;
-use super::{past_pay, pictures};
+use super::{applicants, past_pay, pictures};
 use crate::application::App;
 use crate::attachments;
 use crate::domain::Transaction;
@@ -34,6 +35,7 @@ pub async fn begin(app: &App, emulator: &Emulator, language: Language) -> anyhow
     let (now, pictures) = (app.clock.now(), pictures::add(emulator));
     let team = app.domain.write_and_get(move |db| Box::pin(set_up(db, language, pictures, now))).await?;
     let Some(team) = team else { return Ok(()) };
+    applicants::add(app, emulator, language).await?;
     history::judge(app, team).await?;
     past_pay::settle(app, team, language).await?;
     // What happened before the first start is not announced.

@@ -1,11 +1,10 @@
-//! Checks of databases, stores, files, disk and port.
+//! Checks of databases, stores, files and disk.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use opora::instance::{self, ProcessStatus};
 use opora::store::{Lease, OpenError, RedisServerInfo, Store, StoreError};
-use tokio::net::TcpListener;
 
 use super::Finding;
 use crate::config::{Config, Secret};
@@ -213,22 +212,6 @@ pub(super) async fn check_files(config: &Config) -> Finding {
                 _ => "check S3_ENDPOINT and S3_REGION, that the server runs, and that the bucket exists",
             };
             Finding::trouble("files", format!("{address} cannot be written: {error}"), advice)
-        }
-    }
-}
-
-/// Whether the pages' port is free.
-pub(super) async fn check_port(config: &Config) -> Finding {
-    let address = config.web_listen;
-    match TcpListener::bind(address).await {
-        Ok(_) => Finding::ok("pages", format!("{address} is free; people reach them at {}", config.public_url)),
-        Err(error) if error.kind() == ErrorKind::AddrInUse => {
-            let advice = "that is right if opora runs here; otherwise set WEB_LISTEN to another address";
-            Finding::note("pages", format!("{address} is in use"), advice)
-        }
-        Err(error) => {
-            let advice = "set WEB_LISTEN to an address of this machine and a port above 1023";
-            Finding::trouble("pages", format!("{address}: {error}"), advice)
         }
     }
 }

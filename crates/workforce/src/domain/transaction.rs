@@ -6,6 +6,8 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
+use opora::clock::Millis;
+use opora::jobs::NewJob;
 use opora::store::{Database, DomainWrites, WriteError};
 use opora::turn::Turn;
 use sea_orm::{ConnectionTrait, DbBackend, DbErr, ExecResult, QueryResult, RuntimeErr, Statement};
@@ -13,10 +15,15 @@ use sea_query_sqlx::SqlxValues;
 use sqlx::AssertSqlSafe;
 use tokio::sync::Mutex;
 
+/// The failure if a command, which has no bot, enqueues a job.
+const NO_BOT: &str = "a job needs a bot that runs it, and this database was opened without one";
+
 /// The open transaction of a commit, for entities and queries.
 #[derive(Debug)]
 pub struct Transaction<'a, 'c> {
     is_postgres: bool,
+    /// The bot that runs jobs; none in a command.
+    bot: Option<i64>,
     database: Mutex<&'a mut Database<'c>>,
 }
 
@@ -33,19 +40,21 @@ impl WriteInTurn for Turn {
     where
         F: for<'w> FnOnce(&'w Transaction<'_, '_>) -> BoxFuture<'w, Result<(), WriteError>> + Send + 'static,
     {
-        self.transact(with_transaction(run));
+        let bot = self.key().bot;
+        self.transact(with_transaction(Some(bot), run));
     }
 }
 
 /// Writes with a commit of their own.
-pub(super) fn domain_writes<F>(run: F) -> DomainWrites
+pub(super) fn domain_writes<F>(bot: Option<i64>, run: F) -> DomainWrites
 where
     F: for<'w> FnOnce(&'w Transaction<'_, '_>) -> BoxFuture<'w, Result<(), WriteError>> + Send + 'static,
 {
-    DomainWrites::new(with_transaction(run))
+    DomainWrites::new(with_transaction(bot, run))
 }
 
-fn with_transaction<F>(
+pub(super) fn with_transaction<F>(
+    bot: Option<i64>,
     run: F,
 ) -> impl for<'c> FnOnce(&'c mut Database<'_>) -> BoxFuture<'c, Result<(), WriteError>> + Send + 'static
 where
@@ -53,7 +62,7 @@ where
 {
     move |database| {
         Box::pin(async move {
-            let db = Transaction::new(database);
+            let db = Transaction::new(database, bot);
             run(&db).await.map_err(unwrap_orm_error)
         })
     }
@@ -76,8 +85,20 @@ fn unwrap_orm_error(error: WriteError) -> WriteError {
 }
 
 impl<'a, 'c> Transaction<'a, 'c> {
-    fn new(database: &'a mut Database<'c>) -> Self {
-        Self { is_postgres: database.is_postgres(), database: Mutex::new(database) }
+    fn new(database: &'a mut Database<'c>, bot: Option<i64>) -> Self {
+        Self { is_postgres: database.is_postgres(), bot, database: Mutex::new(database) }
+    }
+
+    /// Enqueues jobs. They commit with the writes around them, and start afterwards: within a second, or at once if
+    /// the caller wakes them after the commit ([`Handle::wake_jobs`](opora::bot::Handle::wake_jobs)).
+    pub async fn enqueue<J: Into<NewJob>>(
+        &self,
+        jobs: impl IntoIterator<Item = J>,
+        at: Millis,
+    ) -> Result<(), WriteError> {
+        let jobs: Vec<NewJob> = jobs.into_iter().map(Into::into).collect();
+        let Some(bot) = self.bot else { return Err(WriteError::Failed(NO_BOT.into())) };
+        self.database.lock().await.enqueue_all(bot, jobs, at).await.map(drop)
     }
 }
 

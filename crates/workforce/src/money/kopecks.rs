@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// Kopecks, written in roubles: `50` or `50.05`.
+/// Hundredths of an amount, written as `50` or `50.05`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Kopecks(pub i64);
 

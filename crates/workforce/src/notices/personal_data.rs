@@ -5,7 +5,8 @@ use sea_orm::sea_query::{Expr, ExprTrait, LikeExpr};
 use sea_orm::{ColumnTrait, Condition, DbErr, EntityTrait, QueryFilter, QueryOrder};
 use serde_json::{Value, json};
 
-use super::table as notice;
+use super::table::notice;
+use super::{daily_summary, quiet};
 use crate::domain::{Domain, Transaction};
 use crate::person::Person;
 
@@ -24,7 +25,8 @@ pub async fn forget(db: &Transaction<'_, '_>, person: &Person) -> Result<(), Wri
     let about = Expr::col(notice::Column::Body).like(naming(person)?);
     let about = Condition::any().add(notice::Column::UserId.eq(person.id)).add(about);
     notice::Entity::delete_many().filter(about).exec(db).await?;
-    Ok(())
+    daily_summary::forget(db, person.id).await?;
+    quiet::forget(db, person.id).await
 }
 
 /// A body as JSON. An unreadable one is exported as text, because it concerns the person too.

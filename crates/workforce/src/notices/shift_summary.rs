@@ -50,7 +50,7 @@ impl SummaryLine {
     fn text(&self, language: Language) -> String {
         let mut caption = language.text(self.kind.caption());
         if let Some(task) = &self.task {
-            caption = format!("{caption} «{task}»");
+            caption = text!(language, "shifts-closed-task", kind = caption, task = task.as_str());
         }
         format!("{caption}: {}", self.amount.signed(language))
     }

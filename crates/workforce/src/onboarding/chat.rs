@@ -124,7 +124,7 @@ async fn question(turn: &mut Turn, text: String) -> Step<ChatStates> {
     let user_id = person.id;
     turn.write_as(&person, move |db| Box::pin(records::ask(db, user_id, in_charge_id, text, at)));
     let sent = text!(person.language, "chat-sent", name = in_charge.full_name);
-    turn.say(Say::text(sent).buttons([[close_button(person.language)]]));
+    turn.say(Say::text(sent).buttons([[close_button(person.language)], [menu_button(person.language)]]));
     Ok(Next::Stay)
 }
 
@@ -254,7 +254,7 @@ async fn answer(turn: &mut Turn, user_id: i64, text: String) -> Step<ChatStates>
     let Some(person) = front::allowed_person(turn, ANSWERERS).await? else { return Ok(Next::End) };
     let questioner = questioner_of(&turn.context::<App>(), &person, user_id).await?;
     let Some(questioner) = questioner.filter(|_| turn.refusal().is_none()) else {
-        turn.say(text!(person.language, "chat-closed-toast"));
+        turn.say(navigation::final_message(text!(person.language, "chat-closed-toast"), person.language));
         return Ok(Next::End);
     };
     let Some(text) = checked_text(turn, &text, person.language) else { return Ok(Next::Stay) };
@@ -265,7 +265,8 @@ async fn answer(turn: &mut Turn, user_id: i64, text: String) -> Step<ChatStates>
     let message = Say::text(format!("{heading}\n\n{text}")).buttons([[more], [close_button(questioner.language)]]);
     turn.say_to(questioner.telegram_id, message);
     let at = turn.now();
-    turn.say(text!(person.language, "chat-sent", name = questioner.full_name));
+    let sent = text!(person.language, "chat-sent", name = questioner.full_name);
+    turn.say(navigation::final_message(sent, person.language));
     let by = person.clone();
     turn.write_as(&person, move |db| Box::pin(records::answer(db, user_id, by, text, at)));
     Ok(Next::End)
@@ -290,7 +291,7 @@ async fn end_chat(turn: &mut Turn, press: &Press) -> Result<Option<i64>, BoxErro
     let notice = text!(questioner.language, "chat-closed-by", name = person.full_name.as_str());
     let reopen = Button::raw(text!(questioner.language, "chat-open-button"), OPEN);
     turn.say_to(questioner.telegram_id, Say::text(notice).buttons([[reopen]]));
-    turn.say(text!(person.language, "chat-closed"));
+    turn.say(navigation::final_message(text!(person.language, "chat-closed"), person.language));
     Ok(Some(user_id))
 }
 
@@ -299,11 +300,11 @@ async fn timed_out(turn: &mut Turn, state: ChatStates) -> Step<ChatStates> {
     match state {
         ChatStates::Active => {
             let reopen = Button::raw(text!(language, "chat-open-button"), OPEN);
-            turn.say(Say::text(text!(language, "chat-timed-out")).buttons([[reopen]]));
+            turn.say(navigation::final_message_with(text!(language, "chat-timed-out"), [reopen], language));
         }
         ChatStates::Replying { user_id } => {
             let reply = Button::raw(text!(language, "chat-reply-button"), format!("{REPLY}{user_id}"));
-            turn.say(Say::text(text!(language, "chat-answer-timed-out")).buttons([[reply]]));
+            turn.say(navigation::final_message_with(text!(language, "chat-answer-timed-out"), [reply], language));
         }
     }
     Ok(Next::End)

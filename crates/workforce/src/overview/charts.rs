@@ -7,16 +7,14 @@ use chrono::{Datelike, NaiveDate};
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use self::picture::{Bar, Measures, Scale};
 use crate::application::App;
 use crate::money::{Money, PaidHours, PayrollMonth};
 use crate::payroll::{DayPay, months};
 use crate::shifts::Shifts;
 use crate::text;
 use crate::texts::Language;
+use crate::web::ui::{self, Bar, headline};
 use crate::web::{Owner, PageError};
-
-mod picture;
 
 const HUNDREDTHS: i64 = 100;
 
@@ -55,7 +53,7 @@ pub async fn show(
     let language = visitor.language();
     let title = text!(language, "cabinet-nav-charts");
     let body = html! {
-        div.headline { h1 { (title) } (months("/charts", period, last_month, language)) }
+        (headline(&title, &months("/charts", period, last_month, language)))
         @for chart in [Chart::Hours, Chart::Cost, Chart::Late] { (chart.card(&month, language)) }
     };
     Ok(visitor.page(&title, &body))
@@ -127,41 +125,27 @@ impl Chart {
         let period = month.period;
         let bars = (1..=period.last_day().day()).map(|day| {
             let value = month.value(self, day);
-            Bar { day, value, words: self.text(value, language) }
+            Bar { caption: day.to_string(), value, text: self.text(value, language) }
         });
         let bars: Vec<Bar> = bars.collect();
         let (label, sum) = (self.label(language), bars.iter().map(|bar| bar.value).sum());
-        let scale = Scale::new(bars.iter().map(|bar| bar.value), self.unit());
-        let marks: Vec<(i64, String)> = scale.marks().map(|value| (value, self.mark(value, language))).collect();
+        let sum = if self == Self::Late { i64::to_string(&sum) } else { self.text(sum, language) };
+        let title = html! { div.chart-head { h2 { (label) } strong { (sum) } } };
         html! {
             section.card.chart data-testid={ "chart-" (self.name()) } {
-                h2 { (label) ": " @if self == Self::Late { (sum) } @else { (self.text(sum, language)) } }
+                (title)
                 @if bars.iter().all(|bar| bar.value == 0) { p.quiet { (text!(language, "cabinet-nothing-to-chart")) } }
                 @else {
                     @let caption = text!(language, "cabinet-chart-of", what = label.as_str(), month = period.shown(language));
-                    // The style sheet shows the one that fits the screen.
-                    @for measures in [Measures::WIDE, Measures::NARROW] {
-                        (picture::svg(&caption, &bars, scale, &marks, measures))
-                    }
-                    (table(&label, &bars, language))
-                }
-            }
-        }
-    }
-}
-
-/// The values as a table.
-fn table(label: &str, bars: &[Bar], language: Language) -> Markup {
-    html! {
-        details {
-            summary { (text!(language, "cabinet-as-table")) }
-            table.list.values {
-                caption { (label) }
-                thead { tr { th scope="col" { (text!(language, "cabinet-day")) } th.amount scope="col" { (label) } } }
-                tbody {
-                    @for bar in bars.iter().filter(|bar| bar.value != 0) {
-                        tr { th scope="row" { (bar.day) } td.amount { (bar.words) } }
-                    }
+                    @let table = [text!(language, "cabinet-as-table"), text!(language, "cabinet-day")];
+                    (ui::Chart {
+                        id: &format!("values-{}", self.name()),
+                        label: &caption,
+                        bars: &bars,
+                        unit: self.unit(),
+                        mark: &|value| self.mark(value, language),
+                        table: [&table[0], &table[1], &label],
+                    }.render())
                 }
             }
         }

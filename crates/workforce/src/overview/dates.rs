@@ -1,4 +1,4 @@
-//! Hours as people read them. Days are written by `web::day` and its siblings.
+//! Hours as people read them. Days are written by [`crate::texts`].
 
 use crate::sites::Hours;
 use crate::text;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use chrono::{Datelike, NaiveDate};
+use chrono::{Datelike, Month, NaiveDate};
 use opora::clock::Millis;
 use opora::prelude::*;
 
@@ -109,7 +109,7 @@ async fn today(turn: &mut Turn, _: Press) -> Step<OwnerSites> {
 fn to_judge(one: &Cancellation, plan: &Plan, site: &Site, (who, fine): (&Person, Money), language: Language) -> Say {
     let reason = [Some(one.reason.text(language)), one.words.clone(), one.document.clone()];
     let reason = reason.into_iter().flatten().collect::<Vec<_>>().join(", ");
-    let (name, site_name, when) = (who.full_name.as_str(), site.about.name.as_str(), when(plan.period, site));
+    let (name, site_name, when) = (who.full_name.as_str(), site.about.name.as_str(), when(plan.period, site, language));
     let text = text!(language, "sites-cancellation", name = name, site = site_name, when = when, reason = reason);
     let yes = Button::raw(text!(language, "sites-accept-button"), format!("{JUDGE_YES}{}", one.id));
     let no = text!(language, "sites-reject-choice", fine = fine.shown(language));
@@ -163,7 +163,7 @@ fn site_lines(site: &Site, all: &Dashboard, people: &[Person], now: Millis, lang
     let planned = all.plans.iter().filter(|plan| plan.site_id == site.id && plan.status == PlanStatus::Planned);
     // A night shift that started yesterday may still be on.
     for plan in planned.filter(|plan| is_today(plan.period.from) || plan.period.is_on(now)) {
-        let (name, when) = (name(plan.user_id), when(plan.period, site));
+        let (name, when) = (name(plan.user_id), when(plan.period, site, language));
         lines.push(if is_missing(plan, &site.about, now) {
             text!(language, "sites-not-come", name = name, when = when)
         } else {
@@ -210,7 +210,9 @@ async fn card(turn: &mut Turn, site: &str) -> Step<OwnerSites> {
         lines.push(text!(language, "sites-week"));
         for slot in &sites.slots(&[site.id], week).await? {
             let places = format!("{}/{}", slot.taken, slot.about.capacity);
-            lines.push(format!("{} {} · {places}", when(slot.period, &site), slot.about.title).replace("  ", " "));
+            lines.push(
+                format!("{} {} · {places}", when(slot.period, &site, language), slot.about.title).replace("  ", " "),
+            );
         }
     }
     let new = Button::new(text!(language, "sites-new-slot-button"), format!("{NEW_SLOT}{}", site.id));
@@ -261,7 +263,7 @@ async fn slot(turn: &mut Turn, site_id: i64, line: String) -> Step<OwnerSites> {
     let by = ChangedBy { person: Some(person.id), at: now };
     schedule_changed(person.id, site_id).iter().for_each(|event| event.publish_after(turn));
     let new_slot = Button::raw(text!(language, "sites-new-slot-button"), format!("{NEW_SLOT}{site_id}"));
-    let (name, when) = (site.about.name.as_str(), when(period, &site));
+    let (name, when) = (site.about.name.as_str(), when(period, &site, language));
     let text = text!(language, "sites-slot-made", site = name, when = when);
     let rights = Rights::at(Permission::Schedule, &[site_id]);
     turn.write(move |db| {
@@ -394,11 +396,16 @@ async fn permitted(app: &App, person: &Person, what: Permission, id: &str) -> Re
     Ok(Sites::of_app(app).permitted_sites(person, what).await?.into_iter().find(|site| site.id == id))
 }
 
-/// Parses a line such as `31.12 09:00-18:00 2`: day, hours, and places if more than one. A past day means next year.
+/// Parses a line such as `31.12 09:00-18:00 2` or `Dec 31 09:00-18:00 2`: day, hours, and places if more than one. A
+/// past day means next year.
 fn read_slot(line: &str, today: NaiveDate) -> Option<AboutSlot> {
     let mut fields = line.split_whitespace();
-    let (day, month) = fields.next()?.split_once('.')?;
-    let (day, month) = (day.parse().ok()?, month.trim_end_matches('.').parse().ok()?);
+    let first = fields.next()?;
+    let (day, month) = match first.split_once('.') {
+        Some((day, month)) => (day, month.trim_end_matches('.').parse().ok()?),
+        None => (fields.next()?, first.parse::<Month>().ok()?.number_from_month()),
+    };
+    let day = day.parse().ok()?;
     let this_year = NaiveDate::from_ymd_opt(today.year(), month, day)?;
     let day = if this_year < today { NaiveDate::from_ymd_opt(today.year() + 1, month, day)? } else { this_year };
     let (from, to) = fields.next()?.split_once(['-', '–'])?;
@@ -423,8 +430,11 @@ mod tests {
         let today: NaiveDate = "2026-06-10".parse().unwrap();
         let read = |line: &str| read_slot(line, today).map(|slot| (slot.day.to_string(), slot.hours, slot.capacity));
         assert_eq!(read("31.12 09:00-18:30 2"), Some(("2026-12-31".into(), Hours::new(540, 1110), 2)));
+        assert_eq!(read("Dec 31 09:00-18:30 2"), Some(("2026-12-31".into(), Hours::new(540, 1110), 2)));
         assert_eq!(read("09.06 22-6"), Some(("2027-06-09".into(), Hours::new(1320, 360), 1)));
-        for wrong in ["", "31.12", "32.12 9-18", "31.12 9-25", "31.12 9-18 0", "31.12 9-18 x", "31.12 9-18 1 1"] {
+        for wrong in
+            ["", "31.12", "Dec 9-18", "32.12 9-18", "31.12 9-25", "31.12 9-18 0", "31.12 9-18 x", "31.12 9-18 1 1"]
+        {
             assert_eq!(read(wrong), None, "{wrong}");
         }
     }

@@ -10,17 +10,18 @@ use maud::{Markup, html};
 use opora::clock::Millis;
 
 use self::attention::attention;
-use self::site_row::site_row;
+use self::site_row::{site_day, site_row};
 use super::dates;
 use crate::application::App;
 use crate::person::{Permission, Person};
+use crate::registration::{ExpiringDocument, Registrations};
 use crate::settings::TIME_ZONE;
 use crate::shifts::{Dashboard, Plan, Shifts, is_missing, minutes_late};
 use crate::sites::pages::Access;
 use crate::sites::{Period, Site, Sites, Slot, local};
 use crate::text;
 use crate::texts::Language;
-use crate::web::{PageError, Visitor};
+use crate::web::{PageError, Section, Visitor};
 
 mod attention;
 mod checklist;
@@ -32,6 +33,8 @@ struct Today {
     overview: Dashboard,
     slots: Vec<Slot>,
     names: HashMap<i64, String>,
+    /// Documents that are expired or expire soon; none for other people than owners.
+    expiring: Vec<ExpiringDocument>,
     now: Millis,
     /// By the clock of the first site, or of a business without one.
     day: NaiveDate,
@@ -49,7 +52,10 @@ pub async fn front_page(app: &App, visitor: &Visitor) -> Result<Option<Markup>, 
     if !access.may_somewhere(Permission::View) {
         return Ok(None);
     }
-    let today = load(app, &visitor.person, &access).await?;
+    let mut today = load(app, &visitor.person, access.sites(app).await?).await?;
+    if access.is_owner() {
+        today.expiring = Registrations::of_app(app).expiring(today.day).await?;
+    }
     let checklist = if access.is_owner() {
         checklist::checklist(app, &today.sites, visitor).await?
     } else {
@@ -66,8 +72,18 @@ pub async fn front_page(app: &App, visitor: &Visitor) -> Result<Option<Markup>, 
     }))
 }
 
-async fn load(app: &App, viewer: &Person, access: &Access) -> Result<Today, PageError> {
-    let (sites, now) = (access.sites(app).await?, app.clock.now());
+/// The day of one site, for the site's page.
+pub async fn of_site(app: &App, viewer: &Person, site: &Site) -> Result<Vec<Section>, PageError> {
+    if site.deleted_at.is_some() {
+        return Ok(Vec::new());
+    }
+    let today = load(app, viewer, vec![site.clone()]).await?;
+    let title = format!("{}: {}", text!(viewer.language, "cabinet-today"), dates::long_day(today.day, viewer.language));
+    Ok(vec![Section { title, body: html! { div #today data-live="shifts sites clock" { (site_day(&today, site)) } } }])
+}
+
+async fn load(app: &App, viewer: &Person, sites: Vec<Site>) -> Result<Today, PageError> {
+    let now = app.clock.now();
     // One query less for a business whose sites share its clock, which is nearly every one.
     let zone = match sites.first() {
         Some(site) => site.about.time_zone,
@@ -84,7 +100,8 @@ async fn load(app: &App, viewer: &Person, access: &Access) -> Result<Today, Page
     slots.retain(|slot| clock.is_today(slot.site_id, slot.period.from));
     let people = overview.plans.iter().map(|plan| plan.user_id).chain(overview.shifts.iter().map(|one| one.user_id));
     let names = app.people.names(people.collect::<BTreeSet<_>>()).await?;
-    Ok(Today { sites, overview, slots, names, now, day: local(now, zone).date(), language: viewer.language })
+    let day = local(now, zone).date();
+    Ok(Today { sites, overview, slots, names, expiring: Vec::new(), now, day, language: viewer.language })
 }
 
 impl Clocks {

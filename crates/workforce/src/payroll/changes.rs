@@ -1,7 +1,8 @@
-//! Changes by owners: manual adjustments, payments, and closing a month. Each within one commit.
+//! Changes by owners: manual adjustments, payments, closing a month and opening it again. Each within one commit.
 //!
 //! A closed month never changes. Changing or removing one of its adjustments writes a correction into the next open
-//! month.
+//! month. An adjustment that has a correction is corrected from then on, also after its month was opened again: what
+//! people read as its amount is the sum of both.
 
 use std::collections::BTreeSet;
 
@@ -57,24 +58,27 @@ pub struct PaymentMark {
     pub by: i64,
 }
 
-pub async fn add(db: &Transaction<'_, '_>, manual: Manual, at: Millis) -> Result<(), WriteError> {
+/// Adds an adjustment and returns its id.
+pub async fn add(db: &Transaction<'_, '_>, manual: Manual, at: Millis) -> Result<i64, WriteError> {
     let month = open_period(db, PayrollMonth::containing(manual.day)).await?;
     let Manual { user_id, day, amount, reason, by } = manual;
     let (day, why) = (day.to_string(), Some(reason.clone()));
     let row = adjustment::Model { user_id, day, reason: why, ..manual_row(amount, month, by, at) };
-    insert(db, row, at).await?;
-    pay_notice::write(db, PayTarget { user_id, by, month }, PayChange::Added { amount, reason }, at).await
+    let id = insert(db, row, at).await?;
+    pay_notice::write(db, PayTarget { user_id, by, month }, PayChange::Added { amount, reason }, at).await?;
+    Ok(id)
 }
 
-/// Changes or removes a manual adjustment; in a closed month by a correction.
+/// Changes or removes a manual adjustment; in a closed month, or if it has corrections already, by a correction.
 pub async fn edit(db: &Transaction<'_, '_>, edit: Edit, at: Millis) -> Result<(), WriteError> {
     let found = adjustment::Entity::find_by_id(edit.id).lock_exclusive().one(db).await?;
     let row = found.filter(|row| row.deleted_at.is_none()).ok_or_else(|| PayrollRefusal::Gone.refuse())?;
     if !row.kind.parse().is_ok_and(Kind::is_manual) {
         return Err(PayrollRefusal::NotManual.refuse());
     }
-    if is_closed(db, &row.period).await? {
-        return correct(db, row, edit, at).await;
+    let corrections = corrections_of(db, row.id).await?;
+    if !corrections.is_empty() || is_closed(db, &row.period).await? {
+        return correct(db, row, &corrections, edit, at).await;
     }
     if row.version != edit.version {
         return Err(PayrollRefusal::Stale.refuse());
@@ -118,8 +122,8 @@ pub async fn restore(db: &Transaction<'_, '_>, id: i64, by: i64, at: Millis) -> 
     pay_notice::write(db, about, pay_change, at).await
 }
 
-/// Marks a payment. An advance may create the entry of the month.
-pub async fn pay(db: &Transaction<'_, '_>, paid: PaymentMark, at: Millis) -> Result<(), WriteError> {
+/// Marks a payment and returns its id. An advance may create the entry of the month.
+pub async fn pay(db: &Transaction<'_, '_>, paid: PaymentMark, at: Millis) -> Result<i64, WriteError> {
     let month = paid.period.to_string();
     if paid.is_advance && paid.version == NO_ENTRY {
         create_entry(db, paid.period, paid.user_id).await?;
@@ -146,10 +150,11 @@ pub async fn pay(db: &Transaction<'_, '_>, paid: PaymentMark, at: Millis) -> Res
         paid_by: Set(paid.by),
         ..Default::default()
     };
-    row.insert(db).await?;
+    let id = row.insert(db).await?.id;
     audit_change(db, "payment marked", ("user", paid.user_id), &month, paid.by, at).await?;
     let about = PayTarget { user_id: paid.user_id, by: paid.by, month: paid.period };
-    pay_notice::write(db, about, PayChange::Paid { amount: paid.amount }, at).await
+    pay_notice::write(db, about, PayChange::Paid { amount: paid.amount }, at).await?;
+    Ok(id)
 }
 
 /// Creates an empty entry unless one exists or the month is closed.
@@ -211,7 +216,7 @@ pub async fn take_back(db: &Transaction<'_, '_>, id: i64, by: i64, at: Millis) -
     pay_notice::write(db, about, PayChange::TakenBack { amount: Money::from_kopecks(found.amount_kopecks) }, at).await
 }
 
-/// Closes a month for good; refused if it has changed since it was seen.
+/// Closes a month; refused if it has changed since it was seen.
 pub async fn close(
     db: &Transaction<'_, '_>,
     month: PayrollMonth,
@@ -248,16 +253,53 @@ pub async fn close(
     if seen != (SeenMonth { total: Money::from_kopecks(total), version }) {
         return Err(PayrollRefusal::Stale.refuse());
     }
-    let number = month.replace('-', "").parse().unwrap_or_default();
-    audit_change(db, "pay period closed", ("payroll_period", number), &month, by, at).await
+    audit_change(db, "pay period closed", audit_subject(&month), &month, by, at).await
 }
 
-/// Writes the difference to a closed adjustment into an open month.
-async fn correct(db: &Transaction<'_, '_>, row: adjustment::Model, edit: Edit, at: Millis) -> Result<(), WriteError> {
-    let corrections = adjustment::Entity::find()
-        .filter(adjustment::Column::CorrectsId.eq(row.id).and(adjustment::Column::DeletedAt.is_null()))
-        .all(db)
-        .await?;
+/// Opens a closed month again. Its amounts can change from then on, and what is due follows them. Payments stay marked:
+/// the money has changed hands, and what is then too much counts for later months. Corrections that were written while
+/// the month was closed stay where they are.
+pub async fn reopen(
+    db: &Transaction<'_, '_>,
+    month: PayrollMonth,
+    reason: String,
+    by: i64,
+    at: Millis,
+) -> Result<(), WriteError> {
+    let month = month.to_string();
+    let closed = period::Column::Id.eq(month.as_str()).and(period::Column::Status.eq(posting::CLOSED));
+    let open = period::ActiveModel {
+        status: Set(posting::OPEN.to_owned()),
+        closed_at: Set(None),
+        closed_by: Set(None),
+        ..Default::default()
+    };
+    let updated = period::Entity::update_many().set(open).filter(closed).exec(db).await?;
+    if updated.rows_affected == 0 {
+        return Err(PayrollRefusal::NotClosed.refuse());
+    }
+    let (subject, detail) = (audit_subject(&month), json!({ "period": month, "reason": reason }));
+    audit::record(db, audit::Entry { at, actor: Some(by), action: "pay period reopened", subject, detail }).await
+}
+
+/// A month as the audit knows it: `payroll_period`, 202601.
+pub fn audit_subject(month: &str) -> (&'static str, i64) {
+    ("payroll_period", month.replace('-', "").parse().unwrap_or_default())
+}
+
+async fn corrections_of(db: &Transaction<'_, '_>, id: i64) -> Result<Vec<adjustment::Model>, WriteError> {
+    let of_row = adjustment::Column::CorrectsId.eq(id).and(adjustment::Column::DeletedAt.is_null());
+    Ok(adjustment::Entity::find().filter(of_row).all(db).await?)
+}
+
+/// Writes the difference to an adjustment into a later, open month.
+async fn correct(
+    db: &Transaction<'_, '_>,
+    row: adjustment::Model,
+    corrections: &[adjustment::Model],
+    edit: Edit,
+    at: Millis,
+) -> Result<(), WriteError> {
     let seen = row.version + i64::try_from(corrections.len()).unwrap_or_default();
     if seen != edit.version {
         return Err(PayrollRefusal::Stale.refuse());
@@ -329,13 +371,15 @@ fn manual_kind(amount: Money) -> Kind {
     if amount.is_negative() { Kind::ManualDeduction } else { Kind::ManualBonus }
 }
 
-async fn insert(db: &Transaction<'_, '_>, row: adjustment::Model, at: Millis) -> Result<(), WriteError> {
+/// Stores an adjustment with its sums and the first line of its history. Returns its id.
+async fn insert(db: &Transaction<'_, '_>, row: adjustment::Model, at: Millis) -> Result<i64, WriteError> {
     let row = posting::insertable(row).insert(db).await?;
     let mut deltas = Deltas::new();
     posting::add(&mut deltas, &row, Sums::from_row(&row));
     let by = row.created_by.unwrap_or_default();
     record_change(db, &row, by, "added", at).await?;
-    posting::apply(db, deltas).await
+    posting::apply(db, deltas).await?;
+    Ok(row.id)
 }
 
 /// Stores a changed adjustment, if it still has the version of the row, and a line of its history.

@@ -8,7 +8,7 @@ use crate::application::App;
 use crate::front::{self, menu_button};
 use crate::person::EARNERS;
 use crate::text;
-use crate::texts::Language;
+use crate::texts::{self, Language};
 
 /// Followed by a month; empty for the current one.
 pub const SHOW: &str = "pay:mine:";
@@ -55,7 +55,7 @@ fn month_text(earnings: &Earnings, language: Language, page: &str) -> String {
     for (at, line) in lines.iter().enumerate() {
         let mut more = String::new();
         if line.day != day {
-            more = format!("\n\n{}", day_text(&line.day));
+            more = format!("\n\n{}", day_text(&line.day, language));
         }
         more =
             format!("{more}\n{} {}\n  {}", line.amount.signed(language), line.caption(language), line.text(language));
@@ -69,7 +69,7 @@ fn month_text(earnings: &Earnings, language: Language, page: &str) -> String {
     text
 }
 
-/// A day as people read it: `31.01.2026`.
-pub fn day_text(day: &str) -> String {
-    crate::money::day_of(day).map_or_else(|| day.to_owned(), |day| day.format("%d.%m.%Y").to_string())
+/// A day as people read it.
+pub fn day_text(day: &str, language: Language) -> String {
+    crate::money::day_of(day).map_or_else(|| day.to_owned(), |day| texts::day(day, language))
 }

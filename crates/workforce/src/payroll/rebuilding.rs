@@ -4,12 +4,9 @@
 //! only differences are read. Corrections are logged.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use anyhow::Context;
-use chrono::{NaiveDate, Timelike};
 use opora::store::WriteError;
-use parking_lot::Mutex;
 use sea_orm::sea_query::ExprTrait;
 use sea_orm::{
     ColumnTrait, ConnectionTrait, EntityTrait, FromQueryResult, QueryFilter, QueryOrder, QuerySelect, Statement,
@@ -20,10 +17,10 @@ use super::tables::period;
 use super::{Money, PaidHours, PayrollMonth};
 use crate::application::App;
 use crate::domain::Transaction;
+use crate::jobs::{ANALYTICS, scheduled_job};
 use crate::money::earned_kinds_sql;
 
-/// The hour from which on the job runs, in the time zone of the business.
-const REBUILD_HOUR: u32 = 4;
+scheduled_job! { pub Rebuild = "payroll" in ANALYTICS }
 
 /// The difference between a person's adjustments and sums in a month.
 #[derive(Debug, FromQueryResult)]
@@ -35,22 +32,10 @@ struct Difference {
     deduction: i64,
 }
 
-/// The last day on which the sums were checked, shared by clones. After a restart they are checked once more, which
-/// costs little.
-#[derive(Clone, Debug, Default)]
-pub struct LastRebuild(Arc<Mutex<Option<NaiveDate>>>);
-
-/// The job. It runs hourly and works once a day, at its hour or as soon after it as possible. A failed run is repeated
-/// after an hour.
+/// The job.
 pub async fn nightly(app: App) -> anyhow::Result<()> {
-    let now = app.payroll.local_now().await?;
-    let (today, LastRebuild(last)) = (now.date_naive(), &app.payroll.last_rebuild);
-    if now.hour() < REBUILD_HOUR || *last.lock() == Some(today) {
-        return Ok(());
-    }
-    rebuild(&app, PayrollMonth::containing(today)).await?;
-    *last.lock() = Some(today);
-    Ok(())
+    let today = app.payroll.today().await?;
+    rebuild(&app, PayrollMonth::containing(today)).await
 }
 
 /// Creates the current month and corrects the sums of all open months. A month that cannot be corrected does not stop

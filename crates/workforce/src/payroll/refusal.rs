@@ -24,6 +24,8 @@ pub enum PayrollRefusal {
     NotOver,
     /// The month is closed.
     Closed,
+    /// The month is open.
+    NotClosed,
     /// The person has nothing in this month. Only an advance is possible, while the month is open.
     NothingThere,
     /// More than is due, without a confirmation that it is an advance.
@@ -38,7 +40,7 @@ pub enum PayrollRefusal {
 pub type ActionError = domain::ActionError<PayrollRefusal>;
 
 impl PayrollRefusal {
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 13] = [
         Self::BadAmount,
         Self::BadReason,
         Self::BadDay,
@@ -47,6 +49,7 @@ impl PayrollRefusal {
         Self::NotManual,
         Self::NotOver,
         Self::Closed,
+        Self::NotClosed,
         Self::NothingThere,
         Self::MoreThanDue,
         Self::TooFarAhead,
@@ -64,6 +67,7 @@ impl PayrollRefusal {
             Self::NotManual => "not manual",
             Self::NotOver => "not over",
             Self::Closed => "closed",
+            Self::NotClosed => "not closed",
             Self::NothingThere => "nothing there",
             Self::MoreThanDue => "more than due",
             Self::TooFarAhead => "too far ahead",
@@ -86,6 +90,7 @@ impl PayrollRefusal {
             Self::NotManual => text!(language, "payroll-not-manual"),
             Self::NotOver => text!(language, "payroll-not-over"),
             Self::Closed => text!(language, "payroll-is-closed"),
+            Self::NotClosed => text!(language, "payroll-is-open"),
             Self::NothingThere => text!(language, "payroll-nothing-to-pay"),
             Self::MoreThanDue => text!(language, "payroll-more-than-due"),
             Self::TooFarAhead => text!(language, "payroll-too-far-ahead"),
@@ -104,7 +109,9 @@ impl PageRefusal for PayrollRefusal {
             Self::Stale => PageRefusalKind::Stale,
             Self::Gone => PageRefusalKind::Gone,
             Self::MoreThanDue => PageRefusalKind::Unconfirmed,
-            Self::Closed | Self::NotOver | Self::TooFarAhead | Self::OverAYearAhead => PageRefusalKind::Conflict,
+            Self::Closed | Self::NotClosed | Self::NotOver | Self::TooFarAhead | Self::OverAYearAhead => {
+                PageRefusalKind::Conflict
+            }
             _ => PageRefusalKind::Mistake,
         }
     }

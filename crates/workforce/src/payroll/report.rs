@@ -10,7 +10,7 @@ use crate::application::App;
 use crate::domain::days;
 use crate::front::{self, menu_button, navigation};
 use crate::person::OWNERS;
-use crate::texts::Language;
+use crate::texts::{self, Language};
 use crate::{key, text};
 
 pub const ASK: &str = "pay:report";
@@ -105,7 +105,7 @@ fn heading(
     total: Money,
     language: Language,
 ) -> String {
-    let shown = |day: NaiveDate| day.format("%d.%m.%Y").to_string();
+    let shown = |day: NaiveDate| texts::day(day, language);
     text!(
         language,
         "payroll-report",
@@ -117,9 +117,11 @@ fn heading(
     )
 }
 
-/// Parses days such as `01.01.2026 - 15.01.2026`, or a single day.
+/// Parses days such as `01.01.2026 - 15.01.2026` or `Jan 1, 2026 - Jan 15, 2026`, or a single day.
 fn days_of(typed: &str) -> Option<(NaiveDate, NaiveDate)> {
-    let day = |text: &str| NaiveDate::parse_from_str(text.trim(), "%d.%m.%Y").ok().filter(|day| days::is_kept(*day));
+    let forms = ["%d.%m.%Y", "%B %d, %Y"];
+    let read = |text: &str| forms.iter().find_map(|form| NaiveDate::parse_from_str(text.trim(), form).ok());
+    let day = |text: &str| read(text).filter(|day| days::is_kept(*day));
     let (from, to) = match typed.split_once(['-', '–', '—']) {
         Some((from, to)) => (day(from)?, day(to)?),
         None => (day(typed)?, day(typed)?),
@@ -136,6 +138,7 @@ mod tests {
         let day = |day| NaiveDate::from_ymd_opt(2026, 1, day).unwrap();
         assert_eq!(days_of("01.01.2026 - 15.01.2026"), Some((day(1), day(15))));
         assert_eq!(days_of("01.01.2026–15.01.2026"), Some((day(1), day(15))));
+        assert_eq!(days_of("Jan 1, 2026 - january 15, 2026"), Some((day(1), day(15))));
         assert_eq!(days_of(" 07.01.2026 "), Some((day(7), day(7))));
         for odd in [
             "",

@@ -16,6 +16,10 @@ pub struct Unsettled {
 }
 
 impl Unsettled {
+    pub const fn is_any(&self) -> bool {
+        !self.shifts.is_empty() || self.cancellations > 0
+    }
+
     /// The open matters of all rooms in a month.
     pub async fn in_month(app: &App, period: PayrollMonth) -> Result<Self, DbErr> {
         let mut all = Self::default();

@@ -51,6 +51,11 @@ pub async fn require_role(db: &Transaction<'_, '_>, actor: i64, roles: &[Role]) 
     if may { Ok(()) } else { Err(Refusal::because(NOT_ALLOWED)) }
 }
 
+/// Locks a person against changes by other commits, and returns the status; None for an unknown person.
+pub async fn lock_status(db: &Transaction<'_, '_>, id: i64) -> Result<Option<Status>, DbErr> {
+    Ok(locked(db, id).await?.map(|person| person.status))
+}
+
 /// Locks a person against changes by other commits, and reads the row.
 async fn locked(db: &Transaction<'_, '_>, id: i64) -> Result<Option<Person>, DbErr> {
     // SQLite has one writer, so there is nothing to lock.

@@ -42,10 +42,10 @@ pub async fn unblock(
 }
 
 /// What a block would give back now, from all rooms.
-pub async fn pending_work(app: &App, person_id: i64) -> Result<PendingWork, DbErr> {
+pub async fn pending_work(app: &App, person_id: i64, language: Language) -> Result<PendingWork, DbErr> {
     let mut all = PendingWork::default();
     for room in app.rooms.iter() {
-        let work = room.pending_work(app, person_id).await?;
+        let work = room.pending_work(app, person_id, language).await?;
         all.plans.extend(work.plans);
         all.is_at_work |= work.is_at_work;
     }

@@ -3,6 +3,7 @@
 use sea_orm::DbErr;
 
 use crate::application::App;
+use crate::people::PeopleFilter;
 use crate::person::{OWNERS, Person, Status};
 use crate::text;
 use crate::web::ui::Icon;
@@ -43,7 +44,8 @@ pub async fn search(app: &App, viewer: &Person, words: &str) -> Result<SearchGro
         Err(PageError::Forbidden) => return Ok(Vec::new()),
         Err(error) => return Err(error),
     };
-    let found = app.people.page_of(visible.as_deref(), words, 0).await?;
+    let filter = PeopleFilter { ids: visible.as_deref(), wanted: words, ..PeopleFilter::default() };
+    let found = app.people.page_of(filter, 0).await?;
     let hits = found.people.iter().take(MAX_HITS).map(|person| SearchHit {
         icon: Icon::Person,
         caption: person.full_name.clone(),

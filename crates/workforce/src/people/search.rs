@@ -9,18 +9,32 @@ use sea_orm::{QueryFilter, QueryOrder, QuerySelect, QueryTrait};
 use super::tables::{role as user_role, user};
 use super::{People, Person, Status, find, person};
 use crate::domain::{in_ids, user_text};
-use crate::person::{MAX_IDENTIFIER_LENGTH, PersonIdentifier, stored_phone};
+use crate::person::{MAX_IDENTIFIER_LENGTH, PersonIdentifier, Role, stored_phone};
 use crate::texts::Language;
 
 /// People per page.
 pub const PAGE: u64 = 50;
 
+/// Which people are listed. The default is everybody.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PeopleFilter<'a> {
+    /// Only these people.
+    pub ids: Option<&'a [i64]>,
+    /// A part of a name, username or phone, or a Telegram id; empty for any.
+    pub wanted: &'a str,
+    pub role: Option<Role>,
+    pub status: Option<Status>,
+}
+
 /// A page of people.
 #[derive(Clone, Debug)]
 pub struct Page {
+    /// Applicants first, then by name.
     pub people: Vec<Person>,
     /// Number of people on all pages.
     pub total: u64,
+    /// Number of people by the name of their status, for any status.
+    pub by_status: HashMap<String, u64>,
 }
 
 impl People {
@@ -47,22 +61,30 @@ impl People {
         Ok(found.pop().filter(|_| found.is_empty()))
     }
 
-    /// A page of people whose name, username, phone or Telegram id matches; of all people if the search is empty.
-    pub async fn page(&self, wanted: &str, page: u64) -> Result<Page, DbErr> {
-        self.page_of(None, wanted, page).await
-    }
-
-    /// Like [`People::page`], limited to these ids if any are given.
-    pub async fn page_of(&self, of: Option<&[i64]>, wanted: &str, page: u64) -> Result<Page, DbErr> {
-        let wanted: String = user_text::line(wanted).chars().take(MAX_IDENTIFIER_LENGTH).collect();
+    /// A page of the people that a filter finds.
+    pub async fn page_of(&self, filter: PeopleFilter<'_>, page: u64) -> Result<Page, DbErr> {
+        let wanted: String = user_text::line(filter.wanted).chars().take(MAX_IDENTIFIER_LENGTH).collect();
         let found = user::Entity::find()
-            .apply_if(of, |query, ids| query.filter(in_ids(user::Column::Id, ids)))
+            .apply_if(filter.ids, |query, ids| query.filter(in_ids(user::Column::Id, ids)))
+            .apply_if(filter.role, |query, role| query.filter(user::Column::Id.in_subquery(with_role(role))))
             .apply_if((!wanted.is_empty()).then_some(wanted), |query, wanted| query.filter(matching(&wanted)));
         let db = self.domain.read();
-        let total = found.clone().count(db).await?;
-        let users = found.order_by_asc(user::Column::SearchName).order_by_asc(user::Column::Id);
+        let counts = found.clone().select_only().column(user::Column::Status);
+        let counts = counts.column_as(Expr::cust("COUNT(*)"), "people").group_by(user::Column::Status);
+        let counts: Vec<(String, i64)> = counts.into_tuple().all(db).await?;
+        let count = |(status, people)| (status, u64::try_from(people).unwrap_or_default());
+        let by_status: HashMap<String, u64> = counts.into_iter().map(count).collect();
+        let total = match filter.status {
+            Some(status) => by_status.get(status.name()).copied().unwrap_or_default(),
+            None => by_status.values().sum(),
+        };
+        let users = found
+            .apply_if(filter.status, |query, status| query.filter(user::Column::Status.eq(status.name())))
+            .order_by_desc(user::Column::Status.eq(Status::Pending.name()))
+            .order_by_asc(user::Column::SearchName)
+            .order_by_asc(user::Column::Id);
         let users = users.limit(PAGE).offset(page.saturating_mul(PAGE)).all(db).await?;
-        Ok(Page { people: with_roles(db, users).await?, total })
+        Ok(Page { people: with_roles(db, users).await?, total, by_status })
     }
 
     /// Number of people with this status.
@@ -94,13 +116,6 @@ impl People {
         Ok(rows.into_iter().filter_map(|(telegram_id, code)| Some((telegram_id, code.parse().ok()?))).collect())
     }
 
-    /// The ids of the people with these Telegram accounts, by account; unknown accounts are left out.
-    pub async fn ids_by_telegram(&self, telegram_ids: &[i64]) -> Result<HashMap<i64, i64>, DbErr> {
-        let known = user::Entity::find().select_only().column(user::Column::TelegramId).column(user::Column::Id);
-        let known = known.filter(user::Column::TelegramId.is_in(telegram_ids.iter().copied()));
-        Ok(known.into_tuple::<(i64, i64)>().all(self.domain.read()).await?.into_iter().collect())
-    }
-
     /// The names of these people.
     pub async fn names(&self, ids: impl IntoIterator<Item = i64>) -> Result<HashMap<i64, String>, DbErr> {
         let named = user::Entity::find().select_only().column(user::Column::Id).column(user::Column::FullName);
@@ -113,6 +128,12 @@ impl People {
 async fn with_roles(db: &DatabaseConnection, users: Vec<user::Model>) -> Result<Vec<Person>, DbErr> {
     let roles = users.load_many(user_role::Entity, db).await?;
     users.into_iter().zip(roles).map(|(user, roles)| person(user, &roles)).collect()
+}
+
+/// The ids of people with a role.
+fn with_role(role: Role) -> SelectStatement {
+    let has_role = user_role::Entity::find().filter(user_role::Column::Role.eq(role.name()));
+    has_role.select_only().column(user_role::Column::UserId).into_query()
 }
 
 fn matching(wanted: &str) -> Condition {

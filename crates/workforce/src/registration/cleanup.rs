@@ -18,6 +18,7 @@ use crate::application::App;
 use crate::domain::Domain;
 use crate::files::installation::{self, Installation, InstallationStatus, Mismatch};
 use crate::files::{self, FileEntry, Files, pending_files};
+use crate::jobs::{self, scheduled_job};
 use crate::rooms::Rooms;
 
 /// Maximum age of a file without an owner.
@@ -57,6 +58,8 @@ impl CleanupContext {
         Installation { domain: &self.domain, rooms: &self.rooms, files: &self.files }
     }
 }
+
+scheduled_job! { pub CleanFiles = "file-cleanup" in jobs::DEFAULT }
 
 /// The hourly job.
 pub async fn hourly(app: App) -> anyhow::Result<()> {

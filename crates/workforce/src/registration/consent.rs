@@ -84,7 +84,12 @@ pub async fn disagree(turn: &mut Turn, draft: Draft, _: Press) -> Step<Registrat
     Ok(Next::End)
 }
 
-async fn store_text(db: &Transaction<'_, '_>, version: String, text: String, at: Millis) -> Result<(), WriteError> {
+pub(super) async fn store_text(
+    db: &Transaction<'_, '_>,
+    version: String,
+    text: String,
+    at: Millis,
+) -> Result<(), WriteError> {
     let row = consent_text::ActiveModel { version: Set(version), text: Set(text), stored_at: Set(at.0) };
     let once = OnConflict::column(consent_text::Column::Version).do_nothing().to_owned();
     consent_text::Entity::insert(row).on_conflict(once).exec_without_returning(db).await?;

@@ -22,7 +22,7 @@ use crate::settings::TIME_ZONE;
 use crate::shifts::PLAN_A_SHIFT;
 use crate::sites;
 use crate::text;
-use crate::texts::Language;
+use crate::texts::{Language, day_and_time};
 
 /// Shows the queue.
 pub const WAITING: &str = "reg:waiting";
@@ -161,7 +161,7 @@ async fn waiting(turn: &mut Turn, _: Press) -> Step<Deciding> {
         let card = Card {
             telegram_id: one.person.telegram_id,
             name: &one.person.full_name,
-            since: moment(one.since, zone),
+            since: moment(one.since, zone, language),
             main_document_id: main.map_or("", |document| &document.id),
         };
         turn.say(card.listed(language));
@@ -257,12 +257,12 @@ async fn reason(turn: &mut Turn, state: RejectionReason, text: String) -> Step<D
     let Some(person) = app.people.by_telegram(state.telegram_id).await? else { return Ok(Next::End) };
     if turn.refusal().is_some() || person.status != Status::Pending {
         let text = decided_already(&app, &person, language).await?;
-        turn.say(text);
+        turn.say(navigation::final_message(text, language));
         return Ok(Next::End);
     }
     let text = text!(language, "registration-rejected-by-you", name = person.full_name.as_str());
     decide(turn, &decider, &person, state.mark, Some(reason));
-    turn.say(text);
+    turn.say(navigation::final_message(text, language));
     Ok(Next::End)
 }
 
@@ -312,6 +312,6 @@ async fn chosen(app: &App, data: &str) -> Result<Option<(Person, String)>, BoxEr
 }
 
 /// A time by the clock of the business.
-pub fn moment(at: Millis, zone: Tz) -> String {
-    sites::local(at, zone).format("%d.%m.%Y %H:%M").to_string()
+pub fn moment(at: Millis, zone: Tz, language: Language) -> String {
+    day_and_time(sites::local(at, zone), language)
 }

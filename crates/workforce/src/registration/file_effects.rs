@@ -66,7 +66,7 @@ pub async fn discard(app: App, request: EffectRequest) -> Result<Value, EffectEr
 }
 
 /// Stores all of them, or none.
-async fn store_now(app: &App, user: i64, downloads: &[DocumentFile]) -> Result<StoreOutcome, EffectError> {
+pub(super) async fn store_now(app: &App, user: i64, downloads: &[DocumentFile]) -> Result<StoreOutcome, EffectError> {
     let (ids, at) = (downloads.iter().map(|file| file.id.clone()).collect(), app.clock.now());
     pending_files::register(&app.domain, ids, at).await?;
     let mut documents = Vec::with_capacity(downloads.len());

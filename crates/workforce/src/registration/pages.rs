@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use maud::html;
 use serde::Deserialize;
 
-use super::{Approval, DecisionError, NotedDate, PendingRegistration, Registrations, consent};
+use super::{Approval, DecisionError, ExpiringDocument, NotedDate, PendingRegistration, Registrations, consent};
 use crate::application::App;
 use crate::domain::days::day_of;
 use crate::files::MediaType;
@@ -62,6 +62,8 @@ pub struct Queue {
     pub notice: Option<String>,
     /// A form that was refused, with what was typed.
     pub attempt: FormAttempt,
+    /// Documents of members that are expired or expire soon.
+    pub expiring: Vec<ExpiringDocument>,
 }
 
 pub fn routes() -> Routes {
@@ -209,8 +211,9 @@ async fn queue(app: &App, visitor: &Visitor, status: StatusCode, shown: Shown) -
     let (registrations, sites) = (Registrations::of_app(app), Sites::of_app(app));
     let (waiting, count, sites) =
         tokio::try_join!(registrations.waiting(MAX_SHOWN), registrations.count(), sites.list())?;
+    let expiring = registrations.expiring(registrations.today().await?).await?;
     let Shown { just_decided, notice, attempt } = shown;
-    let queue = Queue { waiting, count, sites, just_decided, notice, attempt };
+    let queue = Queue { waiting, count, sites, just_decided, notice, attempt, expiring };
     Ok((status, view::queue(visitor, &queue)).into_response())
 }
 

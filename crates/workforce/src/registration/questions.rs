@@ -78,7 +78,7 @@ pub async fn ask_phone(turn: &mut Turn, draft: Draft) -> AskResult {
     let language = language_of(turn, &draft);
     let share = Button::contact(text!(language, "registration-share-button"));
     let back = Button::text(text!(language, "registration-back-button"));
-    let keyboard = Keyboard::new([[share], [back]]).one_time();
+    let keyboard = Keyboard::new([[share], [back]]);
     turn.say(Say::text(text!(language, "registration-phone")).keyboard(keyboard));
     Ok(())
 }

@@ -4,16 +4,18 @@ use std::collections::HashMap;
 
 use chrono::NaiveDate;
 use opora::clock::Millis;
+use opora::jobs::{Job, JobContext, JobError};
 use opora::store::{Refusal, WriteError};
 use opora::telegram::Say;
 use sea_orm::sea_query::{Expr, ExprTrait, Query, SelectStatement};
 use sea_orm::{ActiveModelTrait, ColumnTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Set};
+use serde::{Deserialize, Serialize};
 
 use super::tables::{decision, document};
 use super::{Document, DocumentStatus, answers, deciding};
 use crate::application::App;
 use crate::domain::{NOT_ALLOWED, NotWritten, RefusalReason, Transaction};
-use crate::jobs;
+use crate::jobs::{self, NOTIFICATIONS};
 use crate::people;
 use crate::person::{OWNERS, Person, Role, Status};
 use crate::sites::{self, AboutContract, ChangedBy, SiteRefusal, Sites, contract_changed};
@@ -21,10 +23,16 @@ use crate::sites::{self, AboutContract, ChangedBy, SiteRefusal, Sites, contract_
 /// The refusal of a decision about documents that the decider did not see.
 const CHANGED: &str = "these are not the documents that were looked at";
 
-/// The job that tells people about decisions.
-pub const DECISION_NOTICES_JOB: &str = "registration-news";
-/// Rows per run of the job.
-const BATCH: u64 = 100;
+/// Tells a person about a decision that was taken on a page.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct TellDecision {
+    decision: i64,
+}
+
+impl Job for TellDecision {
+    const NAME: &'static str = "registration-decision";
+    const QUEUE: &'static str = NOTIFICATIONS;
+}
 
 /// The public functions of the room.
 #[derive(Clone, Debug)]
@@ -190,28 +198,8 @@ impl Registrations {
             }
             Err(NotWritten::Failed(error)) => return Err(DecisionError::Failed(error.into())),
         }
-        // The job sends the message, so that no request waits for it.
-        jobs::run_soon(&self.app, DECISION_NOTICES_JOB);
-        Ok(())
-    }
-
-    /// Sends the messages about decisions that are not told yet.
-    async fn tell(&self) -> anyhow::Result<()> {
-        let untold = decision::Entity::find().filter(decision::Column::IsTold.eq(false));
-        let rows = untold.order_by_asc(decision::Column::Id).limit(BATCH).all(self.app.domain.read()).await?;
-        if rows.is_empty() {
-            return Ok(());
-        }
-        let ids = rows.iter().map(|row| row.user_id).collect::<Vec<_>>();
-        let people = self.app.people.with_ids(&ids).await?;
-        for row in &rows {
-            if let Some(person) = people.iter().find(|person| person.id == row.user_id) {
-                let message = self.message(row, person).await?;
-                self.app.bot.post(&format!("registration-decision-{}", row.id), person.telegram_id, message).await?;
-            }
-        }
-        let sent: Vec<_> = rows.iter().map(|row| row.id).collect();
-        self.app.domain.write(move |db| Box::pin(mark_notified(db, sent))).await?;
+        // A job sends the message, so that no request waits for it.
+        self.app.bot.wake_jobs();
         Ok(())
     }
 
@@ -241,9 +229,14 @@ impl From<DbErr> for DecisionError {
     }
 }
 
-/// The job that tells people about decisions on pages.
-pub async fn send_decision_notices(app: App) -> anyhow::Result<()> {
-    Registrations::of_app(&app).tell().await
+/// The job. Its message is posted once by its name.
+pub async fn tell_decision(app: App, job: TellDecision, _: JobContext) -> Result<(), JobError> {
+    let row = decision::Entity::find_by_id(job.decision).one(app.domain.read()).await?;
+    let Some(row) = row else { return Ok(()) };
+    let Some(person) = app.people.by_id(row.user_id).await? else { return Ok(()) };
+    let message = Registrations::of_app(&app).message(&row, &person).await?;
+    let name = format!("registration-decision-{}", row.id);
+    app.bot.post(&name, person.telegram_id, message).await.map_err(jobs::not_posted)
 }
 
 /// Decides within a commit. Refused if the registration is not pending any more, so a second decision changes nothing.
@@ -296,14 +289,14 @@ pub async fn decide(db: &Transaction<'_, '_>, verdict: Verdict, at: Millis) -> R
         reason: Set(reason),
         decided_by: Set(by),
         decided_at: Set(at.0),
-        is_told: Set(is_told),
         ..Default::default()
     };
-    row.insert(db).await?;
-    Ok(())
+    let decision = row.insert(db).await?.id;
+    if is_told { Ok(()) } else { db.enqueue([TellDecision { decision }], at).await }
 }
 
-/// Gives a new employee a contract; none without a site. Refused if a site is gone, or has a contract of this person.
+/// Gives a member a contract; none without a site. Refused if a site is gone or has a contract of this person, or if
+/// the person is not a member any more.
 pub async fn give_contract(
     db: &Transaction<'_, '_>,
     user_id: i64,
@@ -316,9 +309,12 @@ pub async fn give_contract(
     if sites.is_empty() {
         return Ok(());
     }
-    // A handful: an owner ticked each. In order, so that two approvals do not wait for each other.
-    for site in &sites {
-        sites::lock_site_shared(db, *site).await?;
+    if sites::lock_sites_shared(db, &sites).await?.len() < sites.len() {
+        return Err(SiteRefusal::Gone.refusal());
+    }
+    // An owner may have blocked the person after the handler looked.
+    if people::lock_status(db, user_id).await? != Some(Status::Verified) {
+        return Err(SiteRefusal::NotMember.refusal());
     }
     let about = AboutContract { rate_kopecks: approval.rate_kopecks, ..AboutContract::active(sites) };
     sites::create_contract(db, user_id, about, by).await?;
@@ -339,13 +335,4 @@ fn oldest_pending(user_id: Expr) -> SelectStatement {
 pub fn approved(person: &Person) -> Person {
     let roles = person.roles.iter().filter(|role| *role != Role::Applicant).chain([Role::Employee]).collect();
     Person { status: Status::Verified, roles, ..person.clone() }
-}
-
-async fn mark_notified(db: &Transaction<'_, '_>, ids: Vec<i64>) -> Result<(), WriteError> {
-    decision::Entity::update_many()
-        .set(decision::ActiveModel { is_told: Set(true), ..Default::default() })
-        .filter(decision::Column::Id.is_in(ids))
-        .exec(db)
-        .await?;
-    Ok(())
 }

@@ -234,6 +234,7 @@ async fn adopt(context: &CleanupContext, person: &Person, files: &[FileEntry], a
             telegram_file: Set(None),
             is_photo: Set(false),
             valid_until: Set(None),
+            expiry_told_days: Set(None),
             created_at: Set(at.0),
         });
         adopted.push(file.name.clone());

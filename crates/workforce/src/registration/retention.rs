@@ -11,12 +11,15 @@ use opora::store::WriteError;
 use super::personal_data;
 use crate::application::App;
 use crate::domain::Transaction;
+use crate::jobs::{self, scheduled_job};
 use crate::people::{self, RetentionGroup};
 use crate::settings::RETENTION_DAYS;
 
 /// People of each kind per run; the next run goes on.
 const BATCH: u64 = 100;
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+scheduled_job! { pub Retain = "retention" in jobs::DEFAULT }
 
 /// The job.
 pub async fn run(app: App) -> anyhow::Result<()> {

@@ -22,6 +22,7 @@ use crate::files::{generated_name, pending_files};
 use crate::people::{self, Enrolment};
 use crate::person::OWNERS;
 use crate::settings::TIME_ZONE;
+use crate::texts::Language;
 use crate::{front, text};
 
 /// Maximum size of a picture.
@@ -94,44 +95,60 @@ pub async fn stored(turn: &mut Turn, draft: Draft, files: Vec<DocumentFile>, out
 async fn commit(turn: &mut Turn, draft: Draft, documents: Vec<StoredDocument>) -> Step<Registration> {
     let (app, at, user) = (turn.context::<App>(), turn.now(), turn.key().user);
     let language = language_of(turn, &draft);
-    let id_of = |wanted: fn(DocumentKind) -> bool| {
-        documents.iter().find(|document| wanted(document.kind)).map(|document| document.id.clone())
-    };
-    let ids = (id_of(DocumentKind::is_main), id_of(|kind| !kind.is_main()));
-    let (Some(name), Some(phone), (Some(main_document_id), Some(selfie_id))) = (draft.name, draft.phone, ids) else {
-        return Err("the registration to be written is incomplete".into());
-    };
-    let consent = draft.consent.ok_or("a registration without consent")?;
+    let complete = complete(draft, documents, (user, language), at);
+    let complete = complete.ok_or("the registration to be written is incomplete")?;
+    let Enrolment { full_name, main_document_id, .. } = &complete.enrolment;
     let (deciders, zone) = tokio::try_join!(app.people.with_any(OWNERS), app.settings.get(&TIME_ZONE))?;
     for decider in deciders.iter().take(MAX_NOTIFIED) {
-        let since = deciding::moment(at, zone);
-        let card = deciding::Card { telegram_id: user, name: &name, since, main_document_id: &main_document_id };
+        let since = deciding::moment(at, zone, decider.language);
+        let card = deciding::Card { telegram_id: user, name: full_name, since, main_document_id };
         turn.say_to(decider.telegram_id, card.announced(decider.language));
     }
-    let enrolment = Enrolment {
-        telegram_id: user,
-        full_name: name,
-        phone,
-        username: draft.username,
-        email: draft.email,
-        language,
-        main_document_id,
-        selfie_id,
-    };
-    let pictures = [draft.document, draft.selfie];
-    let rows: Vec<_> = documents.into_iter().map(|document| row(document, &pictures, at)).collect();
     tracing::info!(
         user,
-        documents = rows.len(),
+        documents = complete.documents.len(),
         notified = deciders.len(),
         "registration: person and documents written"
     );
-    turn.write(move |db| Box::pin(write(db, enrolment, rows, consent, at)));
+    turn.write(move |db| Box::pin(write(db, complete, at)));
     for event in super::pages::events() {
         event.publish_after(turn);
     }
     turn.say(text!(language, "registration-done"));
     Ok(Next::End)
+}
+
+/// A registration with everything that is needed to write it.
+pub(super) struct CompleteRegistration {
+    enrolment: Enrolment,
+    documents: Vec<document::ActiveModel>,
+    consent: GivenConsent,
+}
+
+/// The registration of a draft whose files are stored; None if something is missing.
+pub(super) fn complete(
+    draft: Draft,
+    stored: Vec<StoredDocument>,
+    (telegram_id, language): (i64, Language),
+    at: Millis,
+) -> Option<CompleteRegistration> {
+    let id_of = |is_main: bool| {
+        let found = stored.iter().find(|document| document.kind.is_main() == is_main);
+        found.map(|document| document.id.clone())
+    };
+    let enrolment = Enrolment {
+        telegram_id,
+        full_name: draft.name?,
+        phone: draft.phone?,
+        username: draft.username,
+        email: draft.email,
+        language,
+        main_document_id: id_of(true)?,
+        selfie_id: id_of(false)?,
+    };
+    let pictures = [draft.document, draft.selfie];
+    let documents = stored.into_iter().map(|document| row(document, &pictures, at)).collect();
+    Some(CompleteRegistration { enrolment, documents, consent: draft.consent? })
 }
 
 fn row(document: StoredDocument, pictures: &[Option<super::Picture>; 2], at: Millis) -> document::ActiveModel {
@@ -148,21 +165,21 @@ fn row(document: StoredDocument, pictures: &[Option<super::Picture>; 2], at: Mil
         telegram_file: Set(picture.map(|picture| picture.file_id.clone())),
         is_photo: Set(picture.is_none_or(|picture| picture.is_photo)),
         valid_until: Set(None),
+        expiry_told_days: Set(None),
         created_at: Set(at.0),
     }
 }
 
 /// Documents first, then the person who refers to them, then their owner: the tables require this order.
-async fn write(
+pub(super) async fn write(
     db: &Transaction<'_, '_>,
-    enrolment: Enrolment,
-    rows: Vec<document::ActiveModel>,
-    consent: GivenConsent,
+    complete: CompleteRegistration,
     at: Millis,
 ) -> Result<(), WriteError> {
+    let CompleteRegistration { enrolment, documents, consent } = complete;
     let ids = [enrolment.main_document_id.clone(), enrolment.selfie_id.clone()];
     pending_files::claim(db, &ids).await?;
-    for row in rows {
+    for row in documents {
         row.insert(db).await?;
     }
     let user_id = people::enrol(db, enrolment, at).await?;
@@ -221,12 +238,14 @@ pub async fn again(_: &mut Turn, draft: Draft, _: Press) -> Step<Registration> {
 }
 
 pub async fn cancel(turn: &mut Turn, draft: Draft, _: Press) -> Step<Registration> {
-    turn.say(text!(language_of(turn, &draft), "registration-cancelled"));
+    // The keyboard of the phone question may still be there.
+    turn.say(Say::text(text!(language_of(turn, &draft), "registration-cancelled")).remove_keyboard());
     Ok(Next::End)
 }
 
 pub async fn cancel_by_command(turn: &mut Turn, draft: Draft, _: Command) -> Step<Registration> {
-    turn.say(text!(language_of(turn, &draft), "registration-cancelled"));
+    // The keyboard of the phone question may still be there.
+    turn.say(Say::text(text!(language_of(turn, &draft), "registration-cancelled")).remove_keyboard());
     Ok(Next::End)
 }
 

@@ -19,6 +19,8 @@ pub mod document {
         pub is_photo: bool,
         /// A day, as `2030-12-31`.
         pub valid_until: Option<String>,
+        /// The last threshold, in days before that day, at which people were told.
+        pub expiry_told_days: Option<i64>,
         pub created_at: i64,
     }
 
@@ -41,7 +43,6 @@ pub mod decision {
         pub reason: Option<String>,
         pub decided_by: i64,
         pub decided_at: i64,
-        pub is_told: bool,
     }
 
     #[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]

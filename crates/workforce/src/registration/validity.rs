@@ -10,7 +10,7 @@ use super::{Document, DocumentStatus, Registrations};
 use crate::audit;
 use crate::domain::{ActionError, RefusalReason, Transaction};
 use crate::people;
-use crate::person::{Person, Status};
+use crate::person::Person;
 use crate::settings::TIME_ZONE;
 use crate::sites;
 use crate::text;
@@ -106,23 +106,26 @@ impl Registrations {
         Ok(sites::local(self.app.clock.now(), zone).date())
     }
 
-    /// Approved documents of members that are expired or expire within 30 days, the earliest first. For owners.
-    pub async fn expiring(&self) -> Result<Vec<ExpiringDocument>, DbErr> {
-        let today = self.today().await?;
+    /// Approved documents of members that are expired or expire within 30 days of the day, the earliest first. For
+    /// owners.
+    pub async fn expiring(&self, today: NaiveDate) -> Result<Vec<ExpiringDocument>, DbErr> {
         let is_due = document::Column::ValidUntil.lte(last_day_of_notice(today).to_string());
         let found = document::Entity::find()
             .filter(document::Column::Status.eq(DocumentStatus::Approved.name()))
             .filter(is_due)
+            .filter(document::Column::UserId.in_subquery(people::verified_ids()))
             .order_by_asc(document::Column::ValidUntil)
             .limit(MAX_LISTED);
         let rows = found.all(self.app.domain.read()).await?;
+        if rows.is_empty() {
+            return Ok(Vec::new());
+        }
         let owners: Vec<i64> = rows.iter().filter_map(|row| row.user_id).collect();
         let people = self.app.people.with_ids(&owners).await?;
         let mut listed = Vec::with_capacity(rows.len());
         for row in rows {
             let document = Document::try_from(row)?;
             let person = people.iter().find(|person| person.id == document.user_id);
-            let person = person.filter(|person| person.status == Status::Verified);
             if let (Some(person), Some(valid_until)) = (person, document.valid_until) {
                 let validity = Validity::on(today, valid_until);
                 listed.push(ExpiringDocument { document, person: person.clone(), valid_until, validity });
@@ -157,7 +160,11 @@ impl Registrations {
 /// Sets the last day of a document within a commit.
 pub async fn set(db: &Transaction<'_, '_>, id: &str, day: Option<NaiveDate>) -> Result<(), WriteError> {
     document::Entity::update_many()
-        .set(document::ActiveModel { valid_until: Set(day.map(|day| day.to_string())), ..Default::default() })
+        .set(document::ActiveModel {
+            valid_until: Set(day.map(|day| day.to_string())),
+            expiry_told_days: Set(None),
+            ..Default::default()
+        })
         .filter(document::Column::Id.eq(id))
         .exec(db)
         .await?;

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use metrics::Counter;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
@@ -28,16 +29,40 @@ pub(super) enum Event {
 
 const COUNTED: usize = Event::Expected as usize;
 
-#[derive(Debug, Default)]
+/// The labels of the events that are counted, in the order of `Event`.
+pub const CUT_REASONS: [&str; COUNTED] = [
+    "address_full",
+    "all_full",
+    "evicted",
+    "slow_head",
+    "slow_body",
+    "unread_response",
+    "silent_socket",
+    "not_accepted",
+];
+
+#[derive(Debug)]
 pub(super) struct Tally {
+    /// Since the last log line.
     counts: [AtomicU64; COUNTED],
+    /// Since the start.
+    totals: [Counter; COUNTED],
     logged_at: Mutex<Option<Instant>>,
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        let total = |reason| metrics::counter!("opora_http_connections_cut_total", "reason" => reason);
+        Self { counts: Default::default(), totals: CUT_REASONS.map(total), logged_at: Mutex::default() }
+    }
 }
 
 impl Tally {
     pub(super) fn count(&self, event: Event) {
-        if let Some(count) = self.counts.get(event as usize) {
+        let index = event as usize;
+        if let (Some(count), Some(total)) = (self.counts.get(index), self.totals.get(index)) {
             count.fetch_add(1, Ordering::Relaxed);
+            total.increment(1);
             self.log();
         }
     }

@@ -16,7 +16,8 @@ use crate::settings::{self, ActionError, AnySetting, Change, QuestionRecipient, 
 use crate::text;
 use crate::texts::{Currency, Language};
 use crate::time_zones;
-use crate::web::form::{FieldErrors, Fields, FilledForm, FormAttempt, FormSpec, submit};
+use crate::web::form::{FieldErrors, FieldLabel, Fields, FilledForm, FormAttempt, FormSpec, submit};
+use crate::web::ui::{card, headline};
 use crate::web::{Owner, PageError, Visitor, moment};
 
 const PATH: &str = "/settings";
@@ -27,43 +28,69 @@ const SHOWN_CHARS: usize = 60;
 /// Prefix of the hidden field with the value that the person saw.
 const SEEN: &str = "seen-";
 
-/// The settings of an owner, with the text keys of title and description.
-const OFFERED: [(&dyn AnySetting, &str, &str); 13] = [
-    (&settings::TIME_ZONE, key!("cabinet-setting-time-zone"), key!("cabinet-setting-time-zone-about")),
-    (&settings::CURRENCY, key!("cabinet-setting-currency"), key!("cabinet-setting-currency-about")),
-    (&settings::PAY_START, key!("cabinet-setting-pay-start"), key!("cabinet-setting-pay-start-about")),
-    (&settings::ROUNDING_STEP, key!("cabinet-setting-rounding"), key!("cabinet-setting-rounding-about")),
-    (
-        &settings::ROUNDING_DIRECTION,
-        key!("cabinet-setting-rounding-direction"),
-        key!("cabinet-setting-rounding-direction-about"),
-    ),
-    (
-        &settings::MANDATORY_TASK_PENALTY,
-        key!("cabinet-setting-task-penalty"),
-        key!("cabinet-setting-task-penalty-about"),
-    ),
-    (&settings::CANCEL_NOTICE_HOURS, key!("cabinet-setting-notice"), key!("cabinet-setting-notice-about")),
-    (
-        &settings::CANCEL_SHORT_NOTICE_FINE,
-        key!("cabinet-setting-short-notice"),
-        key!("cabinet-setting-short-notice-about"),
-    ),
-    (
-        &settings::CANCEL_INVALID_REASON_FINE,
-        key!("cabinet-setting-invalid-reason"),
-        key!("cabinet-setting-invalid-reason-about"),
-    ),
-    (&settings::QUESTIONS_GO_TO, key!("cabinet-setting-questions"), key!("cabinet-setting-questions-about")),
-    (&settings::CONSENT_TEXT_RU, key!("cabinet-setting-consent-ru"), key!("cabinet-setting-consent-about")),
-    (&settings::CONSENT_TEXT_EN, key!("cabinet-setting-consent-en"), key!("cabinet-setting-consent-about")),
-    (&settings::RETENTION_DAYS, key!("cabinet-setting-retention"), key!("cabinet-setting-retention-about")),
-];
-/// A setting that affects sign-in is for operators.
-const FOR_OPERATORS: (&dyn AnySetting, &str, &str) =
-    (&settings::ENABLE_TEST_USERS, key!("cabinet-setting-test-users"), key!("cabinet-setting-test-users-about"));
-
+/// A setting with the text keys of its title and of what it does.
 type Offered = (&'static dyn AnySetting, &'static str, &'static str);
+
+/// The settings of an owner by subject, with the text key of each subject.
+const GROUPS: &[(&str, &[Offered])] = &[
+    (
+        key!("cabinet-settings-business"),
+        &[
+            (&settings::TIME_ZONE, key!("cabinet-setting-time-zone"), key!("cabinet-setting-time-zone-about")),
+            (&settings::CURRENCY, key!("cabinet-setting-currency"), key!("cabinet-setting-currency-about")),
+            (&settings::QUESTIONS_GO_TO, key!("cabinet-setting-questions"), key!("cabinet-setting-questions-about")),
+            (&settings::QUIET_HOURS, key!("cabinet-setting-quiet"), key!("cabinet-setting-quiet-about")),
+        ],
+    ),
+    (
+        key!("cabinet-settings-pay"),
+        &[
+            (&settings::PAY_START, key!("cabinet-setting-pay-start"), key!("cabinet-setting-pay-start-about")),
+            (&settings::ROUNDING_STEP, key!("cabinet-setting-rounding"), key!("cabinet-setting-rounding-about")),
+            (
+                &settings::ROUNDING_DIRECTION,
+                key!("cabinet-setting-rounding-direction"),
+                key!("cabinet-setting-rounding-direction-about"),
+            ),
+            (
+                &settings::MANDATORY_TASK_PENALTY,
+                key!("cabinet-setting-task-penalty"),
+                key!("cabinet-setting-task-penalty-about"),
+            ),
+        ],
+    ),
+    (
+        key!("cabinet-settings-cancelling"),
+        &[
+            (&settings::CANCEL_NOTICE_HOURS, key!("cabinet-setting-notice"), key!("cabinet-setting-notice-about")),
+            (
+                &settings::CANCEL_SHORT_NOTICE_FINE,
+                key!("cabinet-setting-short-notice"),
+                key!("cabinet-setting-short-notice-about"),
+            ),
+            (
+                &settings::CANCEL_INVALID_REASON_FINE,
+                key!("cabinet-setting-invalid-reason"),
+                key!("cabinet-setting-invalid-reason-about"),
+            ),
+        ],
+    ),
+    (
+        key!("cabinet-settings-personal"),
+        &[
+            (&settings::CONSENT_TEXT_RU, key!("cabinet-setting-consent-ru"), key!("cabinet-setting-consent-about")),
+            (&settings::CONSENT_TEXT_EN, key!("cabinet-setting-consent-en"), key!("cabinet-setting-consent-about")),
+            (&settings::RETENTION_DAYS, key!("cabinet-setting-retention"), key!("cabinet-setting-retention-about")),
+        ],
+    ),
+    // A setting that affects sign-in is for operators.
+    (
+        key!("cabinet-settings-sign-in"),
+        &[(&settings::ENABLE_TEST_USERS, key!("cabinet-setting-test-users"), key!("cabinet-setting-test-users-about"))],
+    ),
+];
+/// How many of the groups are for owners; the rest is for operators.
+const FOR_OWNERS: usize = GROUPS.len() - 1;
 
 /// `GET /settings`.
 pub async fn show(State(app): State<App>, Owner(visitor): Owner) -> Result<Response, PageError> {
@@ -86,7 +113,7 @@ pub async fn edit(
         });
         Ok(write.await?)
     };
-    match submit(&visitor, typed, |typed| read(typed, &offered(&visitor)), act).await? {
+    match submit(&visitor, typed, |typed| read(typed, groups(&visitor)), act).await? {
         Ok(()) => {
             app.settings.apply_currency().await?;
             let saved = text!(visitor.language(), "cabinet-settings-saved");
@@ -102,57 +129,54 @@ async fn page(app: &App, visitor: &Visitor, attempt: FormAttempt) -> Result<Resp
         app.people.names(changes.iter().filter_map(|change| change.by)),
         app.people.with_any(ANSWERERS)
     )?;
-    let (language, offered) = (visitor.language(), offered(visitor));
+    let language = visitor.language();
     let now: Fields = values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     let (title, caption) = (text!(language, "cabinet-nav-settings"), text!(language, "cabinet-save"));
     let spec =
         FormSpec { path: PATH, now: &now, version: None, back: PATH, caption: &caption, testid: "save-settings" };
     let body = html! {
-        h1 { (title) }
+        (headline(&title, &html! {}))
         (attempt.notice(language))
-        section.card {
+        div.settings {
             (visitor.record_form(&attempt, spec, |form| html! {
-                @for one in &offered { (field(form, one, now.get(one.0.name()).map_or("", String::as_str), &able)) }
+                @for (subject, offered) in groups(visitor) {
+                    (card(&language.text(subject), &html! {
+                        @for one in *offered { (field(form, one, now.get(one.0.name()).map_or("", String::as_str), &able)) }
+                    }))
+                }
             }))
-        }
-        section.card {
-            h2 { (text!(language, "cabinet-settings-history")) }
-            (history(&changes, &names, &able, language))
+            (card(&text!(language, "cabinet-settings-history"), &history(&changes, &names, &able, language)))
         }
     };
     Ok((attempt.status(), visitor.page(&title, &body)).into_response())
 }
 
-fn offered(visitor: &Visitor) -> Vec<Offered> {
-    let operators = visitor.person.may(OPERATORS).then_some(FOR_OPERATORS);
-    OFFERED.into_iter().chain(operators).collect()
+/// The groups that the visitor may change.
+fn groups(visitor: &Visitor) -> &'static [(&'static str, &'static [Offered])] {
+    if visitor.person.may(OPERATORS) { GROUPS } else { &GROUPS[..FOR_OWNERS] }
 }
 
 fn field(form: &FilledForm<'_>, (declared, title, about): &Offered, now: &str, able: &[Person]) -> Markup {
     let (language, name) = (form.language, declared.name());
-    let title = language.text(title);
+    let usual =
+        text!(language, "cabinet-setting-default", value = shown(*declared, &declared.default_text(), able, language));
+    let (title, hint) = (language.text(title), format!("{} {usual}", language.text(about)));
+    let label = FieldLabel::hinted(&title, &hint);
     html! {
         div.setting data-testid={ "setting-" (name) } {
             input type="hidden" name={ (SEEN) (name) } value=(now);
-            div.row.fields {
-                @match declared.kind() {
-                    ValueKind::Flag => (form.choice(name, &title, &[
-                        ("true", text!(language, "cabinet-yes")),
-                        ("false", text!(language, "cabinet-no")),
-                    ])),
-                    ValueKind::Number => (form.short(name, &title, "number")),
-                    ValueKind::Roubles => (form.short(name, &title, "text")),
-                    ValueKind::Currency => (currency_field(form, name, &title)),
-                    ValueKind::Choice(options) => (form.choice(name, &title, &captions(options, language))),
-                    ValueKind::TimeZone => (form.time_zone(name, &title)),
-                    ValueKind::QuestionRecipient => (recipient_field(form, name, &title, now, able)),
-                    ValueKind::Text => (form.lines(name, &title, settings::MAX_TEXT_UNITS)),
-                }
-            }
-            p.quiet {
-                (language.text(about)) " "
-                @let usual = shown(*declared, &declared.default_text(), able, language);
-                (text!(language, "cabinet-setting-default", value = usual))
+            @match declared.kind() {
+                ValueKind::Flag => (form.choice(name, label, &[
+                    ("true", text!(language, "cabinet-yes")),
+                    ("false", text!(language, "cabinet-no")),
+                ])),
+                ValueKind::Number => (form.short(name, label, "number")),
+                ValueKind::Roubles => (form.short(name, label, "text")),
+                ValueKind::Currency => (currency_field(form, name, label)),
+                ValueKind::Choice(options) => (form.choice(name, label, &captions(options, language))),
+                ValueKind::TimeZone => (form.time_zone(name, label)),
+                ValueKind::QuestionRecipient => (recipient_field(form, name, label, now, able)),
+                ValueKind::Text => (form.lines(name, label, settings::MAX_TEXT_UNITS)),
             }
         }
     }
@@ -163,9 +187,9 @@ fn captions(options: &[(&'static str, &'static str)], language: Language) -> Vec
     options.iter().map(|(value, caption)| (*value, language.text(caption))).collect()
 }
 
-fn currency_field(form: &FilledForm<'_>, name: &str, title: &str) -> Markup {
+fn currency_field(form: &FilledForm<'_>, name: &str, label: FieldLabel<'_>) -> Markup {
     let options = Currency::ALL.map(|one| (one.code(), currency_name(one)));
-    form.choice(name, title, &options)
+    form.choice(name, label, &options)
 }
 
 /// A currency by its code and, if it has one, its symbol: `RUB, ₽`.
@@ -176,7 +200,7 @@ fn currency_name(currency: Currency) -> String {
 
 /// Managers, owners, and everybody who may answer. A person who may not answer any more stays listed while selected, so
 /// that saving another setting does not change it.
-fn recipient_field(form: &FilledForm<'_>, name: &str, title: &str, now: &str, able: &[Person]) -> Markup {
+fn recipient_field(form: &FilledForm<'_>, name: &str, label: FieldLabel<'_>, now: &str, able: &[Person]) -> Markup {
     let people = able.iter().map(|person| QuestionRecipient::Person(person.telegram_id));
     let mut values: Vec<String> = [QuestionRecipient::Managers, QuestionRecipient::Owners]
         .into_iter()
@@ -188,7 +212,7 @@ fn recipient_field(form: &FilledForm<'_>, name: &str, title: &str, now: &str, ab
     }
     let named = |value: &String| recipient_name(value, able, form.language);
     let options: Vec<(&str, String)> = values.iter().map(|value| (value.as_str(), named(value))).collect();
-    form.choice(name, title, &options)
+    form.choice(name, label, &options)
 }
 
 fn recipient_name(value: &str, able: &[Person], language: Language) -> String {
@@ -234,7 +258,7 @@ fn shortened(text: &str) -> String {
 }
 
 fn history(changes: &[Change], names: &HashMap<i64, String>, able: &[Person], language: Language) -> Markup {
-    let all = || OFFERED.iter().chain([&FOR_OPERATORS]);
+    let all = || GROUPS.iter().flat_map(|(_, offered)| *offered);
     html! {
         @if changes.is_empty() { p.quiet { (text!(language, "cabinet-settings-untouched")) } }
         ul.rows data-testid="settings-history" {
@@ -257,9 +281,9 @@ fn history(changes: &[Change], names: &HashMap<i64, String>, able: &[Person], la
 }
 
 /// The requested changes of a form.
-fn read(typed: &Fields, offered: &[Offered]) -> Result<Vec<settings::RequestedChange>, FieldErrors> {
+fn read(typed: &Fields, groups: &[(&str, &[Offered])]) -> Result<Vec<settings::RequestedChange>, FieldErrors> {
     let (mut requested, mut bad) = (Vec::new(), FieldErrors::default());
-    for (declared, ..) in offered {
+    for (declared, ..) in groups.iter().flat_map(|(_, offered)| *offered) {
         let name = declared.name();
         let (Some(seen), Some(text)) = (typed.get(&format!("{SEEN}{name}")), typed.get(name)) else { continue };
         // A browser changes the line breaks of a text, also of one that was only seen.

@@ -25,7 +25,6 @@ use super::working::{self, ShiftEnd};
 use crate::application::App;
 use crate::domain::{Transaction, in_ids};
 use crate::money::Money;
-use crate::notices;
 use crate::person::{OWNERS, Permission, Person};
 use crate::settings;
 use crate::sites::{ActionError, ChangedBy, LONGEST_DAY_MS, Period, Rights, SiteRefusal, Sites, Slot};
@@ -385,7 +384,7 @@ impl Shifts {
         });
         let got = write.await?;
         event.publish(&self.app);
-        notices::send_soon(&self.app);
+        self.app.bot.wake_jobs();
         Ok(got)
     }
 

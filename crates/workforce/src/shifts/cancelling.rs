@@ -17,7 +17,7 @@ use crate::money::Money;
 use crate::people::WriteAs;
 use crate::person::{JUDGES, OWNERS, Permission, Person};
 use crate::sites::{Site, SiteRefusal, Sites, local};
-use crate::texts::{Language, day_and_month};
+use crate::texts::{Language, short_day};
 use crate::{key, text};
 
 /// Followed by the id of a plan.
@@ -108,7 +108,7 @@ async fn ask_reason(turn: &mut Turn, plan_id: i64) -> Result<(), BoxError> {
     rows.push(chat::navigation_row(language));
     let mut text = text!(language, "shifts-cancel-reason");
     if let Some((plan, site)) = own_plan(turn, &person, plan_id).await? {
-        let (name, when) = (site.about.name.as_str(), when(plan.period, &site));
+        let (name, when) = (site.about.name.as_str(), when(plan.period, &site, language));
         let title = text!(language, "shifts-cancel-which", site = name, when = when);
         let fine = fine_text(&turn.context::<App>(), &plan, turn.now(), language).await?;
         text = [Some(title), fine, Some(text)].into_iter().flatten().collect::<Vec<_>>().join("\n\n");
@@ -230,7 +230,8 @@ async fn cancel(
     }
     turn.write_as(&person, move |db| Box::pin(plans::cancel(db, plan_id, who, details, notice_hours, judges, at)));
     chat::publish(turn, ShiftEvent::new(ShiftEventKind::PlanCancelled, person.id).at(plan.site_id));
-    let text = text!(language, "shifts-cancelled", site = site.about.name.as_str(), when = when(plan.period, &site));
+    let text =
+        text!(language, "shifts-cancelled", site = site.about.name.as_str(), when = when(plan.period, &site, language));
     chat::show_final(turn, text, language);
     Ok(Next::End)
 }
@@ -259,7 +260,7 @@ async fn stopped(turn: &mut Turn, state: CancelPlan) -> Result<(), BoxError> {
     let Some((plan, site)) = own_plan(turn, &person, plan_id).await? else {
         return chat::say_cancelled(turn, key!("cancelled")).await;
     };
-    let day = day_and_month(local(plan.period.from, site.about.time_zone).date(), person.language);
+    let day = short_day(local(plan.period.from, site.about.time_zone).date(), person.language);
     turn.say(final_message(text!(person.language, "shifts-cancel-stopped", day = day), person.language));
     Ok(())
 }

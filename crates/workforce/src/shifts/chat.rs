@@ -7,7 +7,7 @@ use opora::prelude::*;
 
 use super::records::ShiftTask;
 use super::rules::too_far;
-use super::{Shift, ShiftEvent};
+use super::{Shift, ShiftEvent, TaskEffect};
 use crate::application::App;
 use crate::domain::RefusalReason;
 use crate::front;
@@ -131,11 +131,14 @@ pub fn distance_text(metres: i64, language: Language) -> String {
     text!(language, "shifts-kilometres", count = metres / 1000)
 }
 
-/// A task as a line of text: whether it is done, its amount, and its requirements.
-pub fn task_line(task: &ShiftTask, language: Language) -> String {
+/// A task as a line of text: whether it is done, its amount, and its requirements. A mandatory task without an amount
+/// of its own says what skipping it costs.
+fn task_line(task: &ShiftTask, mandatory_task_penalty: Money, language: Language) -> String {
     let mut line = format!("{} {}", check(task), task.text);
     if task.amount_kopecks != 0 {
         line += &format!(" · {}", Money::from_kopecks(task.amount_kopecks).signed(language));
+    } else if let effect @ TaskEffect::PenaltyIfSkipped(_) = TaskEffect::new(task, true, mandatory_task_penalty) {
+        line += &format!(" · {}", effect.text(language));
     }
     if task.is_mandatory {
         line += &format!(" · {}", text!(language, "shifts-mandatory"));
@@ -146,8 +149,8 @@ pub fn task_line(task: &ShiftTask, language: Language) -> String {
     line
 }
 
-pub fn task_lines(tasks: &[ShiftTask], language: Language) -> String {
-    tasks.iter().map(|task| task_line(task, language)).collect::<Vec<_>>().join("\n")
+pub fn task_lines(tasks: &[ShiftTask], mandatory_task_penalty: Money, language: Language) -> String {
+    tasks.iter().map(|task| task_line(task, mandatory_task_penalty, language)).collect::<Vec<_>>().join("\n")
 }
 
 pub fn check(task: &ShiftTask) -> &'static str {
@@ -178,4 +181,32 @@ pub async fn open_shift(turn: &mut Turn, person: &Person) -> Result<Option<(Shif
         show_final_with(turn, text, [open], person.language);
     }
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(amount_kopecks: i64, is_mandatory: bool, done_at: Option<Millis>) -> String {
+        let task = ShiftTask {
+            id: 1,
+            shift_id: 1,
+            is_of_slot: false,
+            text: "Sweep".into(),
+            amount_kopecks,
+            is_mandatory,
+            needs_media: false,
+            media_count: 0,
+            done_at,
+        };
+        task_line(&task, Money::from_roubles(50), Language::En)
+    }
+
+    #[test]
+    fn a_mandatory_task_without_an_amount_says_its_price() {
+        assert_eq!(line(0, true, None), "⬜ Sweep · −50\u{a0}₽ if skipped · required");
+        assert_eq!(line(0, true, Some(Millis(1))), "✅ Sweep · required");
+        assert_eq!(line(0, false, None), "⬜ Sweep");
+        assert_eq!(line(-3_300, true, None), "⬜ Sweep · −33\u{a0}₽ · required");
+    }
 }

@@ -88,7 +88,11 @@ async fn ask_review(turn: &mut Turn, shift_id: i64, _: bool) -> Result<(), BoxEr
     } else {
         rows.insert(0, vec![Button::new(text!(language, "shifts-change-tasks-button"), TASKS)]);
         let title = text!(language, "shifts-tasks");
-        chat::fit_between(&format!("{title}\n"), &chat::task_lines(&tasks, language), &format!("\n\n{question}"))
+        chat::fit_between(
+            &format!("{title}\n"),
+            &chat::task_lines(&tasks, penalty, language),
+            &format!("\n\n{question}"),
+        )
     };
     rows.push(chat::navigation_row(language));
     chat::show(turn, text, rows);

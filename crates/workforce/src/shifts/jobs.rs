@@ -7,16 +7,16 @@ use opora::store::WriteError;
 use sea_orm::sea_query::{Expr, ExprTrait, Query};
 use sea_orm::{ColumnTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Set};
 
+use super::Shifts;
 use super::cancelling::judges;
 use super::events::{ShiftEvent, ShiftEventKind};
 use super::records::{ClosedBy, Opening, Plan, PlanStatus, Shift, ShiftStatus};
 use super::rules::{overdue, site_due};
 use super::tables::{opening, plan, shift};
 use super::working::{self, ShiftEnd};
-use super::{Shifts, when};
 use crate::application::App;
 use crate::domain::Transaction;
-use crate::jobs::written_or_skipped;
+use crate::jobs::{NOTIFICATIONS, SHIFTS, scheduled_job, written_or_skipped};
 use crate::notices::{self, Notice};
 use crate::sites::{Site, Sites};
 
@@ -28,10 +28,15 @@ const MISSED_AFTER_MS: i64 = HOUR_MS;
 const MISSED_UNTIL_MS: i64 = 24 * HOUR_MS;
 /// How many rows one commit writes, or one run reads.
 const BATCH_SIZE: u64 = 500;
-/// A limit on the number of values in one statement.
-const IDS_PER_QUERY: usize = 500;
-/// How far back missing adjustments are looked for.
-const POSTING_LOOKBACK_MS: i64 = 7 * 24 * HOUR_MS;
+/// How many closed shifts are compared with their pay at once.
+const SHIFTS_PER_PAGE: u64 = 5_000;
+/// A part of the statement and not a value, so that the index of closed shifts is used.
+const CLOSED: &str = "status = 'completed'";
+
+scheduled_job! { pub Remind = "shift-reminders" in NOTIFICATIONS }
+scheduled_job! { pub NoteMissed = "shift-no-shows" in SHIFTS }
+scheduled_job! { pub CloseOverdue = "shift-auto-close" in SHIFTS }
+scheduled_job! { pub PostMissing = "shift-adjustments" in SHIFTS }
 
 /// Reminds people of plans that start within two hours, once each.
 pub async fn remind(app: App) -> anyhow::Result<()> {
@@ -40,7 +45,7 @@ pub async fn remind(app: App) -> anyhow::Result<()> {
     loop {
         let sites = Arc::clone(&sites);
         let reminded = app.domain.write_and_get(move |db| Box::pin(remind_some(db, sites, now))).await?;
-        notices::send_soon(&app);
+        app.bot.wake_jobs();
         if reminded < BATCH_SIZE {
             return Ok(());
         }
@@ -66,7 +71,8 @@ async fn remind_some(db: &Transaction<'_, '_>, sites: Arc<Vec<Site>>, now: Milli
     for row in rows {
         let plan = Plan::try_from(row)?;
         if let Some(site) = sites.iter().find(|site| site.id == plan.site_id) {
-            let notice = Notice::Reminder { site: site.about.name.clone(), when: when(plan.period, site) };
+            let notice =
+                Notice::Reminder { site: site.about.name.clone(), when: plan.period.local(site.about.time_zone) };
             notices.push((plan.user_id, notice));
         }
     }
@@ -102,8 +108,8 @@ pub async fn note_missed(app: App) -> anyhow::Result<()> {
         let Some(plan) = read(Plan::try_from(row), "plan", id) else { continue };
         let site = sites.iter().find(|site| site.id == plan.site_id);
         let (Some(site), Some(person)) = (site, people.iter().find(|one| one.id == plan.user_id)) else { continue };
-        let (name, when) = (site.about.name.clone(), when(plan.period, site));
-        let mut notices = vec![(person.id, Notice::YouMissed { site: name.clone(), when: when.clone() })];
+        let (name, when) = (site.about.name.clone(), plan.period.local(site.about.time_zone));
+        let mut notices = vec![(person.id, Notice::YouMissed { site: name.clone(), when })];
         let staff = judges.get(&site.id).into_iter().flatten().filter(|id| **id != person.id);
         let missed = Notice::Missed { name: person.full_name.clone(), site: name, when };
         notices.extend(staff.map(|id| (*id, missed.clone())));
@@ -112,7 +118,7 @@ pub async fn note_missed(app: App) -> anyhow::Result<()> {
             ShiftEvent::new(ShiftEventKind::PlanMissed, person.id).at(site.id).publish(&app);
         }
     }
-    notices::send_soon(&app);
+    app.bot.wake_jobs();
     Ok(())
 }
 
@@ -132,7 +138,7 @@ pub async fn close_overdue(app: App) -> anyhow::Result<()> {
     let now = app.clock.now();
     close_shifts(&app, now).await?;
     close_sites(&app, now).await?;
-    notices::send_soon(&app);
+    app.bot.wake_jobs();
     Ok(())
 }
 
@@ -190,24 +196,29 @@ async fn close_sites(app: &App, now: Millis) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A safety net: posts the adjustments of recent shifts that have none for their hours.
+/// A safety net: posts the adjustments of closed shifts that have none for their hours, however old they are.
 pub async fn post_missing(app: App) -> anyhow::Result<()> {
     let now = app.clock.now();
-    let over = shift::Column::Status.eq(ShiftStatus::Completed.name());
-    let found = shift::Entity::find().select_only().column(shift::Column::Id).filter(over);
-    let lately =
-        found.filter(shift::Column::EndedAt.gt(now.0 - POSTING_LOOKBACK_MS)).order_by_asc(shift::Column::EndedAt);
-    let ids: Vec<i64> = lately.into_tuple().all(app.domain.read()).await?;
     let mandatory = Shifts::of_app(&app).mandatory_task_penalty().await?;
-    for ids in ids.chunks(IDS_PER_QUERY) {
-        let posted = app.payroll.shifts_with_base(ids).await?;
-        for id in ids.iter().copied().filter(|id| !posted.contains(id)) {
+    let mut after = 0;
+    loop {
+        let page = closed_shifts(&app, after).await?;
+        let (Some(first), Some(last)) = (page.first().copied(), page.last().copied()) else { return Ok(()) };
+        let posted = app.payroll.shifts_with_base(first..=last).await?;
+        for id in page.into_iter().filter(|id| !posted.contains(id)) {
             tracing::warn!(shift = id, "a finished shift had no pay for its hours; posting it now");
             let posted = app.domain.write(move |db| Box::pin(working::post(db, id, mandatory, now))).await;
             written_or_skipped(posted, "shift", id)?;
         }
+        after = last;
     }
-    Ok(())
+}
+
+/// The next closed shifts after an id.
+async fn closed_shifts(app: &App, after: i64) -> Result<Vec<i64>, DbErr> {
+    let closed = shift::Entity::find().select_only().column(shift::Column::Id).filter(Expr::cust(CLOSED));
+    let next = closed.filter(shift::Column::Id.gt(after)).order_by_asc(shift::Column::Id).limit(SHIFTS_PER_PAGE);
+    next.into_tuple().all(app.domain.read()).await
 }
 
 fn read<T>(row: Result<T, DbErr>, what: &'static str, id: i64) -> Option<T> {

@@ -11,11 +11,11 @@ use sea_orm::sea_query::{ExprTrait, Query, SimpleExpr};
 use sea_orm::{ColumnTrait, Condition, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Set};
 use serde_json::json;
 
+use super::Shifts;
 use super::cancellation_cost::Fines;
 use super::events::{ShiftEvent, ShiftEventKind};
 use super::records::{self, Cancellation, CancellationStatus, Plan, Reason};
 use super::tables::{cancellation, plan};
-use super::{Shifts, when};
 use crate::domain::{Transaction, in_ids};
 use crate::money::{Kind, Money};
 use crate::notices::{self, Notice};
@@ -70,7 +70,7 @@ pub async fn judge(
     };
     let pending = cancellation::Column::Status.eq(CancellationStatus::Pending.name());
     let Case { row, plan, site } = change(db, id, decided, pending).await?;
-    let when = when(plan.period, &site);
+    let when = plan.period.local(site.about.time_zone);
     let fine = fines.cost(row.is_short_notice).total();
     if !is_accepted && judgement.seen_fine.is_some_and(|seen| seen != fine) {
         return Err(SiteRefusal::FineChanged.refusal());
@@ -107,7 +107,7 @@ pub async fn take_back(
     let Case { plan, site, .. } = change(db, id, pending, is_as_seen).await?;
     let fine = Payroll::remove_fine(db, plan.id, actor, by.at).await?;
     let fine = fine.ok_or_else(|| SiteRefusal::MonthClosed.refusal())?;
-    let (name, when) = (site.about.name.clone(), when(plan.period, &site));
+    let (name, when) = (site.about.name.clone(), plan.period.local(site.about.time_zone));
     let notice = Notice::DecisionTakenBack { site: name, when, fine };
     notices::write(db, vec![(plan.user_id, notice)], by.at).await?;
     by.audit(db, "cancellation decision taken back", ("plan", plan.id), json!({})).await

@@ -6,9 +6,10 @@ use opora::prelude::*;
 
 use super::chat::{self, EXPIRY, refused, worker};
 use super::working::{self, Proof};
-use super::{MediumKind, ShiftEvent, ShiftEventKind, ShiftTask, closing, tasks_of};
+use super::{MediumKind, ShiftEvent, ShiftEventKind, ShiftTask, Shifts, closing, tasks_of};
 use crate::application::App;
 use crate::attachments;
+use crate::money::Money;
 use crate::people::WriteAs;
 use crate::sites::{MAX_TASKS, SiteRefusal};
 use crate::texts::Language;
@@ -112,7 +113,8 @@ async fn ask_list(turn: &mut Turn, state: TaskList) -> Result<(), BoxError> {
         task.media_count = attached.map_or(0, |attached| attached.media_count).max(task.media_count);
         task.done_at = task.done_at.or(Some(now));
     }
-    let (text, rows) = list(&tasks, is_closing, language);
+    let penalty = Shifts::of_app(&app).mandatory_task_penalty().await?;
+    let (text, rows) = list(&tasks, penalty, is_closing, language);
     chat::show(turn, text, rows);
     Ok(())
 }
@@ -143,7 +145,8 @@ async fn set(turn: &mut Turn, state: TaskList, press: Press, is_done: bool) -> S
         turn.write_as(&person, move |db| Box::pin(working::unmark(db, user_id, task_id)));
     }
     chat::publish(turn, ShiftEvent::of_shift(ShiftEventKind::ShiftChanged, shift_id, user_id));
-    let (text, rows) = list(&tasks, is_closing, language);
+    let penalty = Shifts::of_app(&app).mandatory_task_penalty().await?;
+    let (text, rows) = list(&tasks, penalty, is_closing, language);
     chat::show(turn, text, rows);
     Ok(Next::StayWith(MyTasks::list(shift_id, is_closing)))
 }
@@ -272,7 +275,7 @@ fn proof_by_video(video: Media) -> Sent {
 }
 
 /// The list of tasks with a button each.
-fn list(tasks: &[ShiftTask], is_closing: bool, language: Language) -> (String, Vec<Vec<Button>>) {
+fn list(tasks: &[ShiftTask], penalty: Money, is_closing: bool, language: Language) -> (String, Vec<Vec<Button>>) {
     let has_room = tasks.len() * 2 <= MAX_BUTTONS;
     let row = |task: &ShiftTask| {
         let more = more_button(task, language).filter(|_| has_room);
@@ -283,7 +286,7 @@ fn list(tasks: &[ShiftTask], is_closing: bool, language: Language) -> (String, V
     rows.push(vec![Button::new(language.text(ready), READY)]);
     rows.push(chat::navigation_row(language));
     let title = text!(language, "shifts-tasks");
-    (format!("{title}\n{}", chat::task_lines(tasks, language)), rows)
+    (format!("{title}\n{}", chat::task_lines(tasks, penalty, language)), rows)
 }
 
 fn button_of(task: &ShiftTask, language: Language) -> Button {

@@ -5,7 +5,7 @@ use opora::clock::Millis;
 use opora::prelude::BoxError;
 
 use super::opening::{self, plans_to_open};
-use super::{Plan, Shift, Shifts, closing, marking, mine, overdue, planning, site_opening, when};
+use super::{Plan, Shift, Shifts, closing, marking, mine, overdue, planning, site_access, site_opening, when};
 use crate::application::App;
 use crate::person::{Person, SITE_STAFF, WORKERS};
 use crate::rooms::{MenuButton, MenuItem, MenuPart};
@@ -65,7 +65,8 @@ impl Situation {
         let ids: Vec<_> = plans.iter().map(|plan| plan.site_id).chain(shift.iter().map(|one| one.site_id)).collect();
         let known = if ids.is_empty() { Vec::new() } else { sites.with_ids(&ids).await? };
         let own_ids: Vec<_> = own.iter().map(|site| site.id).collect();
-        let openings = if own.is_empty() { Vec::new() } else { shifts.openings(&own_ids).await? };
+        // Also those that the person has opened or works at, although the contract has ended since.
+        let openings = site_access::openings_of(app, person.id, &own_ids).await?;
         let is_open = |site: &Site| openings.iter().any(|opening| opening.site_id == site.id);
         let is_today = |plan: &Plan| {
             let site = known.iter().find(|site| site.id == plan.site_id);
@@ -84,7 +85,7 @@ impl Situation {
                 overdue(shift.started_at, shift.planned.map(|planned| planned.to), &site.about).ends_at <= now
             })
         });
-        let (is_any_open, is_any_closed) = (own.iter().any(is_open), own.iter().any(|site| !is_open(site)));
+        let (is_any_open, is_any_closed) = (!openings.is_empty(), own.iter().any(|site| !is_open(site)));
         Ok(Self { shift, is_forgotten, today, may_open_plan, own, known, is_any_open, is_any_closed })
     }
 
@@ -118,7 +119,7 @@ impl Situation {
         }
         for plan in &self.today {
             if let Some(site) = site_of(plan.site_id) {
-                let (name, when) = (site.about.name.as_str(), when(plan.period, site));
+                let (name, when) = (site.about.name.as_str(), when(plan.period, site, language));
                 lines.push(text!(language, "shifts-menu-today", site = name, when = when));
             }
         }

@@ -47,9 +47,9 @@ async fn list(turn: &mut Turn, offset: usize) -> Result<Question, BoxError> {
     let page = Page::new(&plans, offset);
     for plan in page.items {
         let Some(site) = site_of(plan.site_id) else { continue };
-        lines.push(plan_line(plan, site));
+        lines.push(plan_line(plan, site, language));
         if plan.status == PlanStatus::Planned {
-            let caption = text!(language, "shifts-cancel-choice", when = when(plan.period, site));
+            let caption = text!(language, "shifts-cancel-choice", when = when(plan.period, site, language));
             rows.push(vec![Button::new(caption, format!("{}{}", cancelling::BEGIN, plan.id))]);
         }
     }
@@ -65,9 +65,9 @@ async fn list(turn: &mut Turn, offset: usize) -> Result<Question, BoxError> {
     Ok(Some((fit(lines.join("\n")), rows)))
 }
 
-fn plan_line(plan: &Plan, site: &Site) -> String {
+fn plan_line(plan: &Plan, site: &Site, language: Language) -> String {
     let mark = if plan.status == PlanStatus::InProgress { "▶️" } else { "🗓" };
-    format!("{mark} {} · {}", when(plan.period, site), site.about.name)
+    format!("{mark} {} · {}", when(plan.period, site, language), site.about.name)
 }
 
 fn shift_line(shift: &Shift, site: &Site, now: Millis, language: Language) -> String {
@@ -75,7 +75,7 @@ fn shift_line(shift: &Shift, site: &Site, now: Millis, language: Language) -> St
     let period = Period { from: shift.started_at, to: ended_at };
     let time = duration((ended_at.0 - shift.started_at.0) / 1000, language);
     let rate = Money::from_kopecks(shift.rate_kopecks).shown(language);
-    let (name, when) = (site.about.name.as_str(), when(period, site));
+    let (name, when) = (site.about.name.as_str(), when(period, site, language));
     if shift.ended_at.is_none() {
         return text!(language, "shifts-mine-open", site = name, when = when, time = time, rate = rate);
     }

@@ -13,6 +13,7 @@ use crate::application::App;
 use crate::people::WriteAs;
 use crate::person::Person;
 use crate::sites::{self, Position, Site, SiteRefusal, Sites, local};
+use crate::texts::short_day_and_time;
 use crate::{key, text};
 
 pub const BEGIN: &str = "open:begin";
@@ -107,7 +108,7 @@ async fn choices_page(turn: &mut Turn, offset: usize) -> Result<Question, BoxErr
     let choices = choices(&app, &person, now).await?;
     let plan = |plan: &Plan| {
         let site = choices.known.iter().find(|site| site.id == plan.site_id)?;
-        let text = format!("🗓 {} · {}", when(plan.period, site), site.about.name);
+        let text = format!("🗓 {} · {}", when(plan.period, site, language), site.about.name);
         Some((chat::caption(&text), format!("{PLAN}{}", plan.id)))
     };
     let site = |site: &Site| {
@@ -134,7 +135,7 @@ async fn forgotten_shift_text(app: &App, person: &Person, now: Millis) -> Result
         return Ok(None);
     };
     let Some(site) = Sites::of_app(app).site(shift.site_id).await? else { return Ok(None) };
-    let end = local(ended_at, site.about.time_zone).format("%d.%m %H:%M").to_string();
+    let end = short_day_and_time(local(ended_at, site.about.time_zone), person.language);
     Ok(Some(text!(person.language, "shifts-open-forgotten", site = site.about.name, end = end)))
 }
 
@@ -243,7 +244,7 @@ async fn open(
     let mut text = text!(language, "shifts-opened", site = site.about.name.as_str(), hour = chat::hour(since, site));
     if !tasks.is_empty() {
         let title = text!(language, "shifts-opened-tasks");
-        text = format!("{text}\n\n{title}\n{}", chat::task_lines(&tasks, language));
+        text = format!("{text}\n\n{title}\n{}", chat::task_lines(&tasks, mandatory, language));
     }
     let tasks = (!tasks.is_empty()).then(|| tasks_button(person));
     chat::show_final_with(turn, text, tasks.into_iter().chain([close_button(person)]), language);

@@ -8,14 +8,14 @@ use opora::prelude::*;
 use super::chat::{self, EXPIRY, navigation_row, refused, worker};
 use super::paging::{self, Page, Question, offset};
 use super::rules::{LONG_DAY_MINUTES, minutes_of_day, plannable};
-use super::{ShiftEvent, ShiftEventKind, Shifts, mine, plans, when};
+use super::{ShiftEvent, ShiftEventKind, Shifts, hours, mine, plans, when};
 use crate::application::App;
 use crate::money::Money;
 use crate::payroll::rate_of;
 use crate::people::WriteAs;
 use crate::person::Person;
 use crate::sites::{Site, SiteRefusal, Sites, Slot};
-use crate::texts::Language;
+use crate::texts::{Language, short_day};
 use crate::{key, text};
 
 pub const BEGIN: &str = "plan:begin";
@@ -138,7 +138,7 @@ async fn which_free(turn: &mut Turn, offset: usize) -> Result<Question, BoxError
     let free = free_slots(&app, &person, &sites, now).await?;
     let choice = |slot: &Slot| {
         let site = sites.iter().find(|site| site.id == slot.site_id)?;
-        let text = format!("{} · {}", when(slot.period, site), site.about.name);
+        let text = format!("{} · {}", when(slot.period, site, person.language), site.about.name);
         Some(vec![Button::new(chat::caption(&text), format!("{SLOT}{}", slot.id))])
     };
     let page = Page::new(&free, offset);
@@ -168,7 +168,8 @@ async fn which_day(turn: &mut Turn, site_id: i64, offset: usize) -> Result<Quest
         }
     }
     let choice = |(day, count): &(NaiveDate, usize)| {
-        let text = format!("{} {} · {count}", weekday(day.weekday(), person.language), day.format("%d.%m"));
+        let text =
+            format!("{} {} · {count}", weekday(day.weekday(), person.language), short_day(*day, person.language));
         vec![Button::new(text, format!("{DAY}{day}"))]
     };
     let page = Page::new(&days, offset);
@@ -199,7 +200,7 @@ async fn which_slot(turn: &mut Turn, site_id: i64, day: NaiveDate, offset: usize
     };
     free.retain(|slot| slot.about.day == day);
     let choice = |slot: &Slot| {
-        let text = format!("{} · {} · {}", when(slot.period, &site), slot.about.title, slot.places_left());
+        let text = format!("{} · {} · {}", hours(slot.period, &site), slot.about.title, slot.places_left());
         let text = text.replace(" ·  · ", " · ");
         vec![Button::new(chat::caption(&text), format!("{SLOT}{}", slot.id))]
     };
@@ -232,7 +233,7 @@ async fn ask_yes(turn: &mut Turn, slot_id: i64) -> Result<(), BoxError> {
     let money = Money::from_kopecks;
     let own = contract.and_then(|contract| contract.about.rate_kopecks).map(money);
     let rate = rate_of(own, slot.about.rate_kopecks.map(money), money(site.about.rate_kopecks));
-    let (name, when, rate) = (site.about.name.as_str(), when(slot.period, &site), rate.shown(language));
+    let (name, when, rate) = (site.about.name.as_str(), when(slot.period, &site, language), rate.shown(language));
     let mut text = text!(language, "shifts-plan-confirm", site = name, when = when, rate = rate);
     if let Some(warning) = warning(&app, &person, &slot, &site, now).await? {
         text = format!("{text}\n\n{warning}");
@@ -255,7 +256,7 @@ async fn yes(turn: &mut Turn, slot_id: i64, _: Press) -> Step<PlanShift> {
     };
     turn.write_as(&person, move |db| Box::pin(async move { plans::plan(db, user_id, slot_id, at).await.map(drop) }));
     chat::publish(turn, ShiftEvent::new(ShiftEventKind::PlanCreated, user_id).at(site.id));
-    let (name, when) = (site.about.name.as_str(), when(slot.period, &site));
+    let (name, when) = (site.about.name.as_str(), when(slot.period, &site, language));
     let my_shifts = Button::raw(text!(language, "shifts-mine-button"), mine::MINE);
     let text = text!(language, "shifts-planned", site = name, when = when);
     chat::show_final_with(turn, text, [my_shifts], language);

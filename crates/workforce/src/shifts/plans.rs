@@ -13,10 +13,10 @@ use sea_orm::{
 use serde_json::json;
 
 use super::cancellation_cost::is_short_notice;
+use super::records;
 use super::records::{CancellationStatus, MediumKind, Plan, PlanStatus, Reason, ShiftStatus};
 use super::rules::EARLY_START_MS;
 use super::tables::{cancellation, plan, shift};
-use super::{records, when};
 use crate::domain::Transaction;
 use crate::notices::{self, Notice};
 use crate::people;
@@ -62,7 +62,7 @@ pub async fn plan_for(db: &Transaction<'_, '_>, user_id: i64, slot_id: i64, by: 
     let id = plan(db, user_id, slot_id, by.at).await?;
     let created = records::plan(db, id).await?.ok_or_else(|| SiteRefusal::Gone.refusal())?;
     let site = sites::site(db, created.site_id).await?.ok_or_else(|| SiteRefusal::Gone.refusal())?;
-    let notice = Notice::PlanMade { site: site.about.name.clone(), when: when(created.period, &site) };
+    let notice = Notice::PlanMade { site: site.about.name.clone(), when: created.period.local(site.about.time_zone) };
     notices::write(db, vec![(user_id, notice)], by.at).await?;
     by.audit(db, "plan made", ("plan", id), json!({ "user": user_id })).await?;
     Ok(id)
@@ -99,7 +99,8 @@ pub async fn cancel(
     };
     row.insert(db).await.map_err(constraint_refusal)?;
     let site = sites::site(db, plan.site_id).await?.ok_or_else(|| SiteRefusal::Gone.refusal())?;
-    let notice = Notice::Cancelled { name, site: site.about.name.clone(), when: when(plan.period, &site) };
+    let notice =
+        Notice::Cancelled { name, site: site.about.name.clone(), when: plan.period.local(site.about.time_zone) };
     notices::write(db, judges.into_iter().map(|id| (id, notice.clone())).collect(), at).await
 }
 
@@ -110,7 +111,7 @@ pub async fn cancel_by_staff(db: &Transaction<'_, '_>, plan_id: i64, by: Changed
     end(db, plan_id, PlanStatus::Cancelled, by.at).await?;
     sites::free_place(db, plan.slot_id).await?;
     cancelled_by_staff(&plan, by).insert(db).await.map_err(constraint_refusal)?;
-    let notice = Notice::PlanCancelled { site: site.about.name.clone(), when: when(plan.period, &site) };
+    let notice = Notice::PlanCancelled { site: site.about.name.clone(), when: plan.period.local(site.about.time_zone) };
     notices::write(db, vec![(plan.user_id, notice)], by.at).await?;
     by.audit(db, "plan cancelled", ("plan", plan_id), json!({})).await
 }
@@ -160,8 +161,8 @@ pub async fn move_plans(
         .map_err(constraint_refusal)?;
     let notice = Notice::PlanMoved {
         site: site.about.name.clone(),
-        before: when(before.period, site),
-        after: when(after.period, site),
+        before: before.period.local(site.about.time_zone),
+        after: after.period.local(site.about.time_zone),
     };
     notices::write(db, plans.iter().map(|plan| (plan.user_id, notice.clone())).collect(), by.at).await
 }
@@ -219,7 +220,7 @@ pub async fn cancel_plans(
         let rows = planned.iter().map(|plan| cancelled_by_staff(plan, by));
         cancellation::Entity::insert_many(rows).exec_without_returning(db).await.map_err(constraint_refusal)?;
     }
-    let notice = Notice::PlanCancelled { site: site.about.name.clone(), when: when(slot.period, site) };
+    let notice = Notice::PlanCancelled { site: site.about.name.clone(), when: slot.period.local(site.about.time_zone) };
     notices::write(db, planned.iter().map(|plan| (plan.user_id, notice.clone())).collect(), by.at).await?;
     Ok(slot.taken - planned.len() as i64)
 }
@@ -271,7 +272,7 @@ pub async fn restore_plans(
         .await
         .map_err(constraint_refusal)?;
     cancellation::Entity::delete_many().filter(cancellation::Column::PlanId.is_in(ids)).exec(db).await?;
-    let notice = Notice::PlanRestored { site: site.about.name.clone(), when: when(slot.period, site) };
+    let notice = Notice::PlanRestored { site: site.about.name.clone(), when: slot.period.local(site.about.time_zone) };
     notices::write(db, back.iter().map(|row| (row.user_id, notice.clone())).collect(), by.at).await?;
     Ok(slot.taken + back.len() as i64)
 }

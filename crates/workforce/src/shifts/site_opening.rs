@@ -5,12 +5,12 @@ use opora::prelude::*;
 use super::chat::{self, EXPIRY, TypedKey, refused, worker};
 use super::closing::{CloseResult, CloseShift};
 use super::paging::{self, Page, Question, offset};
-use super::{ShiftEvent, ShiftEventKind, Shifts, opening, working};
+use super::{ShiftEvent, ShiftEventKind, Shifts, opening, site_access};
 use crate::application::App;
 use crate::front::navigation::final_message;
 use crate::people::WriteAs;
 use crate::person::Person;
-use crate::sites::{self, Site, SiteRefusal, Sites, local};
+use crate::sites::{Site, SiteRefusal, Sites};
 use crate::{key, text};
 
 pub const OPEN: &str = "site:open";
@@ -58,7 +58,7 @@ pub fn dialogue() -> Dialogue<OpenCloseSite> {
 
 async fn open(turn: &mut Turn, _: Press) -> Step<OpenCloseSite> {
     let Some(person) = worker(turn).await? else { return Ok(Next::Stay) };
-    if own_sites(&turn.context::<App>(), &person, false).await?.is_empty() {
+    if site_access::openable(&turn.context::<App>(), &person, turn.now()).await?.is_empty() {
         return nothing_to_do(turn, &person, key!("shifts-no-site-to-open")).await;
     }
     Ok(Next::Go(OpenCloseSite::OpenWhich))
@@ -66,7 +66,7 @@ async fn open(turn: &mut Turn, _: Press) -> Step<OpenCloseSite> {
 
 async fn close(turn: &mut Turn, _: Press) -> Step<OpenCloseSite> {
     let Some(person) = worker(turn).await? else { return Ok(Next::Stay) };
-    if own_sites(&turn.context::<App>(), &person, true).await?.is_empty() {
+    if site_access::closable(&turn.context::<App>(), &person).await?.is_empty() {
         return nothing_to_do(turn, &person, key!("shifts-no-site-to-close")).await;
     }
     Ok(Next::Go(OpenCloseSite::CloseWhich))
@@ -104,7 +104,12 @@ async fn more_to_close(turn: &mut Turn, press: Press) -> Step<OpenCloseSite> {
 
 async fn which(turn: &mut Turn, is_open: bool, offset: usize) -> Result<Question, BoxError> {
     let Some(person) = worker(turn).await? else { return Ok(None) };
-    let sites = own_sites(&turn.context::<App>(), &person, is_open).await?;
+    let app = turn.context::<App>();
+    let sites = if is_open {
+        site_access::closable(&app, &person).await?
+    } else {
+        site_access::openable(&app, &person, turn.now()).await?
+    };
     let page = Page::new(&sites, offset);
     let row = |site: &Site| vec![Button::new(chat::caption(&site.about.name), format!("{SITE}{}", site.id))];
     let mut rows: Vec<_> = page.items.iter().map(row).collect();
@@ -118,7 +123,7 @@ async fn which(turn: &mut Turn, is_open: bool, offset: usize) -> Result<Question
 async fn open_this(turn: &mut Turn, press: Press) -> Step<OpenCloseSite> {
     let Ok(site_id) = press.rest.parse() else { return Ok(Next::AskAgain) };
     let Some(person) = worker(turn).await? else { return Ok(Next::End) };
-    match Sites::of_app(&turn.context::<App>()).site_of_worker_today(person.id, site_id).await? {
+    match site_to_open(turn, &person, site_id).await? {
         Some(site) if site.about.position.is_none() => open_site(turn, &person, &site),
         Some(_) => Ok(Next::Go(OpenCloseSite::Position { site_id })),
         None => chat::give_up(turn, SiteRefusal::NoContract, person.language),
@@ -127,7 +132,7 @@ async fn open_this(turn: &mut Turn, press: Press) -> Step<OpenCloseSite> {
 
 async fn ask_position(turn: &mut Turn, site_id: i64) -> Result<(), BoxError> {
     let Some(person) = worker(turn).await? else { return Ok(()) };
-    let Some(site) = Sites::of_app(&turn.context::<App>()).site_of_worker_today(person.id, site_id).await? else {
+    let Some(site) = site_to_open(turn, &person, site_id).await? else {
         chat::show_final(turn, SiteRefusal::NoContract.text(person.language), person.language);
         return Ok(());
     };
@@ -138,8 +143,8 @@ async fn ask_position(turn: &mut Turn, site_id: i64) -> Result<(), BoxError> {
 
 async fn position(turn: &mut Turn, site_id: i64, sent: Location) -> Step<OpenCloseSite> {
     let Some(person) = worker(turn).await? else { return Ok(Next::End) };
-    let (app, language) = (turn.context::<App>(), person.language);
-    let Some(site) = Sites::of_app(&app).site_of_worker_today(person.id, site_id).await? else {
+    let language = person.language;
+    let Some(site) = site_to_open(turn, &person, site_id).await? else {
         return chat::give_up_position(turn, SiteRefusal::NoContract, language);
     };
     if refused(turn).is_none() && chat::accepted_position(turn, &site, sent, language).is_none() {
@@ -151,18 +156,13 @@ async fn position(turn: &mut Turn, site_id: i64, sent: Location) -> Step<OpenClo
 
 /// Opens the site and says so.
 fn open_site(turn: &mut Turn, person: &Person, site: &Site) -> Step<OpenCloseSite> {
-    let (language, at, user_id, site_id) = (person.language, turn.now(), person.id, site.id);
-    let today = local(at, site.about.time_zone).date();
+    let (language, at, user_id) = (person.language, turn.now(), person.id);
     if let Some(why) = refused(turn) {
         return chat::give_up(turn, why, language);
     }
-    turn.write_as(person, move |db| {
-        Box::pin(async move {
-            sites::require_contract(db, user_id, site_id, today).await?;
-            working::open_site(db, site_id, user_id, at).await
-        })
-    });
-    chat::publish(turn, ShiftEvent::new(ShiftEventKind::SiteOpened, user_id).at(site_id));
+    let opened = site.clone();
+    turn.write_as(person, move |db| Box::pin(async move { site_access::open(db, &opened, user_id, at).await }));
+    chat::publish(turn, ShiftEvent::new(ShiftEventKind::SiteOpened, user_id).at(site.id));
     let begin = Button::raw(text!(language, "shifts-open-button"), opening::BEGIN);
     let text = text!(language, "shifts-site-opened", site = site.about.name.as_str());
     chat::show_final_with(turn, text, [begin], language);
@@ -185,24 +185,27 @@ async fn close_this(turn: &mut Turn, press: Press) -> Step<OpenCloseSite> {
     if let Some(why) = refused(turn) {
         return chat::give_up(turn, why, language);
     }
-    let Some(site) = Sites::of_app(&app).site_of_worker_today(user_id, site_id).await? else {
-        return chat::give_up(turn, SiteRefusal::NoContract, language);
+    let closable = site_access::closable(&app, &person).await?;
+    let Some(site) = closable.into_iter().find(|site| site.id == site_id) else {
+        return close_nothing(turn, &person, site_id).await;
     };
-    let today = local(at, site.about.time_zone).date();
     let shift = Shifts::of_app(&app).active_of(user_id).await?;
     if let Some(shift) = shift.filter(|shift| shift.site_id == site_id) {
         let closing = OpenCloseSite::Closing { site_id };
         return Ok(Next::go_and_call(closing, CloseShift::Review { shift_id: shift.id, closes_site: true }));
     }
-    turn.write_as(&person, move |db| {
-        Box::pin(async move {
-            sites::require_contract(db, user_id, site_id, today).await?;
-            working::close_site(db, site_id, user_id, at).await
-        })
-    });
+    let closed = site.clone();
+    turn.write_as(&person, move |db| Box::pin(async move { site_access::close(db, &closed, user_id, at).await }));
     chat::publish(turn, ShiftEvent::new(ShiftEventKind::SiteClosed, user_id).at(site_id));
     chat::show_final(turn, text!(language, "shifts-site-closed", site = site.about.name), language);
     Ok(Next::End)
+}
+
+/// Says why a site cannot be closed: it is closed already, or it is none of the person's.
+async fn close_nothing(turn: &mut Turn, person: &Person, site_id: i64) -> Step<OpenCloseSite> {
+    let own = Sites::of_app(&turn.context::<App>()).site_of_worker_today(person.id, site_id).await?;
+    let why = if own.is_some() { SiteRefusal::SiteClosed } else { SiteRefusal::NoContract };
+    chat::give_up(turn, why, person.language)
 }
 
 /// Closing the shift closes the site too, unless other people still work there.
@@ -248,12 +251,8 @@ async fn timed_out(turn: &mut Turn, state: OpenCloseSite) -> Step<OpenCloseSite>
     }
 }
 
-async fn own_sites(app: &App, person: &Person, is_open: bool) -> Result<Vec<Site>, BoxError> {
-    let (api, mut sites) = (Sites::of_app(app), Sites::of_app(app).sites_of_worker(person.id).await?);
-    let contracts = api.active_contracts_of(person.id).await?;
-    sites.retain(|site| contracts.iter().any(|one| one.about.covers(site.id, api.today_at(site))));
-    let ids: Vec<_> = sites.iter().map(|site| site.id).collect();
-    let open = Shifts::of_app(app).openings(&ids).await?;
-    sites.retain(|site| open.iter().any(|opening| opening.site_id == site.id) == is_open);
-    Ok(sites)
+/// The site of a button, if the person may open it now. If it is open already, the commit says so.
+async fn site_to_open(turn: &mut Turn, person: &Person, site_id: i64) -> Result<Option<Site>, BoxError> {
+    let sites = site_access::permitted_to_open(&turn.context::<App>(), person, turn.now()).await?;
+    Ok(sites.into_iter().find(|site| site.id == site_id))
 }

@@ -245,7 +245,7 @@ pub async fn close_own(db: &Transaction<'_, '_>, end: ShiftEnd) -> Result<(), Wr
 pub async fn close_for_worker(db: &Transaction<'_, '_>, end: ShiftEnd) -> Result<(), WriteError> {
     let ClosedShift { shift, site, lines, .. } = end_shift(db, end).await?;
     let total = lines.iter().map(|line| line.amount).sum();
-    let ended = local(end.ended_at, site.about.time_zone).format("%d.%m %H:%M").to_string();
+    let ended = local(end.ended_at, site.about.time_zone);
     let site = site.about.name;
     let notice = match end.closed_by {
         ClosedBy::Time => Notice::ClosedByTime { site, end: ended, total },

@@ -11,16 +11,16 @@ use sea_orm::sea_query::IntoCondition;
 use sea_orm::{ColumnTrait, Condition, DatabaseConnection, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 
 use super::changes::{self, ChangedBy};
-use super::contracts::{self, AboutContract, Contract, ContractStatus};
+use super::contracts::{self, AboutContract, Contract};
 use super::events::{changed, contract_changed, permissions_changed, schedule_changed};
 use super::records::{AboutSite, AboutSlot, AboutTask, Site, Slot, Task};
 use super::rights::Rights;
 use super::slots::FillDays;
 use super::tables::{contract, site, slot, task};
-use super::{ActionError, SiteRefusal, slots};
+use super::{ActionError, SiteRefusal, contract_notice, slots};
 use crate::application::App;
 use crate::domain::{FormKey, Transaction};
-use crate::notices;
+use crate::notices::{self, Notice};
 use crate::person::{OWNERS, Permission, Person};
 use crate::web::Event;
 
@@ -116,9 +116,7 @@ impl Sites {
 
     /// The active contracts of a person, whatever their dates.
     pub async fn active_contracts_of(&self, user_id: i64) -> Result<Vec<Contract>, DbErr> {
-        let mut contracts = self.contracts_of(user_id).await?;
-        contracts.retain(|one| one.deleted_at.is_none() && one.about.status == ContractStatus::Active);
-        Ok(contracts)
+        contracts::active_contracts_of(self.app.domain.read(), user_id).await
     }
 
     pub async fn contract(&self, id: i64) -> Result<Option<Contract>, DbErr> {
@@ -311,6 +309,24 @@ impl Sites {
 
     /// Only owners may create a contract for themselves.
     pub async fn create_contract(&self, by: &Person, user_id: i64, about: AboutContract) -> Result<i64, ActionError> {
+        self.add_contract(by, user_id, about, None).await
+    }
+
+    /// Like [`Self::create_contract`]; the bot tells the person where they work now.
+    pub async fn give_contract(&self, by: &Person, user_id: i64, about: AboutContract) -> Result<i64, ActionError> {
+        let mut sites = self.list().await?;
+        sites.retain(|site| about.sites.contains(&site.id));
+        let notice = contract_notice::of(&about, &sites, self.app.clock.now());
+        self.add_contract(by, user_id, about, notice).await
+    }
+
+    async fn add_contract(
+        &self,
+        by: &Person,
+        user_id: i64,
+        about: AboutContract,
+        notice: Option<Notice>,
+    ) -> Result<i64, ActionError> {
         let mut rights = self.require_permission_at_all(by, Permission::Employees, &about.sites).await?;
         if about.rate_kopecks.is_some() {
             rights = rights.and(self.require_permission_at_all(by, Permission::Rates, &about.sites).await?);
@@ -318,8 +334,14 @@ impl Sites {
         Self::refuse_own_case(by, user_id)?;
         self.app.people.by_id(user_id).await?.ok_or(SiteRefusal::Gone)?;
         let events = contract_changed(user_id, &about.sites);
-        self.change(by, rights, events, move |db, by| Box::pin(contracts::create_contract(db, user_id, about, by)))
-            .await
+        self.change(by, rights, events, move |db, by| {
+            Box::pin(async move {
+                let id = contracts::create_contract(db, user_id, about, by).await?;
+                notices::write(db, notice.into_iter().map(|notice| (user_id, notice)).collect(), by.at).await?;
+                Ok(id)
+            })
+        })
+        .await
     }
 
     /// Needs the permission at every site of the contract, before and after the change. Only owners may edit their own.
@@ -394,7 +416,7 @@ impl Sites {
         });
         let got = run.await?;
         events.into_iter().for_each(|event| self.app.events.publish(event));
-        notices::send_soon(&self.app);
+        self.app.bot.wake_jobs();
         Ok(got)
     }
 

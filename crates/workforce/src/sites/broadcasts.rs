@@ -16,7 +16,6 @@ use self::tables::{broadcast, recipient};
 use super::api::Sites;
 use super::{ActionError, ChangedBy, SiteRefusal, changes, contracts, local};
 use crate::domain::{Domain, Transaction, user_text};
-use crate::jobs;
 use crate::person::{Permission, Person};
 use crate::web::Event;
 
@@ -40,7 +39,7 @@ pub enum DeliveryState {
     Failed,
     /// The person has blocked the bot or deleted the account.
     Blocked,
-    /// Handed to the bot before a restart. It was most likely sent.
+    /// Handed to the bot before a restart, which lost the result. It was most likely sent.
     Unknown,
     /// Staff cancelled the broadcast before it was this person's turn.
     Cancelled,
@@ -137,12 +136,12 @@ impl Sites {
         Ok(rows.into_iter().map(|row| with_counts(row, &counted)).collect())
     }
 
-    /// Stores a broadcast; the job sends it soon. Needs the permission for employees.
+    /// Stores a broadcast; a job sends it soon. Needs the permission for employees.
     pub async fn send_broadcast(&self, by: &Person, site_id: i64, draft: BroadcastDraft) -> Result<i64, ActionError> {
         let rights = self.require_permission(by, Permission::Employees, site_id).await?;
         let run = self.change(by, rights, [event(site_id)], move |db, by| Box::pin(create(db, site_id, draft, by)));
         let id = run.await?;
-        jobs::run_soon(&self.app, sending::JOB);
+        self.app.bot.wake_jobs();
         Ok(id)
     }
 
@@ -205,6 +204,7 @@ async fn create(
         state: Set(DeliveryState::Waiting.name().to_owned()),
     });
     recipient::Entity::insert_many(rows).exec_without_returning(db).await?;
+    db.enqueue([sending::SendBroadcast { broadcast: id }], by.at).await?;
     by.audit(db, "broadcast sent", ("site", site_id), json!({ "broadcast": id, "count": count })).await?;
     Ok(id)
 }

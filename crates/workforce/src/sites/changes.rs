@@ -98,6 +98,14 @@ pub async fn lock_site_shared(db: &Transaction<'_, '_>, id: i64) -> Result<Site,
     lock_site(db, id, LockType::Share).await
 }
 
+/// Locks several sites against changes until the commit, in the order of their ids. Returns those that exist and are
+/// not deleted.
+pub async fn lock_sites_shared(db: &Transaction<'_, '_>, ids: &[i64]) -> Result<Vec<Site>, DbErr> {
+    let live = site::Entity::find().filter(site::Column::Id.is_in(ids.iter().copied()));
+    let live = live.filter(site::Column::DeletedAt.is_null()).order_by_asc(site::Column::Id).lock(LockType::Share);
+    live.all(db).await?.into_iter().map(Site::try_from).collect()
+}
+
 /// Locks a site in order to change it. Planning and working hold a shared lock, so they run before or after the change.
 pub async fn lock_site_for_change(db: &Transaction<'_, '_>, id: i64) -> Result<Site, WriteError> {
     lock_site(db, id, LockType::NoKeyUpdate).await

@@ -204,6 +204,12 @@ pub async fn contract_for(
     Ok(contracts(db, which).await?.pop())
 }
 
+/// The active contracts of a person, whatever their dates.
+pub async fn active_contracts_of(db: &impl ConnectionTrait, user_id: i64) -> Result<Vec<Contract>, DbErr> {
+    let own = contract::Column::UserId.eq(user_id).and(contract::Column::DeletedAt.is_null());
+    contracts(db, own.and(contract::Column::Status.eq(ContractStatus::Active.name()))).await
+}
+
 /// The people with an active contract for a site on a day by the site's clock.
 pub(super) async fn people_with_contract(
     db: &impl ConnectionTrait,
@@ -233,8 +239,7 @@ pub(super) async fn has_conflict(
     user_id: i64,
     about: &AboutContract,
 ) -> Result<bool, DbErr> {
-    let own = contract::Column::UserId.eq(user_id).and(contract::Column::DeletedAt.is_null());
-    Ok(contracts(db, own).await?.iter().any(|one| one.about.conflicts_with(about)))
+    Ok(active_contracts_of(db, user_id).await?.iter().any(|one| one.about.conflicts_with(about)))
 }
 
 /// The ids of contracts that are active on a day.

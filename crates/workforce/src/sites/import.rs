@@ -9,14 +9,14 @@ use opora::store::WriteError;
 use sea_orm::DbErr;
 
 pub use self::lines::{ImportKind, Mistake, SiteLine, StaffLine, read_sites, read_staff};
-pub use self::table::{MAX_ROWS, MAX_TABLE_BYTES, Table, TableError, decode};
+pub use self::table::{MAX_COLUMNS, MAX_ROWS, MAX_TABLE_BYTES, Table, TableError, decode};
 use super::changes::{self, ChangedBy};
 use super::contracts::{self, AboutContract};
 use super::events::changed;
-use super::{ActionError, Sites};
+use super::{ActionError, SiteRefusal, Sites};
 use crate::domain::Transaction;
 use crate::people::{self, Imported};
-use crate::person::{OWNERS, Person, WORKERS};
+use crate::person::{OWNERS, Person, Status, WORKERS};
 use crate::texts::Language;
 use crate::web::Event;
 
@@ -38,19 +38,24 @@ pub struct ImportCounts {
 pub struct StaffEffect {
     pub is_new_person: bool,
     pub is_new_contract: bool,
+    /// The person is known and has no access, such as a blocked one, and gets no contract.
+    pub is_kept_out: bool,
 }
 
 impl Sites {
     /// What each line of staff would do now.
     pub async fn preview_staff(&self, lines: &[StaffLine]) -> Result<Vec<StaffEffect>, DbErr> {
         let ids: Vec<i64> = lines.iter().map(|line| line.telegram_id).collect();
-        let known: HashMap<i64, i64> = self.app.people.ids_by_telegram(&ids).await?;
-        let places = self.workplaces(&known.values().copied().collect()).await?;
+        let known = self.app.people.with_telegram_ids(&ids).await?;
+        let known: HashMap<i64, Person> = known.into_iter().map(|person| (person.telegram_id, person)).collect();
+        let places = self.workplaces(&known.values().map(|person| person.id).collect()).await?;
         let effect = |line: &StaffLine| {
             let person = known.get(&line.telegram_id);
-            let has_contract = |site| person.is_some_and(|id| places.contains(&(site, *id)));
-            let is_new_contract = line.site.is_some_and(|site| !has_contract(site));
-            StaffEffect { is_new_person: person.is_none(), is_new_contract }
+            let has_contract = |site| person.is_some_and(|person| places.contains(&(site, person.id)));
+            let may_have_one = person.map_or(WORKERS.contains(&line.role), may_have_contract);
+            let is_new_contract = may_have_one && line.site.is_some_and(|site| !has_contract(site));
+            let is_kept_out = person.is_some_and(|person| person.status != Status::Verified);
+            StaffEffect { is_new_person: person.is_none(), is_new_contract, is_kept_out }
         };
         Ok(lines.iter().map(effect).collect())
     }
@@ -63,6 +68,11 @@ impl Sites {
         let language = by.language;
         self.change(by, rights, events, move |db, by| {
             Box::pin(async move {
+                // No site is deleted before the commit ends. In the order of ids, as in all commits.
+                let locked = changes::lock_sites_shared(db, &sites).await?;
+                if sites.iter().any(|id| locked.iter().all(|site| site.id != *id)) {
+                    return Err(SiteRefusal::Gone.refusal());
+                }
                 let mut counts = ImportCounts::default();
                 for line in lines {
                     import_person(db, line, language, by, &mut counts).await?;
@@ -96,6 +106,11 @@ impl Sites {
     }
 }
 
+/// Whether an import gives the person a contract: people without access get none.
+fn may_have_contract(person: &Person) -> bool {
+    person.status == Status::Verified && person.roles.has_any(WORKERS)
+}
+
 async fn import_person(
     db: &Transaction<'_, '_>,
     line: StaffLine,
@@ -114,7 +129,7 @@ async fn import_person(
     let (person, is_new) = people::import(db, imported, by.at).await?;
     let mut is_changed = is_new;
     counts.people += u64::from(is_new);
-    if let Some(site) = line.site.filter(|_| person.roles.has_any(WORKERS)) {
+    if let Some(site) = line.site.filter(|_| may_have_contract(&person)) {
         let about = AboutContract { rate_kopecks: line.rate_kopecks, ..AboutContract::active(vec![site]) };
         if !contracts::has_conflict(db, person.id, &about).await? {
             contracts::create_contract(db, person.id, about, by).await?;

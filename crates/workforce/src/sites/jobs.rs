@@ -6,7 +6,9 @@ use super::changes::ChangedBy;
 use super::rules::local;
 use super::{Sites, slots};
 use crate::application::App;
-use crate::jobs::written_or_skipped;
+use crate::jobs::{SHIFTS, scheduled_job, written_or_skipped};
+
+scheduled_job! { pub FillNextYear = "slots-of-next-year" in SHIFTS }
 
 /// Creates the slots of the next year, once for each site, from 1 December 3:00 on by the site's clock. A site whose
 /// slots cannot be written does not stop the others.

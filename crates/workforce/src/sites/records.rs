@@ -13,7 +13,7 @@ use super::rules::{Hours, Period, Position, WorkingDays};
 use super::tables::{site, slot, task};
 use crate::domain::{days, user_text};
 
-/// The highest amount of a rate or a task: one million roubles.
+/// The highest amount of a rate or a task: one million.
 pub const MAX_KOPECKS: i64 = 100_000_000;
 const MAX_NAME_LENGTH: usize = 100;
 const MAX_ADDRESS_LENGTH: usize = 300;

@@ -36,6 +36,8 @@ pub enum SiteRefusal {
     /// The person has another plan at that time.
     Overlap,
     NoContract,
+    /// The person has no access: blocked, for instance.
+    NotMember,
     /// The person has another active contract for the site.
     ContractExists,
     /// The contract allows planned shifts only.
@@ -91,7 +93,7 @@ const CONSTRAINTS: [(&str, SiteRefusal); 13] = [
 ];
 
 impl SiteRefusal {
-    const ALL: [Self; 29] = [
+    const ALL: [Self; 30] = [
         Self::Stale,
         Self::Gone,
         Self::NotAllowed,
@@ -103,6 +105,7 @@ impl SiteRefusal {
         Self::Full,
         Self::Overlap,
         Self::NoContract,
+        Self::NotMember,
         Self::ContractExists,
         Self::NotSpontaneous,
         Self::Working,
@@ -137,6 +140,7 @@ impl SiteRefusal {
             Self::Full => key!("why-full-toast"),
             Self::Overlap => key!("why-overlap-toast"),
             Self::NoContract => key!("why-no-contract-toast"),
+            Self::NotMember => key!("why-not-member-toast"),
             Self::ContractExists => key!("why-contract-exists-toast"),
             Self::NotSpontaneous => key!("why-not-spontaneous-toast"),
             Self::Working => key!("why-working-toast"),

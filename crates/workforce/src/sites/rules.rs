@@ -7,6 +7,8 @@ use chrono_tz::Tz;
 use opora::clock::Millis;
 use serde::{Deserialize, Serialize};
 
+use crate::texts::LocalPeriod;
+
 const DAY_MINUTES: i64 = 24 * 60;
 const MINUTE_MS: i64 = 60_000;
 /// The longest day: 25 hours, when clocks go back.
@@ -110,6 +112,11 @@ impl Period {
     /// From a day before the instant to a day after it, including days with a clock change.
     pub fn around(at: Millis) -> Self {
         Self { from: Millis(at.0 - LONGEST_DAY_MS), to: Millis(at.0 + LONGEST_DAY_MS) }
+    }
+
+    /// The same by a clock.
+    pub fn local(self, zone: Tz) -> LocalPeriod {
+        LocalPeriod { from: local(self.from, zone), to: local(self.to, zone) }
     }
 
     pub fn minutes(self) -> i64 {

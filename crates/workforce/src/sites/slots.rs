@@ -9,7 +9,9 @@ use chrono::{Datelike, Days, NaiveDate};
 use opora::clock::Millis;
 use opora::store::WriteError;
 use sea_orm::sea_query::{Expr, ExprTrait, LockType, OnConflict};
-use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QuerySelect, Set};
+use sea_orm::{
+    ActiveModelTrait, ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Set,
+};
 use serde_json::json;
 
 use super::changes::{ChangedBy, change_row, differences, lock_site_shared, refuse_mistakes, restore_row};
@@ -33,6 +35,19 @@ pub async fn slot(db: &impl ConnectionTrait, id: i64) -> Result<Option<Slot>, Db
 /// its plans locks the slot first, which keeps both consistent and avoids deadlocks.
 pub async fn lock_slot(db: &Transaction<'_, '_>, id: i64) -> Result<Option<Slot>, DbErr> {
     slot::Entity::find_by_id(id).lock(LockType::NoKeyUpdate).one(db).await?.map(Slot::try_from).transpose()
+}
+
+/// The slots with these ids, deleted or not.
+pub async fn slots_with_ids(db: &impl ConnectionTrait, ids: &[i64]) -> Result<Vec<Slot>, DbErr> {
+    let found = slot::Entity::find().filter(slot::Column::Id.is_in(ids.iter().copied()));
+    found.all(db).await?.into_iter().map(Slot::try_from).collect()
+}
+
+/// Locks several slots, as [`lock_slot`] does. All commits lock them in the order of their ids.
+pub async fn lock_slots(db: &Transaction<'_, '_>, ids: &[i64]) -> Result<Vec<Slot>, DbErr> {
+    let found = slot::Entity::find().filter(slot::Column::Id.is_in(ids.iter().copied()));
+    let locked = found.order_by_asc(slot::Column::Id).lock(LockType::NoKeyUpdate);
+    locked.all(db).await?.into_iter().map(Slot::try_from).collect()
 }
 
 pub async fn create_slot(
@@ -230,15 +245,20 @@ pub async fn take_back(
 
 /// Takes a place; refused if none is left.
 pub async fn take_place(db: &Transaction<'_, '_>, slot_id: i64) -> Result<(), WriteError> {
+    take_places(db, &[slot_id]).await
+}
+
+/// Takes a place in each of these slots; refused if one of them has none left.
+pub async fn take_places(db: &Transaction<'_, '_>, slot_ids: &[i64]) -> Result<(), WriteError> {
     let taken = slot::Entity::update_many()
         .col_expr(slot::Column::Taken, Expr::col(slot::Column::Taken).add(1))
-        .filter(slot::Column::Id.eq(slot_id))
+        .filter(slot::Column::Id.is_in(slot_ids.iter().copied()))
         .filter(slot::Column::DeletedAt.is_null())
         .filter(Expr::col(slot::Column::Taken).lt(Expr::col(slot::Column::Capacity)))
         .exec(db)
         .await
         .map_err(constraint_refusal)?;
-    if taken.rows_affected == 0 { Err(SiteRefusal::Full.refusal()) } else { Ok(()) }
+    if taken.rows_affected < slot_ids.len() as u64 { Err(SiteRefusal::Full.refusal()) } else { Ok(()) }
 }
 
 /// Frees a place.

@@ -1,18 +1,76 @@
-//! Days and durations as people say them.
+//! Days, times and durations as people read them. The only place that decides how a date looks in a language.
+//!
+//! | function | Russian | English | for |
+//! |---|---|---|---|
+//! | [`day`] | 18.11.2026 | Nov 18, 2026 | tables, titles, sentences |
+//! | [`short_day`] | 18.11 | Nov 18 | where the year is clear |
+//! | [`long_day`] | среда, 18 ноября | Wednesday, November 18 | headings |
+//! | [`day_range`] | 16.11 – 22.11.2026 | Nov 16 – Nov 22, 2026 | weeks, periods |
+//! | [`day_and_time`] | 18.11.2026, 13:05 | Nov 18, 2026, 13:05 | a moment on a known clock |
+//! | [`short_day_and_time`] | 18.11, 13:05 | Nov 18, 13:05 | the same, where the year is clear |
+//! | [`LocalPeriod::shown`] | 18.11, 09:00–18:00 | Nov 18, 09:00–18:00 | hours of work |
+//!
+//! Times have 24 hours in both languages.
 
-use chrono::{Datelike, NaiveDate};
+use chrono::{Datelike, NaiveDate, NaiveDateTime};
+use serde::{Deserialize, Serialize};
 
 use super::Language;
 use crate::text;
 
-const ENGLISH_MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+/// Hours of work by the clock of their site. Notices keep them like this, because the language of the reader is known
+/// only when they are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LocalPeriod {
+    pub from: NaiveDateTime,
+    pub to: NaiveDateTime,
+}
 
-/// A day without its year: `22.11`, or `Nov 22` in English.
-pub fn day_and_month(day: NaiveDate, language: Language) -> String {
+impl LocalPeriod {
+    /// The day of the start, the start and the end.
+    pub fn shown(self, language: Language) -> String {
+        format!("{}, {}", short_day(self.from.date(), language), self.hours())
+    }
+
+    /// The start and the end without the day: `09:00–18:00`.
+    pub fn hours(self) -> String {
+        format!("{}–{}", self.from.format("%H:%M"), self.to.format("%H:%M"))
+    }
+}
+
+/// A day with its year.
+pub fn day(day: NaiveDate, language: Language) -> String {
+    // As text: a year has no thousands separator.
+    text!(language, "web-day", day = short_day(day, language), year = day.year().to_string())
+}
+
+/// A day without its year.
+pub fn short_day(day: NaiveDate, language: Language) -> String {
     match language {
         Language::Ru => day.format("%d.%m").to_string(),
-        Language::En => format!("{} {}", ENGLISH_MONTHS[day.month0() as usize], day.day()),
+        Language::En => day.format("%b %-d").to_string(),
     }
+}
+
+/// A day with its weekday, in words.
+pub fn long_day(day: NaiveDate, language: Language) -> String {
+    let weekday = day.weekday().number_from_monday();
+    text!(language, "web-long-day", weekday = weekday, day = day.day(), month = day.month())
+}
+
+/// The days of a week or a period.
+pub fn day_range(first: NaiveDate, last: NaiveDate, language: Language) -> String {
+    format!("{} – {}", short_day(first, language), self::day(last, language))
+}
+
+/// A moment on a known clock, such as a site's.
+pub fn day_and_time(at: NaiveDateTime, language: Language) -> String {
+    format!("{}, {}", day(at.date(), language), at.format("%H:%M"))
+}
+
+/// A moment on a known clock, without its year.
+pub fn short_day_and_time(at: NaiveDateTime, language: Language) -> String {
+    format!("{}, {}", short_day(at.date(), language), at.format("%H:%M"))
 }
 
 /// Hours and minutes, such as `6 h 54 min`. Seconds are left out.
@@ -30,10 +88,39 @@ mod tests {
     use super::*;
 
     #[test]
-    fn days_follow_the_language() {
-        let day = "2026-11-02".parse().unwrap();
-        assert_eq!(day_and_month(day, Language::Ru), "02.11");
-        assert_eq!(day_and_month(day, Language::En), "Nov 2");
+    fn each_kind_of_date_has_one_form_in_a_language() {
+        let wednesday: NaiveDate = "2026-11-18".parse().unwrap();
+        let first: NaiveDate = "2026-11-03".parse().unwrap();
+        let at = wednesday.and_hms_opt(13, 5, 0).unwrap();
+        let period = LocalPeriod { from: at, to: first.and_hms_opt(18, 0, 0).unwrap() };
+        let all = |language| {
+            [
+                day(wednesday, language),
+                short_day(first, language),
+                long_day(wednesday, language),
+                day_range(first, wednesday, language),
+                day_and_time(at, language),
+                period.shown(language),
+            ]
+        };
+        let russian = [
+            "18.11.2026",
+            "03.11",
+            "среда, 18 ноября",
+            "03.11 – 18.11.2026",
+            "18.11.2026, 13:05",
+            "18.11, 13:05–18:00",
+        ];
+        assert_eq!(all(Language::Ru), russian);
+        let english = [
+            "Nov 18, 2026",
+            "Nov 3",
+            "Wednesday, November 18",
+            "Nov 3 – Nov 18, 2026",
+            "Nov 18, 2026, 13:05",
+            "Nov 18, 13:05–18:00",
+        ];
+        assert_eq!(all(Language::En), english);
     }
 
     #[test]

@@ -1,14 +1,15 @@
 //! Checks that a form was sent from our own pages (CSRF).
 //!
-//! The token of a form is a hash of the browser's cookie: another site can neither read the cookie nor make the token.
-//! The `Origin` header is checked, too.
+//! The token is a hash of the browser's cookie: another site can neither read the cookie nor make the token. Every page
+//! gets it under a mask of its own, so the size of a compressed page says nothing about it. The `Origin` header is
+//! checked, too.
 
 use axum::body::{Body, HttpBody, to_bytes};
 use axum::extract::Request;
 use axum::http::{HeaderMap, Method, header};
 
 use super::page_error::PageError;
-use super::secrets;
+use super::secrets::{self, Digest};
 use super::visit::Visit;
 
 /// The form field of the token.
@@ -19,9 +20,27 @@ const MAX_FORM_BYTES: usize = 64 * 1024;
 /// Maximum size of a form of a guest: an identifier and a PIN.
 const MAX_GUEST_FORM_BYTES: usize = 8 * 1024;
 
-/// The token of all forms for a browser with this cookie.
-pub fn token(cookie: &str) -> String {
-    secrets::hash(&["csrf", cookie])
+/// The token for a browser with this cookie.
+fn token(cookie: &str) -> Digest {
+    secrets::digest(&["csrf", cookie])
+}
+
+/// The token for the forms of one page: a random mask, and the token under it.
+pub fn masked_token(cookie: &str) -> anyhow::Result<String> {
+    let mask = secrets::random_bytes()?;
+    Ok(secrets::encode(&[mask, xor(token(cookie), mask)].concat()))
+}
+
+/// Whether a masked token belongs to the browser with this cookie.
+fn is_token_of(masked: &str, cookie: &str) -> bool {
+    let Some(bytes) = secrets::decode(masked) else { return false };
+    let halves = bytes.split_at_checked(size_of::<Digest>());
+    let halves = halves.and_then(|(mask, rest)| Some((Digest::try_from(mask).ok()?, Digest::try_from(rest).ok()?)));
+    halves.is_some_and(|(mask, rest)| secrets::is_same_digest(&xor(rest, mask), &token(cookie)))
+}
+
+fn xor(one: Digest, other: Digest) -> Digest {
+    std::array::from_fn(|at| one[at] ^ other[at])
 }
 
 /// Passes a request that changes nothing or comes from our pages.
@@ -41,13 +60,13 @@ pub async fn check(visit: &Visit, request: Request) -> Result<Request, PageError
     }
     let body = to_bytes(body, longest).await.map_err(|_| PageError::BadRequest)?;
     let is_ours = match parts.headers.get(HEADER).and_then(|token| token.to_str().ok()) {
-        Some(token) => secrets::constant_time_eq(token, visit.csrf()),
+        Some(token) => is_token_of(token, visit.cookie()),
         None if is_upload(&parts.headers) => {
-            uploaded_token(&body).is_some_and(|token| secrets::constant_time_eq(&token, visit.csrf()))
+            uploaded_token(&body).is_some_and(|token| is_token_of(&token, visit.cookie()))
         }
         None => {
             let mut fields = form_urlencoded::parse(&body);
-            fields.any(|(name, token)| name == FIELD && secrets::constant_time_eq(&token, visit.csrf()))
+            fields.any(|(name, token)| name == FIELD && is_token_of(&token, visit.cookie()))
         }
     };
     if is_ours { Ok(Request::from_parts(parts, Body::from(body))) } else { Err(PageError::StaleForm) }
@@ -81,6 +100,18 @@ pub fn is_own_origin(visit: &Visit, headers: &HeaderMap) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_token_looks_different_on_every_page() {
+        let (one, other) = (masked_token("cookie").unwrap(), masked_token("cookie").unwrap());
+        assert_ne!(one, other);
+        assert!(is_token_of(&one, "cookie") && is_token_of(&other, "cookie"));
+        assert!(!is_token_of(&one, "another cookie"));
+        let unmasked = secrets::encode(&token("cookie"));
+        for forged in ["", "abc", "?", &unmasked, &one[..80], &format!("{one}AAAA")] {
+            assert!(!is_token_of(forged, "cookie"), "{forged}");
+        }
+    }
 
     #[test]
     fn a_form_with_files_has_its_token() {

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::guards::{SignedIn, Visitor};
 use super::page_error::PageError;
 use super::ui::{
-    self, Button, ChecklistStep, Column, Dialog, Empty, Field, Icon, Tab, TimeBar, TimeSegment, Toast, Tone,
+    self, Bar, Button, Chart, ChecklistStep, Column, Dialog, Empty, Field, Icon, Tab, TimeBar, TimeSegment, Toast, Tone,
 };
 use crate::application::App;
 use crate::money::Money;
@@ -66,6 +66,7 @@ impl Gallery<'_> {
             (text!(language, "design-tabs"), self.tabs()),
             (text!(language, "design-table"), self.table()),
             (text!(language, "design-bar"), self.time_bar()),
+            (text!(language, "design-chart"), self.chart()),
             (text!(language, "design-dialog"), self.dialog()),
             (text!(language, "design-toast"), self.toast()),
             (text!(language, "design-panel"), self.panel()),
@@ -162,6 +163,27 @@ impl Gallery<'_> {
         ];
         let label = text!(self.language, "design-bar-label");
         TimeBar { label, segments, now: Some(13 * 60), has_scale: true }.render()
+    }
+
+    fn chart(&self) -> Markup {
+        let language = self.language;
+        let amounts = [320_000, 450_000, 0, 280_000, -60_000, 510_000, 390_000];
+        let bars = amounts.iter().zip(1..).map(|(kopecks, day): (&i64, i32)| Bar {
+            caption: day.to_string(),
+            value: *kopecks,
+            text: Money::from_kopecks(*kopecks).shown(language),
+        });
+        let (bars, label) = (bars.collect::<Vec<_>>(), text!(language, "design-amount"));
+        let table = [text!(language, "cabinet-as-table"), text!(language, "cabinet-day")];
+        let chart = Chart {
+            id: &format!("chart-{}", self.theme),
+            label: &label,
+            bars: &bars,
+            unit: 100,
+            mark: &|kopecks| Money::from_kopecks(kopecks).shown(language),
+            table: [&table[0], &table[1], &label],
+        };
+        html! { div.chart { (chart.render()) } }
     }
 
     fn dialog(&self) -> Markup {

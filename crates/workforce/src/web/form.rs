@@ -16,6 +16,7 @@ use self::reading::localised;
 pub use self::reading::{Reader, fields, money_field, time_of};
 use super::guards::Visitor;
 use super::page_error::PageError;
+use super::ui::Field;
 use crate::domain::{ActionError, RefusalReason};
 use crate::money::Money;
 use crate::text;
@@ -84,24 +85,45 @@ pub struct FilledForm<'a> {
     pub now: Option<&'a Fields>,
     /// The fields that do not fit; None for a form that was not sent.
     bad: Option<&'a FieldErrors>,
+    /// Begins the ids of its controls, so that the forms of a page have different ones.
+    id: String,
     /// Whether a wrong field was drawn. The first one gets the focus.
     has_focus: Cell<bool>,
 }
 
-/// What an input says about its error.
-#[derive(Debug)]
-pub struct FieldState {
-    /// The id of the text that says what to type; None for a field that fits.
-    pub error_id: Option<String>,
-    /// Whether this is the first wrong field of the form.
-    pub is_first: bool,
+/// The caption of a field, with a hint if the caption does not say what to type.
+#[derive(Clone, Copy, Debug)]
+pub struct FieldLabel<'a> {
+    text: &'a str,
+    hint: Option<&'a str>,
 }
 
-impl FieldState {
-    /// The value of `aria-invalid`.
-    pub fn invalid(&self) -> Option<&'static str> {
-        self.error_id.as_ref().map(|_| "true")
+impl<'a> FieldLabel<'a> {
+    pub const fn hinted(text: &'a str, hint: &'a str) -> Self {
+        Self { text, hint: Some(hint) }
     }
+}
+
+impl<'a> From<&'a str> for FieldLabel<'a> {
+    fn from(text: &'a str) -> Self {
+        Self { text, hint: None }
+    }
+}
+
+impl<'a> From<&'a String> for FieldLabel<'a> {
+    fn from(text: &'a String) -> Self {
+        Self { text, hint: None }
+    }
+}
+
+/// What a control says about its field.
+struct ControlState {
+    id: String,
+    described_by: Option<String>,
+    /// The value of `aria-invalid`.
+    invalid: Option<&'static str>,
+    /// Whether this is the first wrong field of the form, which gets the focus.
+    is_first: bool,
 }
 
 /// A form to show: its path, its initial values and their version.
@@ -188,12 +210,12 @@ impl FormAttempt {
 
     /// The values of a form: as typed, else as stored.
     pub fn filled<'a>(&'a self, path: &str, now: &'a Fields, language: Language) -> FilledForm<'a> {
-        let has_focus = Cell::new(false);
+        let (has_focus, id) = (Cell::new(false), path.trim_matches('/').replace('/', "-"));
         if !self.is_at(path) || self.typed.is_empty() {
-            return FilledForm { language, typed: now, now: None, bad: None, has_focus };
+            return FilledForm { language, typed: now, now: None, bad: None, id, has_focus };
         }
         let stored = self.is_stale().then_some(now);
-        FilledForm { language, typed: &self.typed, now: stored, bad: Some(&self.bad), has_focus }
+        FilledForm { language, typed: &self.typed, now: stored, bad: Some(&self.bad), id, has_focus }
     }
 
     /// A line at the top of the page. It also shows the typed values for a record that is gone and has no form any
@@ -277,94 +299,122 @@ impl FilledForm<'_> {
         self.typed.get(VERSION).and_then(|version| version.parse().ok())
     }
 
-    /// What an input says about its error. The first wrong field of the form gets the focus.
-    pub fn state(&self, name: &str) -> FieldState {
-        let key = self.bad.and_then(|bad| bad.key(name));
-        FieldState {
-            error_id: key.map(|_| format!("error-{name}")),
-            is_first: key.is_some() && !self.has_focus.replace(true),
-        }
+    /// Whether a wrong field gets the focus: the first one of the form does.
+    fn is_first_wrong(&self, name: &str) -> bool {
+        self.bad.is_some_and(|bad| bad.has(name)) && !self.has_focus.replace(true)
     }
 
-    /// What to type into a wrong field; nothing for a field that fits.
+    /// What to type into a wrong field.
+    fn error_text(&self, name: &str) -> Option<String> {
+        let key = self.bad.and_then(|bad| bad.key(name))?;
+        Some(text!(self.language, key))
+    }
+
+    /// What to type into a wrong field that is no single control; nothing for a field that fits.
     pub fn error(&self, name: &str) -> Markup {
-        let key = self.bad.and_then(|bad| bad.key(name));
         html! {
-            @if let Some(key) = key {
-                span.bad id={ "error-" (name) } data-testid={ "error-" (name) } { (text!(self.language, key)) }
+            @if let Some(text) = self.error_text(name) {
+                span.bad id={ "error-" (name) } data-testid={ "error-" (name) } { (text) }
             }
         }
     }
 
-    fn hint(&self, name: &str, shown: impl FnOnce(&str) -> String) -> Markup {
+    /// What is stored now, if it differs from what was typed.
+    fn stored(&self, name: &str, shown: impl FnOnce(&str) -> String) -> Markup {
         let now = self.now.map(|now| now.get(name).map_or("", String::as_str));
         let now = now.filter(|now| !is_same(now, self.value(name)));
         html! {
-            (self.error(name))
             @if let Some(now) = now {
                 span.now data-testid={ "now-" (name) } { (text!(self.language, "web-form-by-now", value = shown(now))) }
             }
         }
     }
 
+    /// A field around its control.
+    fn field(
+        &self,
+        name: &str,
+        label: FieldLabel<'_>,
+        is_wide: bool,
+        control: impl FnOnce(&ControlState) -> Markup,
+    ) -> Markup {
+        let (id, error) = (format!("{}-{name}", self.id), self.error_text(name));
+        let field =
+            Field { name, label: label.text, hint: label.hint, error: error.as_deref(), id: Some(&id), is_wide };
+        let invalid = error.is_some().then_some("true");
+        let is_first = self.is_first_wrong(name);
+        field.around(&control(&ControlState { id: id.clone(), described_by: field.described_by(), invalid, is_first }))
+    }
+
     /// A text field.
-    pub fn line(&self, name: &str, label: &str, max_length: usize) -> Markup {
-        self.line_of(name, label, max_length, None)
+    pub fn line<'l>(&self, name: &str, label: impl Into<FieldLabel<'l>>, max_length: usize) -> Markup {
+        self.line_of(name, label.into(), max_length, None)
     }
 
     /// A text field with suggestions from the datalist with this id.
     pub fn suggested(&self, name: &str, label: &str, max_length: usize, list: &str) -> Markup {
-        self.line_of(name, label, max_length, Some(list))
+        self.line_of(name, label.into(), max_length, Some(list))
     }
 
     /// A field for a time zone with suggestions. A page has one such field at most.
-    pub fn time_zone(&self, name: &str, label: &str) -> Markup {
+    pub fn time_zone<'l>(&self, name: &str, label: impl Into<FieldLabel<'l>>) -> Markup {
         html! {
-            (self.suggested(name, label, 60, time_zones::LIST))
+            (self.line_of(name, label.into(), 60, Some(time_zones::LIST)))
             (time_zones::datalist(self.language))
         }
     }
 
-    fn line_of(&self, name: &str, label: &str, max_length: usize, list: Option<&str>) -> Markup {
-        let state = self.state(name);
-        html! {
-            label.wide { (label)
-                input type="text" name=(name) maxlength=(max_length) value=(self.value(name)) list=[list]
-                    aria-invalid=[state.invalid()] aria-describedby=[&state.error_id] autofocus[state.is_first];
-                (self.hint(name, or_dash))
+    fn line_of(&self, name: &str, label: FieldLabel<'_>, max_length: usize, list: Option<&str>) -> Markup {
+        self.field(name, label, true, |state| {
+            html! {
+                input type="text" name=(name) maxlength=(max_length) value=(self.value(name)) list=[list] id=(state.id)
+                    aria-invalid=[state.invalid] aria-describedby=[&state.described_by] autofocus[state.is_first];
+                (self.stored(name, or_dash))
             }
-        }
+        })
     }
 
     /// A field for several lines.
-    pub fn lines(&self, name: &str, label: &str, max_length: usize) -> Markup {
-        let state = self.state(name);
-        html! {
-            label.wide { (label)
-                textarea name=(name) rows="8" maxlength=(max_length) aria-invalid=[state.invalid()]
-                    aria-describedby=[&state.error_id] autofocus[state.is_first] { "\n" (self.value(name)) }
-                (self.hint(name, or_dash))
+    pub fn lines<'l>(&self, name: &str, label: impl Into<FieldLabel<'l>>, max_length: usize) -> Markup {
+        self.field(name, label.into(), true, |state| {
+            html! {
+                textarea name=(name) rows="8" maxlength=(max_length) id=(state.id) aria-invalid=[state.invalid]
+                    aria-describedby=[&state.described_by] autofocus[state.is_first] { "\n" (self.value(name)) }
+                (self.stored(name, or_dash))
             }
-        }
+        })
     }
 
     /// A short field of an HTML input type: `time`, `date`, `number` or `text`.
-    pub fn short(&self, name: &str, label: &str, kind: &str) -> Markup {
-        self.short_if(true, name, label, kind)
+    pub fn short<'l>(&self, name: &str, label: impl Into<FieldLabel<'l>>, kind: &str) -> Markup {
+        self.field(name, label.into(), false, |state| {
+            html! {
+                (self.input(name, kind, self.value(name), Some(state)))
+                (self.stored(name, |now| or_dash(&localised(now, self.language))))
+            }
+        })
     }
 
     /// Like [`Self::short`]; read-only for people who may not change it.
     pub fn short_if(&self, may_change: bool, name: &str, label: &str, kind: &str) -> Markup {
-        let stored = self.now.filter(|_| !may_change);
-        let value = stored.map_or(self.value(name), |now| now.get(name).map_or("", String::as_str));
-        let state = self.state(name);
+        if may_change {
+            return self.short(name, label, kind);
+        }
+        let value = self.now.map_or(self.value(name), |now| now.get(name).map_or("", String::as_str));
+        let hint = text!(self.language, "web-form-not-yours");
         html! {
-            label { (label)
-                input type=(kind) name=(name) value=(localised(value, self.language)) maxlength="40" readonly[!may_change]
-                    inputmode=[(kind == "text").then_some("decimal")]
-                    aria-invalid=[state.invalid()] aria-describedby=[&state.error_id] autofocus[state.is_first];
-                @if may_change { (self.hint(name, |now| or_dash(&localised(now, self.language)))) } @else { span.quiet { (text!(self.language, "web-form-not-yours")) } }
-            }
+            label.field { (label) (self.input(name, kind, value, None)) span.hint { (hint) } }
+        }
+    }
+
+    /// An input; read-only without a state.
+    fn input(&self, name: &str, kind: &str, value: &str, state: Option<&ControlState>) -> Markup {
+        html! {
+            input type=(kind) name=(name) value=(localised(value, self.language)) maxlength="40" readonly[state.is_none()]
+                inputmode=[(kind == "text").then_some("decimal")] id=[state.map(|state| &state.id)]
+                aria-invalid=[state.and_then(|state| state.invalid)]
+                aria-describedby=[state.and_then(|state| state.described_by.as_ref())]
+                autofocus[state.is_some_and(|state| state.is_first)];
         }
     }
 
@@ -381,40 +431,42 @@ impl FilledForm<'_> {
             label.tick {
                 input type="checkbox" name=(name) checked[self.typed.contains_key(name)] aria-label=(label);
                 (label)
-                (self.hint(name, state))
+                (self.error(name))
+                (self.stored(name, state))
             }
         }
     }
 
     /// Radio buttons: value and caption of each.
     pub fn radios(&self, name: &str, options: &[(&str, String)]) -> Markup {
-        let state = self.state(name);
+        let error_id = self.error_text(name).map(|_| format!("error-{name}"));
+        let is_first = self.is_first_wrong(name);
         html! {
-            div.row.choice role="radiogroup" aria-describedby=[&state.error_id] {
+            div.row.choice role="radiogroup" aria-describedby=[error_id] {
                 @for (at, (value, caption)) in options.iter().enumerate() {
                     label {
                         input type="radio" name=(name) value=(value) required checked[self.value(name) == *value]
-                            autofocus[state.is_first && at == 0];
+                            autofocus[is_first && at == 0];
                         (caption)
                     }
                 }
-                (self.hint(name, |now| name_of(options, now)))
+                (self.error(name))
+                (self.stored(name, |now| name_of(options, now)))
             }
         }
     }
 
     /// A select: value and caption of each option.
-    pub fn choice(&self, name: &str, label: &str, options: &[(&str, String)]) -> Markup {
-        let state = self.state(name);
-        html! {
-            label { (label)
-                select name=(name) aria-invalid=[state.invalid()] aria-describedby=[&state.error_id]
+    pub fn choice<'l>(&self, name: &str, label: impl Into<FieldLabel<'l>>, options: &[(&str, String)]) -> Markup {
+        self.field(name, label.into(), false, |state| {
+            html! {
+                select name=(name) id=(state.id) aria-invalid=[state.invalid] aria-describedby=[&state.described_by]
                     autofocus[state.is_first] {
                     @for (value, caption) in options { option value=(value) selected[self.value(name) == *value] { (caption) } }
                 }
-                (self.hint(name, |now| name_of(options, now)))
+                (self.stored(name, |now| name_of(options, now)))
             }
-        }
+        })
     }
 }
 

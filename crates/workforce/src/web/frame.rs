@@ -17,7 +17,7 @@ use tracing::Instrument;
 
 use super::page_error::{PageError, render_error};
 use super::visit::Visit;
-use super::{assets, csrf, file};
+use super::{assets, compression, csrf, file};
 use crate::application::App;
 
 /// Nothing inline and nothing external: text that people typed can never become code.
@@ -69,6 +69,7 @@ pub fn with_frame(app: &App, pages: Router<App>) -> Router<App> {
 async fn handle(State(app): State<App>, request: Request, next: Next) -> Response {
     let (parts, body) = request.into_parts();
     let (visit, begun) = Visit::begin(&app, &parts).await;
+    let is_compressed = parts.method != Method::HEAD && compression::may_compress_page(&parts.headers);
     let span = tracing::info_span!("page", request = visit.request_id());
     let answered = match begun {
         Ok(()) => run_handler(&visit, Request::from_parts(parts, body), next).instrument(span).await,
@@ -79,7 +80,7 @@ async fn handle(State(app): State<App>, request: Request, next: Next) -> Respons
     visit.give_cookies(response.headers_mut());
     visit.pass_toast(&mut response);
     secure(&visit, response.headers_mut());
-    response
+    if is_compressed { compression::compress_page(response).await } else { response }
 }
 
 async fn run_handler(visit: &Visit, request: Request, next: Next) -> Result<Response, PageError> {

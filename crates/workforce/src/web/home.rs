@@ -8,6 +8,7 @@ use super::guards::SignedIn;
 use super::labels::role_label;
 use super::layout::Card;
 use super::page_error::PageError;
+use super::ui::{Tone, tile};
 use crate::application::App;
 use crate::text;
 
@@ -33,9 +34,7 @@ pub async fn show(State(app): State<App>, SignedIn(visitor): SignedIn) -> Result
         @for section in sections.iter().flatten() { section.part { h2 { (section.title) } (section.body) } }
         @if !cards.is_empty() {
             div.cards #home data-live="people" {
-                @for card in &cards {
-                    a.card.count href=(card.path) { span.number { (card.number) } span { (card.label) } }
-                }
+                @for card in &cards { (tile(&card.label, &card.number.to_string(), Tone::Neutral, &card.path)) }
             }
         }
         @if items.is_empty() {

@@ -2,16 +2,33 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use ring::digest;
+use ring::digest::{Context, SHA256};
 use subtle::ConstantTimeEq;
 
 const PINS: u32 = 1_000_000;
 
+/// A hash as bytes.
+pub type Digest = [u8; 32];
+
 /// A token of 256 random bits.
 pub fn token() -> anyhow::Result<String> {
+    Ok(encode(&random_bytes()?))
+}
+
+/// As many random bytes as a digest has.
+pub fn random_bytes() -> anyhow::Result<Digest> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes)?;
-    Ok(URL_SAFE_NO_PAD.encode(bytes))
+    Ok(bytes)
+}
+
+/// Bytes as text for addresses and forms.
+pub fn encode(bytes: &[u8]) -> String {
+    URL_SAFE_NO_PAD.encode(bytes)
+}
+
+pub fn decode(text: &str) -> Option<Vec<u8>> {
+    URL_SAFE_NO_PAD.decode(text).ok()
 }
 
 /// A short random id, to find a request in the log.
@@ -36,12 +53,24 @@ pub fn pin() -> anyhow::Result<String> {
 
 /// The hash of several strings; it also depends on where each of them ends.
 pub fn hash(parts: &[&str]) -> String {
-    let mut hash = digest::Context::new(&digest::SHA256);
+    encode(&digest(parts))
+}
+
+/// The same hash as bytes.
+pub fn digest(parts: &[&str]) -> Digest {
+    let mut hash = Context::new(&SHA256);
     for part in parts {
         hash.update(&part.len().to_le_bytes());
         hash.update(part.as_bytes());
     }
-    URL_SAFE_NO_PAD.encode(hash.finish())
+    let mut digest = [0; 32];
+    digest.copy_from_slice(hash.finish().as_ref());
+    digest
+}
+
+/// Whether two hashes are equal, in constant time.
+pub fn is_same_digest(one: &Digest, other: &Digest) -> bool {
+    one.ct_eq(other).into()
 }
 
 /// Whether two strings are equal, in constant time.

@@ -5,7 +5,8 @@
 
 pub use self::badge::{Tone, badge, count_badge};
 pub use self::button::{Button, Look};
-pub use self::card::{card, headline, tile};
+pub use self::card::{card, figure, headline, tile};
+pub use self::chart::{Bar, Chart};
 pub use self::dialog::Dialog;
 pub use self::empty::{ChecklistStep, Empty, checklist};
 pub use self::field::Field;
@@ -20,6 +21,7 @@ pub use self::waiting::skeleton;
 mod badge;
 mod button;
 mod card;
+mod chart;
 mod dialog;
 mod empty;
 mod field;

@@ -101,7 +101,7 @@ impl Visit {
             is_page: request.method == Method::GET,
             language,
             network: network_of(address(request, &app.trusted_proxies)),
-            csrf: csrf::token(&cookie),
+            csrf: csrf::masked_token(&cookie).unwrap_or_default(),
             toast: sealed.and_then(|sealed| Toast::open(&sealed, &cookie)),
             is_sidebar_collapsed: cookies::is_sidebar_collapsed(headers),
             cookie,
@@ -140,7 +140,7 @@ impl Visit {
         &self.0.cookie
     }
 
-    /// The CSRF token of its forms.
+    /// The CSRF token of its forms, under this page's mask.
     pub fn csrf(&self) -> &str {
         &self.0.csrf
     }

@@ -13,10 +13,10 @@ use self::content::QUESTIONNAIRE;
 use crate::kit::firm::{StorageKind, on_databases};
 use crate::operator::run;
 
-mod content;
+pub mod content;
 mod layout;
 mod opening;
-mod states;
+pub mod states;
 mod writing;
 
 /// The version in development.

@@ -14,6 +14,7 @@ use crate::kit::firm::{Firm, NOON, StorageKind, on_every_database};
 
 mod forged_buttons;
 mod groups;
+mod ways_out;
 
 on_every_database! {
     a_chosen_language_is_kept,

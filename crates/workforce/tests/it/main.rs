@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should stop where it is")]
 
 mod application;
+mod background;
 mod chat_page;
 mod fixtures;
 mod front;
@@ -15,6 +16,7 @@ mod payroll;
 mod people;
 mod process;
 mod registration;
+mod scenarios;
 mod settings;
 mod shifts;
 mod sites;

@@ -1,4 +1,6 @@
 //! Notices: what people are told in the chat.
 
-mod chat_notices;
+pub mod chat_notices;
+mod daily_summary;
+mod quiet_hours;
 mod sent_after_response;

@@ -90,6 +90,7 @@ struct StoreFixture {
 }
 
 /// Exit code and output of the program.
+#[derive(Debug)]
 pub struct CommandOutput {
     pub code: Option<i32>,
     pub stdout: String,

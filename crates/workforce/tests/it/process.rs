@@ -4,4 +4,6 @@ mod data_folder;
 mod demo_in_browser;
 mod demo_language;
 mod demo_process;
+mod exposition;
+mod metrics;
 mod private_files;

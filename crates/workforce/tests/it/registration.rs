@@ -22,6 +22,7 @@ mod contracts;
 mod crash;
 mod decisions;
 mod disk_failures;
+mod expiry;
 pub mod in_process;
 mod pages;
 pub mod process;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use chrono::NaiveDateTime;
 use chrono_tz::Europe::Moscow;
 use opora::clock::Millis;
 use opora::testing::chat::ChatUser;
@@ -9,7 +10,7 @@ use sea_orm::{ConnectionTrait, Statement};
 use workforce::notices;
 use workforce::person::{Person, Role};
 use workforce::sites::{AboutContract, AboutSite, AboutSlot, AboutTask, ContractStatus, Hours, Position, Sites, local};
-use workforce::texts::Language;
+use workforce::texts::{Language, LocalPeriod};
 
 use crate::kit::firm::{Firm, NOON, StorageKind};
 
@@ -18,13 +19,15 @@ mod blocked_people;
 mod chat;
 mod closing_race;
 mod concurrency;
+mod contract_days;
 mod crowd;
 mod database_rules;
 mod delayed_positions;
 mod dialogue_endings;
 mod editing;
 mod forgotten_shifts;
-mod jobs_at_startup;
+mod given_back;
+pub mod jobs_at_startup;
 mod judging;
 mod killed;
 mod late_signup;
@@ -43,7 +46,7 @@ mod personal_data;
 mod photo_pages;
 mod photos;
 mod planning;
-mod prepared_tables;
+pub mod prepared_tables;
 mod regressions;
 mod sites_without_position;
 mod situations;
@@ -158,6 +161,16 @@ pub fn about_contract(sites: &[i64], allows_spontaneous: bool) -> AboutContract 
         valid_from: None,
         valid_until: None,
     }
+}
+
+/// Hours of the first day of these tests, by the clock of the site: `16:00`, `18:00`.
+pub fn first_day(from: &str, to: &str) -> LocalPeriod {
+    LocalPeriod { from: first_day_at(from), to: first_day_at(to) }
+}
+
+/// A time of the first day of these tests, by the clock of the site.
+pub fn first_day_at(time: &str) -> NaiveDateTime {
+    format!("2026-01-01T{time}:00").parse().unwrap()
 }
 
 pub fn task(text: &str, amount_kopecks: i64) -> AboutTask {

@@ -1,13 +1,13 @@
 //! The SQL database beside Redis: its fence, its decision records, and the application's writes.
 
-use super::decision_row::{DecisionRow, check_fence, fenced, hour};
+use super::decision_row::{DecisionRow, check_fence, hour};
 use super::record::Decision;
 use super::tables::TABLES;
 use crate::clock::Millis;
 use crate::failpoints;
 use crate::key::ConversationKey;
 use crate::store::database::{SqlChange, change, numbers, read, with_store};
-use crate::store::sql::columns::{Columns, Value, count};
+use crate::store::sql::columns::{Columns, Value, count, values};
 use crate::store::{DomainWrites, Epoch, Holder, SqlDatabase, SqliteStore, StoreError, StoreResult, Version};
 
 /// How many rows of a table one cleaning removes.
@@ -69,7 +69,7 @@ impl SqlDatabase {
             // SQLite has one writer: earlier decisions are finished.
             return Ok(());
         }
-        let bot = vec![Value::Number(key.bot)];
+        let bot = values![key.bot];
         let wait = DomainWrites::new(move |database| {
             Box::pin(async move {
                 numbers::<1>(database, ALONE, bot).await?;
@@ -82,7 +82,7 @@ impl SqlDatabase {
     /// The version to which the last decision of a conversation leads.
     pub(super) async fn decided_version(&self, key: &ConversationKey) -> StoreResult<Option<Version>> {
         const DECIDED: &str = "SELECT to_version FROM opora_decisions WHERE key = $1";
-        let values = vec![Value::Text(key.to_string())];
+        let values = values![key.to_string()];
         Ok(read!(self, DECIDED, values, |row| row.number(0))?.pop().map(Version))
     }
 
@@ -115,12 +115,12 @@ impl SqlDatabase {
         const PAGE: &str =
             "SELECT key, to_version FROM opora_decisions WHERE key > $1 AND key < $2 ORDER BY key LIMIT $3";
         let after = after.map_or_else(|| format!("{bot}:"), ConversationKey::to_string);
-        let values = vec![Value::Text(after), Value::Text(format!("{bot};")), Value::Number(count(limit))];
+        let values = values![after, format!("{bot};"), count(limit)];
         read!(self, PAGE, values, |row| Ok((row.key(0)?, Version(row.number(1)?))))
     }
 
     /// All bots that ever used this database, with the generation of their Redis.
-    pub(in crate::store) async fn fences(&self) -> StoreResult<Vec<(i64, String)>> {
+    pub(crate) async fn fences(&self) -> StoreResult<Vec<(i64, String)>> {
         const FENCES: &str = "SELECT bot, generation FROM opora_fences ORDER BY bot";
         if !TABLES.are_in(self).await? {
             return Ok(Vec::new());
@@ -131,7 +131,7 @@ impl SqlDatabase {
     /// The fence of a bot, if it ever used this database.
     pub(super) async fn fence(&self, bot: i64) -> StoreResult<Option<Fence>> {
         const FENCE: &str = "SELECT epoch, generation FROM opora_fences WHERE bot = $1";
-        let values = vec![Value::Number(bot)];
+        let values = values![bot];
         let fence =
             read!(self, FENCE, values, |row| Ok(Fence { epoch: Epoch(row.number(0)?), generation: row.text(1)? }));
         Ok(fence?.pop())
@@ -143,11 +143,11 @@ impl SqlDatabase {
         const RAISE: &str = "
             INSERT INTO opora_fences (bot, epoch, generation) VALUES ($1, $2, $3)
             ON CONFLICT (bot) DO UPDATE SET epoch = excluded.epoch WHERE opora_fences.epoch < excluded.epoch";
-        let values = vec![Value::Number(bot), Value::Number(epoch.0), Value::Text(generation.to_owned())];
+        let values = values![bot, epoch.0, generation.to_owned()];
         let raise = DomainWrites::new(move |database| {
             Box::pin(async move {
                 match change(database, RAISE, values).await? {
-                    0 => Err(fenced(epoch, "the database has a later epoch").into()),
+                    0 => Err(StoreError::fenced(epoch, "the database has a later epoch").into()),
                     _ => Ok(()),
                 }
             })
@@ -160,7 +160,7 @@ impl SqlDatabase {
 
     /// Raises the fence above the epoch in use, so that no turn is decided any more and none is still being decided.
     /// Passes the new epoch to `raises_to` first. False if the fence is above `known`.
-    pub(in crate::store) async fn end_decisions(
+    pub(crate) async fn end_decisions(
         &self,
         bot: i64,
         known: Option<Epoch>,
@@ -179,7 +179,7 @@ impl SqlDatabase {
     /// Binds a bot's decisions to another Redis.
     pub(super) async fn adopt(&self, bot: i64, generation: String) -> StoreResult<()> {
         const ADOPT: &str = "UPDATE opora_fences SET generation = $2 WHERE bot = $1";
-        let values = vec![Value::Number(bot), Value::Text(generation)];
+        let values = values![bot, generation];
         self.change(vec![SqlChange::plain(ADOPT, values)]).await
     }
 

@@ -7,7 +7,7 @@ use super::record::{Decision, input};
 use crate::clock::Millis;
 use crate::key::ConversationKey;
 use crate::store::database::{change, numbers};
-use crate::store::sql::columns::{Value, count};
+use crate::store::sql::columns::{count, values};
 use crate::store::sql::rows::Rows;
 use crate::store::{Commit, Database, DomainWrites, Epoch, InputRef, StoreError, StoreResult, WriteError};
 
@@ -79,19 +79,12 @@ impl DecisionRow {
                     hour = excluded.hour, has_secrets = excluded.has_secrets
                 WHERE d.to_version < excluded.to_version RETURNING 1)
             SELECT coalesce((SELECT epoch FROM fence), -1), (SELECT count(*) FROM inputs), (SELECT count(*) FROM record)";
-        let values = vec![
-            Value::Number(self.key.bot),
-            Value::Number(self.epoch.0),
-            Value::Text(self.inputs_json),
-            Value::Number(self.hour),
-            Value::Text(self.key.to_string()),
-            Value::Number(self.to),
-            Value::Text(self.body),
-            Value::Number(self.has_secrets.into()),
-        ];
-        let [epoch, inputs, record] = numbers(database, KEEP, values).await?.unwrap_or_default();
-        if epoch != self.epoch.0 {
-            return Err(fenced(self.epoch, OTHER_EPOCH).into());
+        let Self { key, epoch, to, inputs_json, body, has_secrets, hour, .. } = self;
+        let name = key.to_string();
+        let values = values![key.bot, epoch.0, inputs_json, hour, name, to, body, i64::from(has_secrets)];
+        let [found, inputs, record] = numbers(database, KEEP, values).await?.unwrap_or_default();
+        if found != epoch.0 {
+            return Err(StoreError::fenced(epoch, OTHER_EPOCH).into());
         }
         Ok((inputs, record))
     }
@@ -106,21 +99,17 @@ impl DecisionRow {
                 hour = excluded.hour, has_secrets = excluded.has_secrets
             WHERE opora_decisions.to_version < excluded.to_version";
         check_fence(database, self.key.bot, self.epoch).await?;
-        let bot = Value::Number(self.key.bot);
-        let hour = Value::Number(self.hour);
-        let inputs = change(database, INPUTS, vec![bot.clone(), Value::Text(self.inputs_json), hour.clone()]).await?;
-        let key = Value::Text(self.key.to_string());
-        let to = Value::Number(self.to);
-        let body = Value::Text(self.body);
-        let secrets = Value::Number(self.has_secrets.into());
-        let record = change(database, RECORD, vec![key, bot, to, body, hour, secrets]).await?;
+        let Self { key, to, inputs_json, body, has_secrets, hour, .. } = self;
+        let inputs = change(database, INPUTS, values![key.bot, inputs_json, hour]).await?;
+        let row = values![key.to_string(), key.bot, to, body, hour, i64::from(has_secrets)];
+        let record = change(database, RECORD, row).await?;
         Ok((i64::try_from(inputs).unwrap_or(i64::MAX), i64::try_from(record).unwrap_or(i64::MAX)))
     }
 }
 
 /// The writes of a turn that the journal commits while Redis is away. They are refused if an update was decided before,
 /// which perhaps only the database knows.
-pub(in crate::store) fn unless_decided(commit: &Commit, writes: DomainWrites) -> StoreResult<DomainWrites> {
+pub(crate) fn unless_decided(commit: &Commit, writes: DomainWrites) -> StoreResult<DomainWrites> {
     const KNOWN: &str = "SELECT count(*) FROM opora_decided_inputs WHERE bot = $1 AND input = $2";
     let bot = commit.key.bot;
     let updates =
@@ -130,7 +119,7 @@ pub(in crate::store) fn unless_decided(commit: &Commit, writes: DomainWrites) ->
     Ok(DomainWrites::new(move |database| {
         Box::pin(async move {
             for update in updates {
-                if numbers(database, KNOWN, vec![Value::Number(bot), Value::Text(update)]).await? != Some([0]) {
+                if numbers(database, KNOWN, values![bot, update]).await? != Some([0]) {
                     return Err(StoreError::AlreadyProcessed.into());
                 }
             }
@@ -144,14 +133,10 @@ pub(super) async fn check_fence(database: &mut Database<'_>, bot: i64, epoch: Ep
     const FENCE: &str = "SELECT epoch FROM opora_fences WHERE bot = $1";
     const SHARED: &str = "SELECT epoch FROM opora_fences WHERE bot = $1 FOR SHARE";
     let query = if database.is_postgres() { SHARED } else { FENCE };
-    match numbers(database, query, vec![Value::Number(bot)]).await? {
+    match numbers(database, query, values![bot]).await? {
         Some([found]) if found == epoch.0 => Ok(()),
-        _ => Err(fenced(epoch, OTHER_EPOCH).into()),
+        _ => Err(StoreError::fenced(epoch, OTHER_EPOCH).into()),
     }
-}
-
-pub(super) fn fenced(mine: Epoch, holder: &str) -> StoreError {
-    StoreError::Fenced { mine, holder: holder.to_owned() }
 }
 
 /// The hour of a time: rows are indexed by it.

@@ -2,9 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::recent::RecentlySettled;
 use crate::key::ConversationKey;
-use crate::store::{Commit, Epoch, InputRef, OutboxId, StoreError, StoreResult};
+use crate::store::{Commit, Epoch, Generations, InputRef, OutboxId, StoreError, StoreResult};
 
 /// The format of a record that this version writes and reads.
 const FORM: u32 = 1;
@@ -31,10 +30,10 @@ impl Decision {
     }
 
     /// Removes messages that were settled already. The ids of messages come first in `numbers`.
-    pub(super) fn remove_settled(&mut self, settled: &RecentlySettled) {
+    pub(super) fn remove_settled(&mut self, settled: &Generations<OutboxId, ()>) {
         let mut place = 0;
         while place < self.commit.outgoing.len().min(self.numbers.len()) {
-            if settled.has(OutboxId(self.numbers[place])) {
+            if settled.get(&OutboxId(self.numbers[place])).is_some() {
                 self.numbers.remove(place);
                 self.commit.outgoing.remove(place);
             } else {
@@ -143,11 +142,11 @@ mod tests {
     #[test]
     fn settled_messages_are_removed_with_their_ids() {
         let mut decision = Decision::new(Epoch(2), everything(), vec![10, 26, 42, 58], String::new());
-        let mut settled = RecentlySettled::default();
-        settled.note([26, 42].map(OutboxId).into_iter());
+        let mut settled = Generations::new(10);
+        [26, 42].into_iter().for_each(|id| settled.put(OutboxId(id), ()));
         decision.remove_settled(&settled);
         assert_eq!((decision.commit.outgoing.len(), decision.numbers.len()), (1, 4), "these are not ids of messages");
-        settled.note(std::iter::once(OutboxId(10)));
+        settled.put(OutboxId(10), ());
         decision.remove_settled(&settled);
         assert_eq!((decision.commit.outgoing.len(), &*decision.numbers), (0, &[26, 42, 58][..]));
     }

@@ -42,7 +42,7 @@ impl DecisionStore {
         // Noted before the call: the answer may be lost.
         self.fence_epochs.lock().insert(bot, epoch);
         if !self.database.raise(bot, epoch, generation).await? {
-            return Err(StoreError::Fenced { mine: epoch, holder: "the database has a later epoch".to_owned() });
+            return Err(StoreError::fenced(epoch, "the database has a later epoch"));
         }
         let mut after = None;
         let mut redone = 0;
@@ -65,7 +65,7 @@ impl DecisionStore {
         }
         // Also messages of the turns that were carried out just now.
         let sent = self.redis.begin(bot, epoch).await?;
-        self.settled.lock().note(sent.into_iter());
+        self.note_settled(sent.into_iter());
         // No decision of an earlier lease can still be running.
         self.uncertain.lock().retain(|key| key.bot != bot);
         if redone > 0 {

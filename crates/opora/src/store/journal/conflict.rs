@@ -80,16 +80,8 @@ impl Replay<'_> {
         reason: &str,
         processed: Vec<InputRef>,
     ) -> StoreResult<Option<ParkedId>> {
-        let parked = ParkedTurn {
-            id: ParkedId::default(),
-            key: key.clone(),
-            kind: kind.to_owned(),
-            body,
-            reason: reason.to_owned(),
-            attempts: 1,
-            at: self.shared.clock.now(),
-            retry: false,
-        };
+        let at = self.shared.clock.now();
+        let parked = ParkedTurn { at, ..ParkedTurn::new(key.clone(), kind, body, reason.to_owned(), 1) };
         match self.redis.park(self.epoch, processed, parked, Vec::new()).await {
             Ok(result) => Ok(Some(result.id)),
             Err(StoreError::AlreadyProcessed) => Ok(None),

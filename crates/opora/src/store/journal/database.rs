@@ -13,9 +13,9 @@ use super::entry::Entry;
 use crate::clock::Millis;
 use crate::key::ConversationKey;
 use crate::store::database::{LATEST_EPOCH, SqlChange, SqlPair, over_rows, read};
-use crate::store::sql::columns::{Columns, Value, count};
+use crate::store::sql::columns::{Columns, Value, count, values};
 use crate::store::sql::failure::unavailable;
-use crate::store::sql::rows::Rows;
+use crate::store::sql::rows::{Rows, delete_from};
 use crate::store::{
     DomainWrites, Effect, Epoch, OutboxId, Settled, SqlDatabase, SqliteStore, Store, StoreError, StoreResult,
 };
@@ -24,32 +24,17 @@ mod tables;
 
 use self::tables::TABLES;
 
-pub(in crate::store) use self::tables::KEEPS_CONVERSATIONS;
+pub(crate) use self::tables::KEEPS_CONVERSATIONS;
 
 /// The first epoch of a journal, see the tables.
 const FIRST_EPOCH: i64 = 1 << 22;
 
 /// Clears the journal's own tables after a replay.
-const CLEAR_JOURNAL: [&str; 3] = [
-    "DELETE FROM opora_journal_effects WHERE bot = $1",
-    "DELETE FROM opora_journal_entries WHERE bot = $1",
-    "DELETE FROM opora_journal_settled WHERE bot = $1",
-];
+const CLEAR_JOURNAL: [&str; 3] = delete_from!(journal_effects, journal_entries, journal_settled; "bot = $1");
 /// Clears what every SQL store keeps of a bot.
-const CLEAR_STORE: [&str; 12] = [
-    "DELETE FROM opora_conversations WHERE bot = $1",
-    "DELETE FROM opora_marks WHERE bot = $1",
-    "DELETE FROM opora_inbox WHERE bot = $1",
-    "DELETE FROM opora_outbox WHERE bot = $1",
-    "DELETE FROM opora_failed WHERE bot = $1",
-    "DELETE FROM opora_posts WHERE bot = $1",
-    "DELETE FROM opora_labels WHERE bot = $1",
-    "DELETE FROM opora_timers WHERE bot = $1",
-    "DELETE FROM opora_effects WHERE bot = $1",
-    "DELETE FROM opora_transitions WHERE bot = $1",
-    "DELETE FROM opora_parked WHERE bot = $1",
-    "DELETE FROM opora_places WHERE bot = $1",
-];
+const CLEAR_STORE: [&str; 12] = delete_from!(
+    conversations, marks, inbox, outbox, failed, posts, labels, timers, effects, transitions, parked, places; "bot = $1"
+);
 
 /// Whether a bot has nothing to replay. Labels count: settling an earlier process's sent log writes them to the store.
 const IS_EMPTY: &str = "
@@ -180,12 +165,12 @@ impl JournalDatabase {
     pub(super) async fn outage_token(&self, bot: i64) -> StoreResult<String> {
         const TOKEN: &str = "SELECT token FROM opora_journal_outage WHERE bot = $1";
         const MAKE: &str = "INSERT INTO opora_journal_outage (bot, token) VALUES ($1, $2) ON CONFLICT DO NOTHING";
-        let mut found = read!(&*self.database, TOKEN, vec![Value::Number(bot)], |row| row.text(0))?;
+        let mut found = read!(&*self.database, TOKEN, values![bot], |row| row.text(0))?;
         if found.is_empty() {
             // Outcomes of messages that Redis had can be stored before the journal's first lease, so the token is made
             // when it is first needed.
-            self.database.change(vec![SqlChange::plain(MAKE, vec![Value::Number(bot), new_token()])]).await?;
-            found = read!(&*self.database, TOKEN, vec![Value::Number(bot)], |row| row.text(0))?;
+            self.database.change(vec![SqlChange::plain(MAKE, values![bot, new_token()])]).await?;
+            found = read!(&*self.database, TOKEN, values![bot], |row| row.text(0))?;
         }
         found.pop().ok_or_else(|| unavailable(std::io::Error::other("the journal has no token")))
     }
@@ -198,11 +183,11 @@ impl JournalDatabase {
         if !self.is_empty(bot).await? {
             return Ok(());
         }
-        self.database.change(vec![SqlChange::plain(BEGIN, vec![Value::Number(bot), new_token()])]).await
+        self.database.change(vec![SqlChange::plain(BEGIN, values![bot, new_token()])]).await
     }
 
     pub(super) async fn is_empty(&self, bot: i64) -> StoreResult<bool> {
-        Ok(read!(&*self.database, IS_EMPTY, vec![Value::Number(bot)], |row| row.flag(0))?.pop() == Some(true))
+        Ok(read!(&*self.database, IS_EMPTY, values![bot], |row| row.flag(0))?.pop() == Some(true))
     }
 
     /// Whether a database has a journal with anything to replay, of any bot.
@@ -252,14 +237,14 @@ impl JournalDatabase {
 
     /// Sets aside the effects that have not run: from now on only the replay handles them.
     pub(super) async fn set_effects_aside(&self, bot: i64, journal_epoch: Epoch) -> StoreResult<()> {
-        let aside = MOVE_EFFECTS.map(|statement| SqlChange::plain(statement, vec![Value::Number(bot)]));
+        let aside = MOVE_EFFECTS.map(|statement| SqlChange::plain(statement, values![bot]));
         self.database.change_under(bot, journal_epoch, aside.into()).await
     }
 
     /// The effects that were set aside, by the id of their entry.
     pub(super) async fn effects(&self, bot: i64) -> StoreResult<HashMap<i64, Vec<Effect>>> {
         const ASIDE: &str = "SELECT entry, kind, body FROM opora_journal_effects WHERE bot = $1 ORDER BY id";
-        let rows = read!(&*self.database, ASIDE, vec![Value::Number(bot)], |row| {
+        let rows = read!(&*self.database, ASIDE, values![bot], |row| {
             Ok((row.number(0)?, Effect { kind: row.text(1)?, body: row.text(2)? }))
         })?;
         let mut effects = HashMap::<_, Vec<_>>::new();
@@ -272,7 +257,7 @@ impl JournalDatabase {
     /// All entries of a conversation from an id on, with their ids.
     pub(super) async fn entries_of(&self, key: String, from: i64) -> StoreResult<Vec<(i64, Entry)>> {
         const OF_KEY: &str = "SELECT id, entry FROM opora_journal_entries WHERE key = $1 AND id >= $2 ORDER BY id";
-        let values = vec![Value::Text(key), Value::Number(from)];
+        let values = values![key, from];
         read!(&*self.database, OF_KEY, values, |row| Ok((row.number(0)?, json(row, 1)?)))
     }
 
@@ -322,7 +307,7 @@ impl JournalDatabase {
             SELECT CAST($2 AS BIGINT), CAST(value ->> 0 AS BIGINT), value ->> 1, CAST($3 AS BIGINT) FROM",
             "WHERE true ON CONFLICT DO NOTHING"
         );
-        self.keep(KEEP, vec![rows(marks)?, Value::Number(bot), Value::Number(at.0)]).await
+        self.keep(KEEP, values![rows(marks)?, bot, at.0]).await
     }
 
     /// Removes inputs that are in Redis now.
@@ -345,12 +330,12 @@ impl JournalDatabase {
         for Settled { id, outcome } in settled {
             last.insert(id.0, serde_json::to_string(outcome).map_err(unavailable)?);
         }
-        self.keep(KEEP, vec![rows(last)?, Value::Number(bot)]).await
+        self.keep(KEEP, values![rows(last)?, bot]).await
     }
 
     pub(super) async fn settled(&self, bot: i64) -> StoreResult<Vec<Settled>> {
         const KEPT: &str = "SELECT id, outcome FROM opora_journal_settled WHERE bot = $1 ORDER BY id";
-        read!(&*self.database, KEPT, vec![Value::Number(bot)], |row| {
+        read!(&*self.database, KEPT, values![bot], |row| {
             Ok(Settled { id: OutboxId(row.number(0)?), outcome: json(row, 1)? })
         })
     }
@@ -358,21 +343,19 @@ impl JournalDatabase {
     /// The labels of messages that were sent while Redis was away.
     pub(super) async fn labels(&self, bot: i64) -> StoreResult<Vec<(i64, String, i64)>> {
         const KEPT: &str = "SELECT chat, label, message FROM opora_labels WHERE bot = $1";
-        read!(&*self.database, KEPT, vec![Value::Number(bot)], |row| {
-            Ok((row.number(0)?, row.text(1)?, row.number(2)?))
-        })
+        read!(&*self.database, KEPT, values![bot], |row| { Ok((row.number(0)?, row.text(1)?, row.number(2)?)) })
     }
 
     /// The latest epoch of a bot's lease on the journal.
     pub(super) async fn epoch(&self, bot: i64) -> StoreResult<Epoch> {
-        let latest = read!(&*self.database, LATEST_EPOCH, vec![Value::Number(bot)], |row| row.number(0))?;
+        let latest = read!(&*self.database, LATEST_EPOCH, values![bot], |row| row.number(0))?;
         Ok(latest.first().copied().map_or_else(Epoch::default, Epoch))
     }
 
     /// Clears a bot's journal after the replay. Refused if another instance has taken the journal's lease meanwhile. An
     /// empty journal is not written: Redis must stay usable while this disk is full.
     pub(super) async fn clear(&self, bot: i64, journal_epoch: Epoch) -> StoreResult<()> {
-        let of_bot = |statement| SqlChange::plain(statement, vec![Value::Number(bot)]);
+        let of_bot = |statement| SqlChange::plain(statement, values![bot]);
         let emptied = CLEAR_JOURNAL.into_iter().chain(CLEAR_STORE).map(of_bot).collect();
         self.database.change_under(bot, journal_epoch, emptied).await
     }
@@ -393,7 +376,7 @@ impl JournalDatabase {
             }
         }
         // In one transaction.
-        let of_bot = |bot: &i64| CLEAR_STORE.map(|statement| SqlChange::plain(statement, vec![Value::Number(*bot)]));
+        let of_bot = |bot: &i64| CLEAR_STORE.map(|statement| SqlChange::plain(statement, values![*bot]));
         database.change(bots.iter().flat_map(of_bot).collect()).await?;
         Ok(bots)
     }
@@ -403,8 +386,8 @@ impl JournalDatabase {
     }
 }
 
-fn new_token() -> Value {
-    Value::Text(format!("{:016x}", fastrand::u64(..)))
+fn new_token() -> String {
+    format!("{:016x}", fastrand::u64(..))
 }
 
 /// Rows as the parameter of a statement over each of them.

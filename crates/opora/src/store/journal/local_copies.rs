@@ -4,18 +4,18 @@
 //! message to its chat. And no call of it may be unanswered: a stalled Redis may still apply the call after the journal
 //! has taken over.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::HashMap;
 
 use parking_lot::Mutex;
 
 use super::entry::marks_of;
 use crate::key::ConversationKey;
 use crate::store::{
-    Commit, InboxRow, Incoming, InputRef, Mark, Origin, OutboxId, OutboxRow, Receipt, Seq, Settled, Settlement,
-    StateCache, StateChange, StoredState, Version,
+    Commit, Generations, InboxRow, Incoming, InputRef, Mark, Origin, OutboxId, OutboxRow, Receipt, Seq, Settled,
+    Settlement, StateCache, StateChange, StoredState, Version,
 };
 
-/// How many marks are remembered: more than Telegram delivers again at once.
+/// How many marks are remembered at least: more than Telegram delivers again at once.
 const MAX_MARKS: usize = 20_000;
 /// How many unsent messages are tracked. Beyond that, every chat counts as one with unsent messages.
 const MAX_SENDS: usize = 100_000;
@@ -24,7 +24,7 @@ const MAX_SENDS: usize = 100_000;
 #[derive(Debug)]
 pub(super) struct LocalCopies {
     states: StateCache,
-    processed_marks: Mutex<(HashSet<Mark>, VecDeque<Mark>)>,
+    processed_marks: Mutex<Generations<Mark, ()>>,
     pending: Mutex<PendingInRedis>,
     /// Conversations with unanswered calls to Redis, and how many calls.
     pending_calls: Mutex<HashMap<ConversationKey, usize>>,
@@ -63,7 +63,7 @@ impl LocalCopies {
     pub(super) fn new(limit: usize) -> Self {
         Self {
             states: StateCache::new(limit),
-            processed_marks: Mutex::default(),
+            processed_marks: Mutex::new(Generations::new(MAX_MARKS)),
             pending: Mutex::default(),
             pending_calls: Mutex::default(),
         }
@@ -108,13 +108,13 @@ impl LocalCopies {
     }
 
     pub(super) fn has_processed(&self, mark: &Mark) -> bool {
-        self.processed_marks.lock().0.contains(mark)
+        self.processed_marks.lock().get(mark).is_some()
     }
 
     /// The marks of a bot's processed updates, as ids and identities.
     pub(super) fn recent_marks(&self, bot: i64) -> Vec<(i64, Box<str>)> {
         let marks = self.processed_marks.lock();
-        let of_bot = marks.1.iter().filter(|mark| mark.bot == bot);
+        let of_bot = marks.keys().filter(|mark| mark.bot == bot);
         of_bot.map(|mark| (mark.update_id, mark.identity.clone())).collect()
     }
 
@@ -153,17 +153,7 @@ impl LocalCopies {
 
     fn remember_marks(&self, processed: &[InputRef]) {
         let mut marks = self.processed_marks.lock();
-        let (known, order) = &mut *marks;
-        for mark in marks_of(processed) {
-            if known.insert(mark.clone()) {
-                order.push_back(mark.clone());
-            }
-        }
-        while order.len() > MAX_MARKS {
-            if let Some(oldest) = order.pop_front() {
-                known.remove(&oldest);
-            }
-        }
+        marks_of(processed).for_each(|mark| marks.put(mark.clone(), ()));
     }
 
     /// Notes inputs that Redis has stored in its inbox.

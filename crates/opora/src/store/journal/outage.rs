@@ -133,6 +133,6 @@ impl Shared {
     /// The bot that an epoch was granted for here.
     fn bot_of(&self, epoch: Epoch) -> StoreResult<i64> {
         let bot = self.epochs.lock().get(&epoch).copied();
-        bot.ok_or_else(|| StoreError::Fenced { mine: epoch, holder: "it was not granted here".to_owned() })
+        bot.ok_or_else(|| StoreError::fenced(epoch, "it was not granted here"))
     }
 }

@@ -238,7 +238,7 @@ impl Replay<'_> {
     /// Moves a message to Redis. A message that was being sent keeps that flag, so a message that must not be sent
     /// twice is given up by the courier. Both in one call: a crash in between would send it again.
     async fn hand_over(&self, row: &OutboxRow) -> StoreResult<()> {
-        let once = self.post_name(row);
+        let once = self.post_name(row.id);
         if row.was_sending {
             return self.redis.post_unsure(self.epoch, &once, row).await;
         }
@@ -248,15 +248,14 @@ impl Replay<'_> {
 
     /// Moves messages that Telegram has refused, for the operator.
     async fn failed(&self, bot: i64, count: &mut Count) -> StoreResult<()> {
-        let mut after = OutboxId::default();
+        let mut after = None;
         loop {
-            let rows = self.shared.journal.database().failed(bot, after, PAGE).await?;
-            let Some((last, _)) = rows.last() else { return Ok(()) };
-            after = last.id;
+            let rows = self.shared.journal.store().operator().failed(bot, after, PAGE).await?;
+            let Some(last) = rows.last() else { return Ok(()) };
+            after = Some(last.cursor());
             count.failed += rows.len();
-            let writes = rows
-                .iter()
-                .map(async |(row, reason)| self.redis.keep_failed(self.epoch, &self.post_name(row), row, reason).await);
+            let writes =
+                rows.iter().map(async |row| self.redis.keep_failed(self.epoch, &self.post_name(row.id), row).await);
             try_join_all(writes).await?;
             self.renew(bot).await?;
         }
@@ -270,8 +269,8 @@ impl Replay<'_> {
     }
 
     /// The name under which a message of the journal is posted once.
-    fn post_name(&self, row: &OutboxRow) -> String {
-        format!("journal:{}:{}", self.token, row.id.0)
+    fn post_name(&self, id: OutboxId) -> String {
+        format!("journal:{}:{}", self.token, id.0)
     }
 
     /// Moves waiting inputs to Redis, in order. An outcome has no mark; it is given one, so that a repeated replay

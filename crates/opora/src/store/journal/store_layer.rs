@@ -10,9 +10,10 @@ use crate::key::ConversationKey;
 use crate::store::redis::NotReached;
 use crate::store::{
     AnnouncedConversations, Answer, Cleaned, CleaningLimits, Commit, Committed, ConversationRow, Delivered,
-    DomainWrites, EffectId, EffectRow, Epoch, FailedRow, Holder, InboxRow, Incoming, InputRef, Lease, LeaseAnswer,
-    Mark, Opened, OutboxId, OutboxRow, Outgoing, ParkResult, ParkedTurn, Receipt, Seq, Settled, Statistics, Store,
-    StoreError, StoreLayer, StoreResult, TimerRow, TransitionRow,
+    DomainWrites, EffectId, EffectRow, Enqueued, Epoch, FailedRow, Holder, InboxRow, Incoming, InputRef, JobCount,
+    JobFilter, JobId, JobLimits, JobPoll, JobRequest, JobRow, JobUpdate, Lease, LeaseAnswer, Mark, NewJob, Opened,
+    OutboxId, OutboxRow, Outgoing, ParkResult, ParkedTurn, Receipt, Seq, Settled, Statistics, Store, StoreError,
+    StoreLayer, StoreResult, Tick, TimerRow, TransitionRow,
 };
 
 use super::database::is_journal_epoch;
@@ -22,6 +23,9 @@ const ONE_INSTANCE: &str = "with a journal there is one instance: its webhook is
 
 /// Why an operator's changes are refused while Redis is away.
 const NO_CHANGES: &str = "Redis is away, and the journal goes on: conversations are changed when it is back";
+
+/// Why jobs wait.
+const NO_JOBS: &str = "Redis is away: its jobs run when it is back";
 
 /// Why a turn that began before the outage is refused.
 const ON_JOURNAL: &str = "this instance goes on with the journal";
@@ -46,16 +50,47 @@ impl StoreLayer for Journal {
         format!("{primary}; while it is away, in the journal {}", self.0.journal.name())
     }
 
-    fn claim<'a>(&'a self, bot: i64, holder: &'a Holder, seen: Option<&'a Lease>) -> Answer<'a, LeaseAnswer> {
-        Box::pin(self.0.claim(bot, holder, seen))
-    }
-
-    fn renew<'a>(&'a self, bot: i64, epoch: Epoch) -> Answer<'a, ()> {
-        Box::pin(self.0.renew(bot, epoch))
-    }
-
-    fn release<'a>(&'a self, bot: i64, epoch: Epoch) -> Answer<'a, ()> {
-        Box::pin(self.0.release(bot, epoch))
+    answers! { self;
+        enqueue_jobs(bot: i64, jobs: Vec<NewJob>, now: Millis) -> Vec<Enqueued> =>
+            async move { self.0.job_store()?.enqueue_jobs(bot, jobs, now).await };
+        start_jobs(bot: i64, epoch: Epoch, wanted: Vec<(Box<str>, usize)>, now: Millis) -> Vec<JobRow> =>
+            async move { self.0.job_store_under(epoch)?.start_jobs(bot, epoch, wanted, now).await };
+        update_jobs(bot: i64, epoch: Epoch, updates: Vec<JobUpdate>, writes: Option<DomainWrites>) -> Vec<bool> =>
+            async move { self.0.job_store_under(epoch)?.update_jobs(bot, epoch, updates, writes).await };
+        running_jobs(bot: i64, limit: usize) -> Vec<JobRow> =>
+            async move { self.0.job_store()?.running_jobs(bot, limit).await };
+        poll_jobs(bot: i64) -> JobPoll => async move { self.0.job_store()?.poll_jobs(bot).await };
+        prune_jobs(bot: i64, epoch: Epoch, limits: JobLimits) -> u64 =>
+            async move { self.0.job_store_under(epoch)?.prune_jobs(bot, epoch, limits).await };
+        job_ticks(bot: i64) -> Vec<(Box<str>, Millis)> => async move { self.0.job_store()?.job_ticks(bot).await };
+        tick_jobs(bot: i64, epoch: Epoch, tick: Tick, jobs: Vec<NewJob>) -> bool =>
+            async move { self.0.job_store_under(epoch)?.tick_jobs(bot, epoch, tick, jobs).await };
+        job_counts(bot: i64, with_finished: bool) -> Vec<JobCount> =>
+            async move { self.0.job_store()?.job_counts(bot, with_finished).await };
+        jobs(filter: &'a JobFilter, before: Option<JobId>, limit: usize) -> Vec<JobRow> =>
+            async move { self.0.job_store()?.operator().jobs(filter, before, limit).await };
+        request_jobs(bot: i64, request: JobRequest, now: Millis) -> u64 =>
+            async move { self.0.job_store()?.operator().request_jobs(bot, request, now).await };
+        paused_queues(bot: i64) -> Vec<Box<str>> =>
+            async move { self.0.job_store()?.operator().paused_queues(bot).await };
+        claim(bot: i64, holder: &'a Holder, seen: Option<&'a Lease>) -> LeaseAnswer => self.0.claim(bot, holder, seen);
+        renew(bot: i64, epoch: Epoch) -> () => self.0.renew(bot, epoch);
+        release(bot: i64, epoch: Epoch) -> () => self.0.release(bot, epoch);
+        deliver(_batch: Vec<Incoming>) -> Vec<Delivered> => async { Err(StoreError::Unsupported(ONE_INSTANCE)) };
+        waiting_for(key: &'a ConversationKey, after: Seq, limit: usize) -> Vec<InboxRow> =>
+            async move { self.0.store_of_bot(key.bot)?.waiting_for(key, after, limit).await };
+        sending(epoch: Epoch, ids: Vec<OutboxId>) -> () =>
+            async move { self.0.store_of_epoch(epoch)?.sending(epoch, ids).await };
+        not_sent(epoch: Epoch, ids: Vec<OutboxId>) -> () =>
+            async move { self.0.store_of_epoch(epoch)?.not_sent(epoch, ids).await };
+        settle(epoch: Epoch, settled: Vec<Settled>, at: Millis) -> () => self.0.settle(epoch, settled, at);
+        post(epoch: Epoch, once: &'a str, outgoing: Vec<(ConversationKey, Outgoing)>, at: Millis) -> Vec<OutboxId> =>
+            self.0.post(epoch, once, outgoing, at);
+        reset(key: &'a ConversationKey, now: Millis) -> bool =>
+            async move { self.0.redis_for_operator(key)?.operator().reset(key, now).await };
+        import(row: &'a ConversationRow, replace: bool) -> bool =>
+            async move { self.0.redis_for_operator(&row.key)?.operator().import(row, replace).await };
+        close() -> () => self.0.close();
     }
 
     fn lease_reclaim_requested<'a>(&'a self, bot: i64) -> Answer<'a, ()> {
@@ -83,14 +118,6 @@ impl StoreLayer for Journal {
 
     fn why_only_leader_delivers(&self) -> Option<&'static str> {
         Some(ONE_INSTANCE)
-    }
-
-    fn deliver<'a>(&'a self, _batch: Vec<Incoming>) -> Answer<'a, Vec<Delivered>> {
-        Box::pin(async { Err(StoreError::Unsupported(ONE_INSTANCE)) })
-    }
-
-    fn waiting_for<'a>(&'a self, key: &'a ConversationKey, after: Seq, limit: usize) -> Answer<'a, Vec<InboxRow>> {
-        Box::pin(async move { self.0.store_of_bot(key.bot)?.waiting_for(key, after, limit).await })
     }
 
     fn waiting<'a>(&'a self, bot: i64, after: Seq, limit: usize) -> Answer<'a, Vec<InboxRow>> {
@@ -157,14 +184,6 @@ impl StoreLayer for Journal {
         })
     }
 
-    fn sending<'a>(&'a self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'a, ()> {
-        Box::pin(async move { self.0.store_of_epoch(epoch)?.sending(epoch, ids).await })
-    }
-
-    fn not_sent<'a>(&'a self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'a, ()> {
-        Box::pin(async move { self.0.store_of_epoch(epoch)?.not_sent(epoch, ids).await })
-    }
-
     fn log_sent<'a>(&'a self, epoch: Epoch, settled: &'a [Settled]) -> Answer<'a, ()> {
         // The sent log is a local file, so it can be written while Redis does not answer.
         match self.0.primary.get() {
@@ -172,20 +191,6 @@ impl StoreLayer for Journal {
             Some(primary) => primary.store().log_sent(epoch, settled),
             None => Box::pin(async { self.0.primary().map(drop) }),
         }
-    }
-
-    fn settle<'a>(&'a self, epoch: Epoch, settled: Vec<Settled>, at: Millis) -> Answer<'a, ()> {
-        Box::pin(self.0.settle(epoch, settled, at))
-    }
-
-    fn post<'a>(
-        &'a self,
-        epoch: Epoch,
-        once: &'a str,
-        outgoing: Vec<(ConversationKey, Outgoing)>,
-        at: Millis,
-    ) -> Answer<'a, Vec<OutboxId>> {
-        Box::pin(self.0.post(epoch, once, outgoing, at))
     }
 
     fn finish_effect<'a>(&'a self, epoch: Epoch, effect: EffectId, outcome: Incoming) -> Answer<'a, Receipt> {
@@ -211,6 +216,10 @@ impl StoreLayer for Journal {
         listen(bot) -> AnnouncedConversations;
     }
 
+    fn has_jobs_in_sql(&self) -> bool {
+        self.0.journal.application_database().is_some()
+    }
+
     fn clean<'a>(&'a self, epoch: Epoch, bounds: CleaningLimits) -> Answer<'a, Cleaned> {
         Box::pin(async move {
             if is_journal_epoch(epoch) {
@@ -229,10 +238,6 @@ impl StoreLayer for Journal {
         })
     }
 
-    fn reset<'a>(&'a self, key: &'a ConversationKey, now: Millis) -> Answer<'a, bool> {
-        Box::pin(async move { self.0.redis_for_operator(key)?.operator().reset(key, now).await })
-    }
-
     fn forget<'a>(&'a self, bot: i64, user: i64, now: Millis) -> Answer<'a, u64> {
         Box::pin(async move {
             let private = ConversationKey::private(bot, user);
@@ -243,13 +248,26 @@ impl StoreLayer for Journal {
             primary.forget(bot, user, now).await
         })
     }
+}
 
-    fn import<'a>(&'a self, row: &'a ConversationRow, replace: bool) -> Answer<'a, bool> {
-        Box::pin(async move { self.0.redis_for_operator(&row.key)?.operator().import(row, replace).await })
+/// Jobs: in the application's database, or in Redis. A journal in a file has none.
+impl Shared {
+    fn job_store(&self) -> StoreResult<&dyn Store> {
+        match self.journal.application_database() {
+            Some(database) => Ok(database.store()),
+            None => self.primary().map(PrimaryStore::store),
+        }
     }
 
-    fn close<'a>(&'a self) -> Answer<'a, ()> {
-        Box::pin(self.0.close())
+    /// The store that checks this epoch when it changes jobs.
+    fn job_store_under(&self, epoch: Epoch) -> StoreResult<&dyn Store> {
+        if !is_journal_epoch(epoch) {
+            return self.primary().map(PrimaryStore::store);
+        }
+        match self.journal.application_database() {
+            Some(_) => Ok(self.journal.store()),
+            None => Err(StoreError::Unavailable(NO_JOBS.into())),
+        }
     }
 }
 
@@ -313,7 +331,7 @@ impl Shared {
     /// Begins a call that processes inputs in Redis. Refused if the bot is on the journal.
     fn begin_call(&self, epoch: Epoch, key: &ConversationKey) -> StoreResult<(&PrimaryStore, PendingCall<'_>)> {
         let check_not_on_journal = || match self.is_on_journal(key.bot) {
-            true => Err(StoreError::Fenced { mine: epoch, holder: ON_JOURNAL.to_owned() }),
+            true => Err(StoreError::fenced(epoch, ON_JOURNAL)),
             false => Ok(()),
         };
         check_not_on_journal()?;

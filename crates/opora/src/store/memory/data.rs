@@ -6,6 +6,7 @@ use std::ops::Bound;
 use super::age::ByAge;
 use super::conversations::Conversations;
 use super::inbox::{Inbox, Marks};
+use super::jobs::Jobs;
 use super::leases::Leases;
 use super::outbox::Outbox;
 use super::timers::Timers;
@@ -13,7 +14,7 @@ use crate::clock::Millis;
 use crate::key::ConversationKey;
 use crate::store::{
     Delivered, EffectId, EffectRow, Epoch, InboxRow, Incoming, Mark, Opened, Origin, OutboxId, OutboxRow, Outgoing,
-    ParkedId, ParkedTurn, Receipt, Seq, StoreResult, TransitionRow,
+    ParkedId, ParkedTurn, Receipt, Seq, Settled, StoreResult, TransitionRow,
 };
 
 #[derive(Debug, Default)]
@@ -31,6 +32,7 @@ pub(super) struct BotData {
     pub(super) outbox: Outbox,
     pub(super) timers: Timers,
     pub(super) effects: BTreeMap<EffectId, EffectRow>,
+    pub(super) jobs: Jobs,
     pub(super) parked: BTreeMap<ParkedId, ParkedTurn>,
     pub(super) transitions: BTreeMap<i64, TransitionRow>,
     pub(super) transitions_by_age: ByAge<i64>,
@@ -140,6 +142,17 @@ impl MemoryData {
         }
         let bot = outcome.key.bot;
         Ok(self.put(bot, outcome).map_or(Receipt::Known, Receipt::New))
+    }
+}
+
+impl BotData {
+    pub(super) fn settle(&mut self, settled: Vec<Settled>, at: Millis) {
+        settled.into_iter().for_each(|settled| self.outbox.settle(settled, at));
+        self.trim();
+    }
+
+    pub(super) fn next_due(&self) -> Option<Millis> {
+        self.timers.earliest().into_iter().chain(self.conversations.earliest_expiry()).min()
     }
 }
 

@@ -66,6 +66,10 @@ impl Inbox {
         self.rows.insert(row.seq, row);
     }
 
+    pub(super) fn oldest(&self) -> Option<Millis> {
+        self.rows.first_key_value().map(|(_, row)| row.incoming.at)
+    }
+
     pub(super) fn remove(&mut self, seq: Seq) {
         if let Some(row) = self.rows.remove(&seq) {
             self.by_key.remove(&(row.incoming.key, seq));

@@ -63,7 +63,7 @@ impl Leases {
         let bot = usize::try_from(epoch.0 - 1).ok().and_then(|place| self.bots.get(place).copied());
         match bot {
             Some(bot) => self.check(epoch, bot).map(|()| bot),
-            None => Err(StoreError::Fenced { mine: epoch, holder: "this epoch was never granted".to_owned() }),
+            None => Err(StoreError::fenced(epoch, "this epoch was never granted")),
         }
     }
 
@@ -71,8 +71,8 @@ impl Leases {
     pub(super) fn check(&self, epoch: Epoch, bot: i64) -> StoreResult<()> {
         match self.held.get(&bot) {
             Some(lease) if lease.epoch == epoch => Ok(()),
-            Some(lease) => Err(StoreError::Fenced { mine: epoch, holder: lease.in_words() }),
-            None => Err(StoreError::Fenced { mine: epoch, holder: "no instance holds it".to_owned() }),
+            Some(lease) => Err(StoreError::fenced(epoch, lease.in_words())),
+            None => Err(StoreError::fenced(epoch, "no instance holds it")),
         }
     }
 }

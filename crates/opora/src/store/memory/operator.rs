@@ -22,11 +22,14 @@ impl MemoryData {
             all.active += active;
             states.for_each(|StateCount { state, conversations }| *by_state.entry(state).or_default() += conversations);
             all.inbox += rows.inbox.len() as i64;
+            all.inbox_oldest = all.inbox_oldest.into_iter().chain(rows.inbox.oldest()).min();
             all.outbox += rows.outbox.len() as i64;
             all.outbox_oldest = all.outbox_oldest.into_iter().chain(rows.outbox.oldest()).min();
             all.failed += rows.outbox.failed() as i64;
             all.timers += rows.timers.len() as i64;
             all.effects += rows.effects.len() as i64;
+            let oldest_effect = rows.effects.values().next().map(|row| row.at);
+            all.effects_oldest = all.effects_oldest.into_iter().chain(oldest_effect).min();
             all.parked += rows.parked.len() as i64;
         }
         let counted = by_state.into_iter().map(|(state, conversations)| StateCount { state, conversations });

@@ -12,7 +12,7 @@ use super::texts::json;
 use crate::clock::Millis;
 use crate::store::Epoch;
 use crate::store::sql::bulk::Bulk;
-use crate::store::sql::columns::Value;
+use crate::store::sql::columns::{Value, values};
 use crate::store::sql::exclusive;
 use crate::store::sql::facts::Facts;
 use crate::store::sql::failure::GroupError;
@@ -54,13 +54,13 @@ FROM old WHERE c.key = old.key";
     async fn stop_writers(&mut self, bot: i64) -> Result<(), GroupError> {
         // Only one transaction grants epochs at a time.
         self.change("SELECT pg_advisory_xact_lock(1869639537, 0)", Vec::new()).await?;
-        let lease = self.row("SELECT epoch FROM opora_leases WHERE bot = $1", vec![Value::Number(bot)]).await?;
+        let lease = self.row("SELECT epoch FROM opora_leases WHERE bot = $1", values![bot]).await?;
         if let Some(lease) = lease {
             let epoch = Value::Number(lease.try_get(0)?);
             self.change("SELECT pg_advisory_xact_lock(1869639536, hashint8($1))", vec![epoch]).await?;
         }
         // Locking the row makes statements that waited for the advisory lock read it again.
-        self.change("SELECT 1 FROM opora_leases WHERE bot = $1 FOR UPDATE", vec![Value::Number(bot)]).await?;
+        self.change("SELECT 1 FROM opora_leases WHERE bot = $1 FOR UPDATE", values![bot]).await?;
         Ok(())
     }
 

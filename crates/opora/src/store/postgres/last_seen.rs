@@ -145,20 +145,20 @@ impl PostgresStore {
     }
 
     /// Checks that it is still the database that was opened.
-    pub(in crate::store) async fn verify(&self) -> StoreResult<()> {
+    pub(crate) async fn verify(&self) -> StoreResult<()> {
         let found = self.generation_now().await?;
         self.server.judge(&self.generation, found.as_deref()).map_or(Ok(()), |loss| Err(loss.into_error()))
     }
 
     /// Sets how long renewals of this holder may wait for the check.
-    pub(in crate::store) fn set_verify_timeout(&self, holder: &Holder) {
+    pub(crate) fn set_verify_timeout(&self, holder: &Holder) {
         let aside_ms = u64::try_from(holder.side_check_timeout().as_millis()).unwrap_or(VERIFY_TIMEOUT_MS);
         self.verify_timeout_ms.store(aside_ms, Ordering::Relaxed);
     }
 
     /// The error if it is not the database that was opened. An unreachable database is not lost, and does not delay a
     /// renewal.
-    pub(in crate::store) async fn lost(&self) -> Option<StoreError> {
+    pub(crate) async fn lost(&self) -> Option<StoreError> {
         let patience = Duration::from_millis(self.verify_timeout_ms.load(Ordering::Relaxed));
         match tokio::time::timeout(patience, self.verify()).await {
             Ok(Err(lost @ StoreError::Lost { .. })) => Some(lost),

@@ -3,11 +3,11 @@
 //! The body may name the chat too. It is changed here and not by the server, whose JSON neither keeps every text nor
 //! the order of parameters.
 
-use serde_json::Value;
 use sqlx::{AssertSqlSafe, PgConnection, Row};
 
 use super::bulk::table;
 use super::texts::{decode, json};
+use crate::store::Outgoing;
 use crate::store::sql::bulk::Part;
 use crate::store::sql::failure::GroupError;
 use crate::store::sql::rows::Rows;
@@ -33,34 +33,11 @@ pub(super) async fn write(moved: Part, connection: &mut PgConnection) -> Result<
         let id: i64 = row.try_get(0)?;
         let chat: i64 = row.try_get(2)?;
         let body = decode(row.try_get(1)?);
-        changed.add(&(id, chat, addressed(&body, chat), row.try_get::<bool, _>(3)?))?;
+        let redirected = Outgoing::redirected_body(&body, chat).unwrap_or_else(|| body.into_owned());
+        changed.add(&(id, chat, redirected, row.try_get::<bool, _>(3)?))?;
     }
     if !changed.is_empty() {
         sqlx::query(CHANGE).bind(json(changed)).execute(connection).await?;
     }
     Ok(())
-}
-
-/// The body with another chat.
-fn addressed(body: &str, chat: i64) -> String {
-    match serde_json::from_str(body) {
-        Ok(Value::Object(mut call)) if call.contains_key("chat_id") => {
-            call.insert("chat_id".to_owned(), chat.into());
-            Value::Object(call).to_string()
-        }
-        _ => body.to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_call_keeps_its_parameters_in_order() {
-        let call = r#"{"text":"a\u0000b","chat_id":-5,"silent":true}"#;
-        assert_eq!(addressed(call, 7), r#"{"text":"a\u0000b","chat_id":7,"silent":true}"#);
-        assert_eq!(addressed(r#"{"text":"x"}"#, 7), r#"{"text":"x"}"#);
-        assert_eq!(addressed("not JSON", 7), "not JSON");
-    }
 }

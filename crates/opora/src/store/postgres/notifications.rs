@@ -12,7 +12,7 @@ use super::reads::Readers;
 use super::server::Server;
 use crate::key::ConversationKey;
 use crate::store::delivery::{AnnouncedConversations, decode_announcement, encode_announcements};
-use crate::store::sql::columns::{ReadConnections, Value};
+use crate::store::sql::columns::{ReadConnections, values};
 use crate::store::sql::failure::unavailable;
 use crate::store::{StoreError, StoreResult};
 
@@ -23,7 +23,7 @@ const LISTEN_TIMEOUT: Duration = Duration::from_secs(5);
 pub(super) async fn announce(readers: &Readers, bot: i64, keys: Vec<ConversationKey>) -> StoreResult<()> {
     const TELL: &str = "SELECT pg_notify($1, $2)";
     for text in encode_announcements(&keys, MAX_BYTES) {
-        let values = vec![Value::Text(channel(bot)), Value::Text(text)];
+        let values = values![channel(bot), text];
         readers.rows(TELL.into_sql_str(), values).await.map_err(unavailable)?;
     }
     Ok(())

@@ -31,7 +31,7 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A small pool of connections.
 #[derive(Debug)]
-pub(in crate::store) struct Readers {
+pub(crate) struct Readers {
     server: Server,
     permits: Semaphore,
     idle: Mutex<Vec<IdleConnection>>,
@@ -98,7 +98,7 @@ impl Readers {
     }
 }
 
-pub(in crate::store) fn bound(query: Query, values: Vec<Value>) -> Query {
+pub(crate) fn bound(query: Query, values: Vec<Value>) -> Query {
     values.into_iter().fold(query, |query, value| match value {
         Value::Number(number) => query.bind(number),
         Value::MaybeNumber(number) => query.bind(number),

@@ -7,8 +7,8 @@ use sqlx::{AssertSqlSafe, Connection, PgConnection, PgTransaction};
 use super::facts::INDEX_ONLY_PLANNER;
 use super::server::with_answer_timeout;
 use crate::store::sql::decide::{WriteRunner, run_guarded};
-use crate::store::sql::failure::GroupError;
-use crate::store::{Database, DomainWrites, StoreError, StoreResult, WriteError};
+use crate::store::sql::failure::{GroupError, NotDone};
+use crate::store::{Database, DomainWrites, StoreError, WriteError};
 
 /// Checks deferred constraints now, because they would fail the whole group at the commit. Rolling back the savepoint
 /// makes them deferred again.
@@ -74,7 +74,7 @@ impl<'c> Session<'c> {
 }
 
 impl WriteRunner for Session<'_> {
-    async fn run_writes(&mut self, writes: DomainWrites) -> Result<StoreResult<()>, GroupError> {
+    async fn run_writes(&mut self, writes: DomainWrites) -> Result<(), NotDone> {
         let mut savepoint = with_answer_timeout(self.connection().begin()).await?;
         let checked = DomainWrites::new(|database| {
             Box::pin(async move {
@@ -86,13 +86,13 @@ impl WriteRunner for Session<'_> {
         let ran = run_guarded(checked, WRITES_TIMEOUT, Database::postgres_commit(&mut savepoint)).await;
         let Err(refused) = ran else {
             with_answer_timeout(savepoint.commit()).await.map_err(GroupError::blaming_writes)?;
-            return Ok(Ok(()));
+            return Ok(());
         };
         match with_answer_timeout(savepoint.rollback()).await {
-            Ok(()) => Ok(Err(refused)),
+            Ok(()) => Err(refused.into()),
             // A lost server ends the transaction too; that is not the fault of the writes.
-            Err(failed) if matches!(refused, StoreError::Unavailable(_)) => Err(failed),
-            Err(failed) => Err(failed.blaming_writes()),
+            Err(failed) if matches!(refused, StoreError::Unavailable(_)) => Err(failed.into()),
+            Err(failed) => Err(failed.blaming_writes().into()),
         }
     }
 }

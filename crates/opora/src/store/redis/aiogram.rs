@@ -156,6 +156,24 @@ impl StoreLayer for AiogramStore {
         format!("{}; states as aiogram keeps them under `{prefix}`, by {strategy}{meaning}", self.inner().describe())
     }
 
+    answers! { self;
+        waiting_for(key: &'a ConversationKey, after: Seq, limit: usize) -> Vec<InboxRow> =>
+            async move { self.inner().waiting_for(&self.0.conversation(key), after, limit).await };
+        open(key: &'a ConversationKey, mark: Option<&'a Mark>) -> Opened =>
+            async move { self.0.open_unlocked(&self.0.conversation(key), mark).await };
+        abandon_turn(epoch: Epoch, key: &'a ConversationKey) -> () =>
+            async move { self.0.leave_turn(epoch, &self.0.conversation(key)).await };
+        list(filter: &'a Filter, after: Option<&'a ConversationKey>, limit: usize) -> Vec<ConversationRow> =>
+            self.0.list_rows(filter, after, limit);
+        reset(key: &'a ConversationKey, now: Millis) -> bool =>
+            async move { self.0.end_conversation(&self.0.conversation(key), now).await };
+        forget(bot: i64, user: i64, now: Millis) -> u64 => self.0.forget_person(bot, user, now);
+        import(row: &'a ConversationRow, replace: bool) -> bool => self.0.import_row(row, replace);
+        statistics(bot: Option<i64>) -> Statistics => self.0.statistics_of(bot);
+        transitions_of(key: &'a ConversationKey, after: i64, limit: usize) -> Vec<TransitionRow> =>
+            async move { self.inner().operator().transitions_of(&self.0.conversation(key), after, limit).await };
+    }
+
     fn conversation_of(&self, key: ConversationKey) -> ConversationKey {
         self.0.layout.conversation_of(key)
     }
@@ -166,14 +184,6 @@ impl StoreLayer for AiogramStore {
 
     fn why_unusable_for_bots(&self) -> Option<&'static str> {
         self.0.translate.is_none().then_some(NOT_FOR_BOTS)
-    }
-
-    fn waiting_for<'a>(&'a self, key: &'a ConversationKey, after: Seq, limit: usize) -> Answer<'a, Vec<InboxRow>> {
-        Box::pin(async move { self.inner().waiting_for(&self.0.conversation(key), after, limit).await })
-    }
-
-    fn open<'a>(&'a self, key: &'a ConversationKey, mark: Option<&'a Mark>) -> Answer<'a, Opened> {
-        Box::pin(async move { self.0.open_unlocked(&self.0.conversation(key), mark).await })
     }
 
     fn open_for_turn<'a>(
@@ -187,47 +197,9 @@ impl StoreLayer for AiogramStore {
         Box::pin(async move { self.0.enter_turn(epoch, &self.0.conversation(key), mark, now).await })
     }
 
-    fn abandon_turn<'a>(&'a self, epoch: Epoch, key: &'a ConversationKey) -> Answer<'a, ()> {
-        Box::pin(async move { self.0.leave_turn(epoch, &self.0.conversation(key)).await })
-    }
-
     fn commit<'a>(&'a self, epoch: Epoch, commit: Commit) -> Answer<'a, Committed> {
         let key = self.0.conversation(&commit.key);
         Box::pin(self.0.commit_turn(epoch, Commit { key, ..commit }))
-    }
-
-    fn list<'a>(
-        &'a self,
-        filter: &'a Filter,
-        after: Option<&'a ConversationKey>,
-        limit: usize,
-    ) -> Answer<'a, Vec<ConversationRow>> {
-        Box::pin(self.0.list_rows(filter, after, limit))
-    }
-
-    fn reset<'a>(&'a self, key: &'a ConversationKey, now: Millis) -> Answer<'a, bool> {
-        Box::pin(async move { self.0.end_conversation(&self.0.conversation(key), now).await })
-    }
-
-    fn forget<'a>(&'a self, bot: i64, user: i64, now: Millis) -> Answer<'a, u64> {
-        Box::pin(self.0.forget_person(bot, user, now))
-    }
-
-    fn import<'a>(&'a self, row: &'a ConversationRow, replace: bool) -> Answer<'a, bool> {
-        Box::pin(self.0.import_row(row, replace))
-    }
-
-    fn statistics<'a>(&'a self, bot: Option<i64>) -> Answer<'a, Statistics> {
-        Box::pin(self.0.statistics_of(bot))
-    }
-
-    fn transitions_of<'a>(
-        &'a self,
-        key: &'a ConversationKey,
-        after: i64,
-        limit: usize,
-    ) -> Answer<'a, Vec<TransitionRow>> {
-        Box::pin(async move { self.inner().operator().transitions_of(&self.0.conversation(key), after, limit).await })
     }
 }
 

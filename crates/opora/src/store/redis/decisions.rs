@@ -17,7 +17,7 @@ use crate::store::{Commit, Committed, Epoch, StoreResult, TimerChange, Version};
 
 /// The result of carrying out a decision.
 #[derive(Debug)]
-pub(in crate::store) enum CarryOutResult {
+pub(crate) enum CarryOutResult {
     /// The conversation has the state of the decision.
     Done(Committed),
     /// The conversation was reset or imported meanwhile and keeps that state.
@@ -28,17 +28,17 @@ pub(in crate::store) enum CarryOutResult {
 
 impl RedisBackend {
     /// The bot that an epoch was granted for here.
-    pub(in crate::store) fn bot_of(&self, epoch: Epoch) -> StoreResult<i64> {
+    pub(crate) fn bot_of(&self, epoch: Epoch) -> StoreResult<i64> {
         self.held_leases.by_epoch(epoch).map(|lease| lease.bot)
     }
 
     /// The last epoch that was granted here for a bot.
-    pub(in crate::store) fn last_epoch(&self, bot: i64) -> Option<Epoch> {
+    pub(crate) fn last_epoch(&self, bot: i64) -> Option<Epoch> {
         self.held_leases.last_epoch(bot)
     }
 
     /// Checks how a commit would end now, and returns its inbox floor. Changes nothing.
-    pub(in crate::store) fn check_commit<'a>(
+    pub(crate) fn check_commit<'a>(
         &'a self,
         epoch: Epoch,
         commit: &Commit,
@@ -64,7 +64,7 @@ impl RedisBackend {
     }
 
     /// New ids for all rows of a turn.
-    pub(in crate::store) fn ids_for(&self, epoch: Epoch, commit: &Commit) -> StoreResult<Vec<i64>> {
+    pub(crate) fn ids_for(&self, epoch: Epoch, commit: &Commit) -> StoreResult<Vec<i64>> {
         let lease = self.held_leases.get(epoch, commit.key.bot)?;
         let partition = partition_of(&commit.key);
         let timers = commit.timers.iter().filter(|change| matches!(change, TimerChange::Set { .. })).count();
@@ -73,7 +73,7 @@ impl RedisBackend {
     }
 
     /// Carries out a decided turn with these ids. With an inbox floor, inputs of the conversation below it are removed.
-    pub(in crate::store) async fn carry_out(
+    pub(crate) async fn carry_out(
         &self,
         epoch: Epoch,
         // `&mut`, because a shared reference to the commit's writes is not `Send`.
@@ -97,7 +97,7 @@ impl RedisBackend {
     }
 
     /// The conversations whose decisions are not carried out, out of a list of conversations and decided versions.
-    pub(in crate::store) async fn not_carried_out(
+    pub(crate) async fn not_carried_out(
         &self,
         bot: i64,
         decided: Vec<(ConversationKey, Version)>,

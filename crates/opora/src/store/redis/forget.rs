@@ -26,11 +26,7 @@ impl RedisBackend {
     }
 
     /// The conversations of a person, ended ones too.
-    pub(in crate::store) async fn conversations_of_person(
-        &self,
-        bot: i64,
-        user: i64,
-    ) -> StoreResult<Vec<ConversationKey>> {
+    pub(crate) async fn conversations_of_person(&self, bot: i64, user: i64) -> StoreResult<Vec<ConversationKey>> {
         let filter = Filter { bot: Some(bot), user: Some(user), ended: true, ..Filter::default() };
         let mut keys = Vec::new();
         let mut after = None;

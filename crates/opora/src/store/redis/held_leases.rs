@@ -50,7 +50,7 @@ impl HeldLeases {
     /// The lease of an epoch.
     pub(super) fn by_epoch(&self, epoch: Epoch) -> StoreResult<Arc<HeldLease>> {
         let lease = self.0.read().values().find(|lease| lease.epoch == epoch).map(Arc::clone);
-        lease.ok_or_else(|| fenced(epoch, "it is not the latest that was granted here"))
+        lease.ok_or_else(|| StoreError::fenced(epoch, "it is not the latest that was granted here"))
     }
 
     /// The last epoch that was granted here for a bot.
@@ -61,7 +61,7 @@ impl HeldLeases {
     /// The lease of an epoch, if it is this bot's.
     pub(super) fn get(&self, epoch: Epoch, bot: i64) -> StoreResult<Arc<HeldLease>> {
         let lease = self.by_epoch(epoch)?;
-        if lease.bot == bot { Ok(lease) } else { Err(fenced(epoch, "it is another bot's")) }
+        if lease.bot == bot { Ok(lease) } else { Err(StoreError::fenced(epoch, "it is another bot's")) }
     }
 }
 
@@ -75,7 +75,7 @@ impl HeldLease {
     pub(super) fn next_id(&self, partition: usize) -> StoreResult<i64> {
         let count = self.count.fetch_add(1, Ordering::Relaxed);
         if count >= 1 << (EPOCH_BITS - PARTITION_BITS) {
-            return Err(fenced(self.epoch, "its ids are used up; the next lease has new ones"));
+            return Err(StoreError::fenced(self.epoch, "its ids are used up; the next lease has new ones"));
         }
         Ok(self.epoch.first_number() + (count << PARTITION_BITS) + partition as i64)
     }
@@ -84,10 +84,6 @@ impl HeldLease {
 /// The hash of a lease's token, as partition headers store it.
 pub(super) fn token_hash(token: &str) -> String {
     format!("{:016x}", hash_of(token.as_bytes()))
-}
-
-fn fenced(mine: Epoch, why: &str) -> StoreError {
-    StoreError::Fenced { mine, holder: why.to_owned() }
 }
 
 #[cfg(test)]

@@ -65,7 +65,7 @@ impl RedisBackend {
     }
 
     /// Receives inputs. A replay gives a mark to inputs that have none, so that a repeated replay knows them.
-    pub(in crate::store) async fn receive_once(
+    pub(crate) async fn receive_once(
         &self,
         epoch: Epoch,
         batch: Vec<(Incoming, Option<Mark>)>,

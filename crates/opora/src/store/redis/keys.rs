@@ -85,6 +85,30 @@ key_kinds! {
     Posts = "posts",
     /// Hash: a hash of aiogram's keys when the present version of a conversation was made.
     AiogramNotes = "notes",
+    /// Hash: jobs by id. This and the following keys are in one partition only.
+    Jobs = "jobs",
+    /// List of the ids of all jobs.
+    JobIndex = "job_index",
+    /// Ids of scheduled jobs, by their time.
+    JobsDue = "jobs_due",
+    /// List of available jobs: queue, priority, time, id.
+    JobsReady = "jobs_ready",
+    /// List of available jobs: queue, name, time, id.
+    JobAges = "job_ages",
+    /// Hash: ids of running jobs, and whether they are to be cancelled.
+    JobsRunning = "jobs_running",
+    /// Ids of finished jobs, by their end.
+    JobsFinished = "jobs_finished",
+    /// Ids of finished jobs with a result, by their end.
+    JobResults = "job_results",
+    /// List of the keys by which jobs are unique, with their ids.
+    JobKeys = "job_keys",
+    /// Hash: the number of jobs by queue, name and state.
+    JobCounts = "job_counts",
+    /// Set of paused queues.
+    JobPaused = "job_paused",
+    /// Hash: the last tick of each schedule.
+    JobTicks = "job_ticks",
 }
 
 /// The names of one store's keys.
@@ -207,7 +231,7 @@ mod tests {
     fn keys_of_a_partition_have_its_tag() {
         let bot_keys = Keys::new("opora").bot_keys(7);
         assert_eq!(bot_keys.key(3, KeyKind::Conversations), "{opora:3}:7:conv");
-        assert_eq!(bot_keys.up_to(15, KeyKind::AiogramNotes).len(), KeyKind::ALL.len());
+        assert_eq!(bot_keys.up_to(15, KeyKind::JobTicks).len(), KeyKind::ALL.len());
         assert!(KeyKind::ALL.iter().enumerate().all(|(place, (kind, _))| *kind as usize == place));
     }
 }

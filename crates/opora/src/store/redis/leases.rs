@@ -29,7 +29,7 @@ enum ClaimResult {
 impl RedisBackend {
     /// Claims the lease under an epoch above `floor` and above every epoch that was seen. A database may know a higher
     /// epoch than this Redis, and passes it as `floor`.
-    pub(in crate::store) async fn claim_above(
+    pub(crate) async fn claim_above(
         &self,
         floor: Epoch,
         bot: i64,
@@ -56,7 +56,7 @@ impl RedisBackend {
 
     /// The lease of another holder that prevents a claim. A standby needs only this one read; it also notes what the
     /// holder has seen of the server.
-    pub(in crate::store) async fn blocking_lease(&self, bot: i64, seen: Option<&Lease>) -> StoreResult<Option<Lease>> {
+    pub(crate) async fn blocking_lease(&self, bot: i64, seen: Option<&Lease>) -> StoreResult<Option<Lease>> {
         let lost = self.lost_claims.lock().get(&bot).cloned();
         let blocks = |held: &Lease| {
             // Our own lease, whose answer was lost, is claimed again.

@@ -22,6 +22,7 @@ static BODY: LazyLock<String> = LazyLock::new(|| {
         include_str!("library/decisions.lua"),
         include_str!("library/outbox.lua"),
         include_str!("library/maintenance.lua"),
+        include_str!("library/jobs.lua"),
         include_str!("library/forget.lua"),
         include_str!("library/aiogram.lua"),
     ];

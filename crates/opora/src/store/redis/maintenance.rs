@@ -122,7 +122,7 @@ impl RedisBackend {
     }
 
     /// How many ended conversations this process has cleaned.
-    pub(in crate::store) fn ended_cleaned(&self) -> u64 {
+    pub(crate) fn ended_cleaned(&self) -> u64 {
         self.ended_cleaned.load(Ordering::Acquire)
     }
 }

@@ -36,7 +36,7 @@ impl RedisBackend {
     }
 
     /// Opens the store behind a journal, and creates it if there is none.
-    pub(in crate::store) async fn open_for_journal(address: &str) -> StoreResult<Self> {
+    pub(crate) async fn open_for_journal(address: &str) -> StoreResult<Self> {
         Self::open_or_create(address, RedisCode::default()).await
     }
 
@@ -71,12 +71,12 @@ impl RedisBackend {
     }
 
     /// The present generation, see [`super::RedisStore::generation`]. Empty if there is none.
-    pub(in crate::store) async fn generation_now(&self) -> StoreResult<String> {
+    pub(crate) async fn generation_now(&self) -> StoreResult<String> {
         read_generation(&self.connection, &self.keys).await
     }
 
     /// The generation of the Redis at an address. Creates nothing.
-    pub(in crate::store) async fn generation_at(address: &str) -> StoreResult<String> {
+    pub(crate) async fn generation_at(address: &str) -> StoreResult<String> {
         let (connection, keys, _) = connect(address, RedisCode::default()).await?;
         let found = read_generation(&connection, &keys).await;
         connection.close();

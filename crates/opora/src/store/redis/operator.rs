@@ -14,23 +14,31 @@ use super::rows::{self, unreadable};
 use crate::clock::Millis;
 use crate::key::ConversationKey;
 use crate::store::{
-    Answer, ConversationRow, FailedRow, Filter, OperatorStore, OutboxId, ParkedId, ParkedTurn, StateCount, StateName,
-    Statistics, StoreError, StoreResult, TransitionRow,
+    Answer, ConversationRow, FailedRow, Filter, JobFilter, JobId, JobRequest, JobRow, OperatorStore, OutboxId,
+    ParkedId, ParkedTurn, StateCount, StateName, Statistics, StoreError, StoreResult, TransitionRow,
 };
 
 const NO_BACKUP: &str = "back up a Redis with its own tools: BGSAVE, or its append-only file";
 
 impl OperatorStore for RedisBackend {
+    answers! { self;
+        jobs(filter: &'a JobFilter, before: Option<JobId>, limit: usize) -> Vec<JobRow> =>
+            self.list_jobs(filter, before, limit);
+        request_jobs(bot: i64, request: JobRequest, now: Millis) -> u64 => self.request(bot, request, now);
+        paused_queues(bot: i64) -> Vec<Box<str>> => self.queues_paused(bot);
+        clear_lease(bot: i64) -> () => self.end_lease(bot, None);
+        failed(bot: i64, after: Option<(Millis, OutboxId)>, limit: usize) -> Vec<FailedRow> =>
+            self.failed_rows(bot, after, limit);
+        backup(_to: &'a Path) -> () => async { Err(StoreError::Unsupported(NO_BACKUP)) };
+        tidy(is_dry_run: bool) -> Vec<String> => self.drop_old_libraries(is_dry_run);
+    }
+
     fn bots(&self) -> Answer<'_, Vec<i64>> {
         Box::pin(async {
             let bots = self.bots_or(None).await?;
             let has_rows = try_join_all(bots.iter().map(|bot| self.has_anything(*bot))).await?;
             Ok(bots.into_iter().zip(has_rows).filter(|(_, has_rows)| *has_rows).map(|(bot, _)| bot).collect())
         })
-    }
-
-    fn clear_lease(&self, bot: i64) -> Answer<'_, ()> {
-        Box::pin(self.end_lease(bot, None))
     }
 
     fn reset<'a>(&'a self, key: &'a ConversationKey, now: Millis) -> Answer<'a, bool> {
@@ -47,10 +55,6 @@ impl OperatorStore for RedisBackend {
             args.extend(rows::state(row.stored.as_ref())?);
             self.write_yes_no("import", (row.key.bot, partition_of(&row.key)), KeyKind::Ended, args).await
         })
-    }
-
-    fn failed(&self, bot: i64, after: Option<(Millis, OutboxId)>, limit: usize) -> Answer<'_, Vec<FailedRow>> {
-        Box::pin(self.failed_rows(bot, after, limit))
     }
 
     fn parked_by_id(&self, id: ParkedId) -> Answer<'_, Option<ParkedTurn>> {
@@ -108,14 +112,6 @@ impl OperatorStore for RedisBackend {
             }
             Ok(found.into_iter().rev().map(|(row, _)| row).take(limit).collect())
         })
-    }
-
-    fn backup<'a>(&'a self, _to: &'a Path) -> Answer<'a, ()> {
-        Box::pin(async { Err(StoreError::Unsupported(NO_BACKUP)) })
-    }
-
-    fn tidy(&self, is_dry_run: bool) -> Answer<'_, Vec<String>> {
-        Box::pin(self.drop_old_libraries(is_dry_run))
     }
 }
 
@@ -255,7 +251,8 @@ fn read_listed(bot: i64, pair: &[String]) -> StoreResult<(String, Option<Convers
 /// Adds the numbers of a partition, as the server's function returns them.
 fn add_statistics(all: &mut Statistics, by_place: &mut BTreeMap<StateName, i64>, answer: &[String]) -> StoreResult<()> {
     let number = |text: &String| text.parse::<i64>().map_err(unreadable);
-    let [inbox, outbox, failed, timers, effects, parked, oldest, places @ ..] = answer else {
+    let [inbox, outbox, failed, timers, effects, parked, old_input, old_message, old_effect, places @ ..] = answer
+    else {
         return Err(unreadable("statistics of a partition are incomplete"));
     };
     all.inbox += number(inbox)?;
@@ -264,9 +261,15 @@ fn add_statistics(all: &mut Statistics, by_place: &mut BTreeMap<StateName, i64>,
     all.timers += number(timers)?;
     all.effects += number(effects)?;
     all.parked += number(parked)?;
-    if !oldest.is_empty() {
-        let at = rows::message_time(oldest).map_err(unreadable)?;
-        all.outbox_oldest = Some(all.outbox_oldest.map_or(at, |oldest| oldest.min(at)));
+    for (row, time, oldest) in [
+        (old_input, rows::input_time as fn(&str) -> _, &mut all.inbox_oldest),
+        (old_message, rows::message_time, &mut all.outbox_oldest),
+        (old_effect, rows::effect_time, &mut all.effects_oldest),
+    ] {
+        if !row.is_empty() {
+            let at = time(row).map_err(unreadable)?;
+            *oldest = Some(oldest.map_or(at, |oldest| oldest.min(at)));
+        }
     }
     for pair in places.chunks_exact(2) {
         match &*pair[0] {

@@ -4,7 +4,7 @@
 //! flag of a message, the name and the time of a transition (and append the id of the one before), and the name of a
 //! timer.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::ordered::{id_of, key_of};
 use super::packed::{self, Fields, split_row};
@@ -12,8 +12,8 @@ use crate::clock::Millis;
 use crate::key::ConversationKey;
 use crate::store::{
     BoxError, ConversationRow, Effect, EffectId, EffectRow, FailedRow, IfUnsure, InboxRow, Incoming, Mark, Origin,
-    OutboxId, OutboxRow, Outgoing, ParkedId, ParkedTurn, Seq, StateName, StoreError, StoreResult, StoredState, TimerId,
-    TimerRow, Transition, TransitionRow, Upload, Version,
+    OutboxId, OutboxRow, Outgoing, OutgoingExtras, ParkedId, ParkedTurn, Seq, StateName, StoreError, StoreResult,
+    StoredState, TimerId, TimerRow, Transition, TransitionRow, Version,
 };
 
 /// The flag of a message that must not be sent twice.
@@ -64,42 +64,17 @@ pub(super) fn read_input(bot: i64, row: &str) -> ReadResult<InboxRow> {
     Ok(InboxRow { seq: Seq(seq), incoming: Incoming { key, origin, body: fields.next()?.into(), at } })
 }
 
+/// The time at which an input arrived.
+pub(super) fn input_time(row: &str) -> ReadResult<Millis> {
+    time_after_name(row)
+}
+
 pub(super) fn message(id: i64, name: &str, at: Millis, outgoing: &Outgoing) -> StoreResult<String> {
     let flag = if outgoing.if_unsure == IfUnsure::Drop { ONCE } else { "" };
     let chat = outgoing.chat.map(|chat| chat.to_string()).unwrap_or_default();
-    let rare = RareFields::encode(outgoing)?;
+    let rare = OutgoingExtras::json(outgoing).map_err(unreadable)?.unwrap_or_default();
     let fields: [&str; 7] = [&at.0.to_string(), flag, name, &chat, &outgoing.method, &outgoing.body, &rare];
     Ok(packed::row(&id_of(id), &fields))
-}
-
-/// Fields that few messages have.
-#[derive(Serialize, Deserialize)]
-struct RareFields {
-    uploads: Vec<Upload>,
-    label: Option<Box<str>>,
-    edits_label: Option<Box<str>>,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    secret: bool,
-}
-
-impl RareFields {
-    /// JSON of the fields, or an empty text if none is set.
-    fn encode(Outgoing { uploads, label, edits_label, secret, .. }: &Outgoing) -> StoreResult<String> {
-        if uploads.is_empty() && label.is_none() && edits_label.is_none() && !secret {
-            return Ok(String::new());
-        }
-        let uploads = uploads.clone();
-        let label = label.clone();
-        let edits_label = edits_label.clone();
-        json(&Self { uploads, label, edits_label, secret: *secret })
-    }
-
-    fn read(text: &str) -> ReadResult<Self> {
-        if text.is_empty() {
-            return Ok(Self { uploads: Vec::new(), label: None, edits_label: None, secret: false });
-        }
-        Ok(serde_json::from_str(text)?)
-    }
 }
 
 pub(super) fn read_message(bot: i64, row: &str, was_sending: bool) -> ReadResult<OutboxRow> {
@@ -116,14 +91,16 @@ pub(super) fn read_failed(bot: i64, row: &str) -> ReadResult<FailedRow> {
 
 fn read_message_fields(bot: i64, id: OutboxId, fields: &mut Fields<'_>, was_sending: bool) -> ReadResult<OutboxRow> {
     let at = Millis(fields.number()?);
-    let flag = fields.next()?;
+    // The flag is for the server's functions.
+    fields.next()?;
     let key = read_key(bot, fields)?;
     let chat = fields.next()?;
     let method = fields.next()?.into();
     let body = fields.next()?.into();
     let chat = if chat.is_empty() { None } else { Some(chat.parse()?) };
-    let if_unsure = if flag == ONCE { IfUnsure::Drop } else { IfUnsure::Resend };
-    let RareFields { uploads, label, edits_label, secret } = RareFields::read(fields.next()?)?;
+    let rare = fields.next()?;
+    let rare = if rare.is_empty() { OutgoingExtras::default() } else { serde_json::from_str(rare)? };
+    let OutgoingExtras { uploads, if_unsure, label, edits_label, secret } = rare;
     let outgoing = Outgoing { chat, method, body, uploads, if_unsure, label, edits_label, secret };
     Ok(OutboxRow { id, key, outgoing, was_sending, at })
 }
@@ -143,6 +120,18 @@ pub(super) fn read_effect(bot: i64, row: &str) -> ReadResult<EffectRow> {
     let at = Millis(fields.number()?);
     let effect = Effect { kind: fields.next()?.into(), body: fields.next()?.into() };
     Ok(EffectRow { id: EffectId(id), key, effect, at })
+}
+
+/// The time of an effect's turn.
+pub(super) fn effect_time(row: &str) -> ReadResult<Millis> {
+    time_after_name(row)
+}
+
+/// The second field of a row, after the name of the conversation.
+fn time_after_name(row: &str) -> ReadResult<Millis> {
+    let (_, mut fields) = split_row(row)?;
+    fields.next()?;
+    Ok(Millis(fields.number()?))
 }
 
 pub(super) fn timer(name_of_key: &str, name: &str, due_at: Millis, body: &str) -> String {

@@ -113,20 +113,15 @@ impl RedisBackend {
     }
 
     /// Stores a message that failed on the journal as a failed message. Once, by its name.
-    pub(in crate::store) async fn keep_failed(
-        &self,
-        epoch: Epoch,
-        once: &str,
-        row: &OutboxRow,
-        reason: &str,
-    ) -> StoreResult<()> {
-        self.import_message("fail", epoch, once, row, Some(reason)).await
+    pub(crate) async fn keep_failed(&self, epoch: Epoch, once: &str, row: &FailedRow) -> StoreResult<()> {
+        let FailedRow { key, outgoing, reason, at, .. } = row;
+        self.import_message("fail", epoch, once, (key, outgoing, *at), Some(reason)).await
     }
 
     /// Stores a message that was being sent from the journal and must not be sent twice, with that flag. Once, by its
     /// name.
-    pub(in crate::store) async fn post_unsure(&self, epoch: Epoch, once: &str, row: &OutboxRow) -> StoreResult<()> {
-        self.import_message("post_unsure", epoch, once, row, None).await
+    pub(crate) async fn post_unsure(&self, epoch: Epoch, once: &str, row: &OutboxRow) -> StoreResult<()> {
+        self.import_message("post_unsure", epoch, once, (&row.key, &row.outgoing, row.at), None).await
     }
 
     async fn import_message(
@@ -134,13 +129,13 @@ impl RedisBackend {
         function: &'static str,
         epoch: Epoch,
         once: &str,
-        row: &OutboxRow,
+        (key, outgoing, at): (&ConversationKey, &Outgoing, Millis),
         reason: Option<&str>,
     ) -> StoreResult<()> {
-        let lease = self.held_leases.get(epoch, row.key.bot)?;
+        let lease = self.held_leases.get(epoch, key.bot)?;
         let partition = partition_of_post(once);
-        let brought = rows::message(lease.next_id(partition)?, &name_of(&row.key), row.at, &row.outgoing)?;
-        let mut args = vec![lease.fencing_token.to_string(), row.at.0.to_string(), once.to_owned(), brought];
+        let brought = rows::message(lease.next_id(partition)?, &name_of(key), at, outgoing)?;
+        let mut args = vec![lease.fencing_token.to_string(), at.0.to_string(), once.to_owned(), brought];
         args.extend(reason.map(str::to_owned));
         let answer = self.write_partition(function, (lease.bot, partition), KeyKind::Posts, args).await?;
         self.check_word(lease.bot, epoch, &answer.word).await

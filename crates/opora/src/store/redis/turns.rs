@@ -21,7 +21,7 @@ impl RedisBackend {
 
     /// Opens a conversation, and returns the version up to which decisions are carried out (`None` if the input was
     /// processed).
-    pub(in crate::store) async fn open_with_decided_version(
+    pub(crate) async fn open_with_decided_version(
         &self,
         key: &ConversationKey,
         mark: Option<&Mark>,

@@ -10,7 +10,7 @@ use super::rows::unreadable;
 use crate::store::StoreResult;
 
 /// Functions whose first argument is a fencing token.
-const NEEDS_LEASE: [&str; 14] = [
+const NEEDS_LEASE: [&str; 18] = [
     "receive",
     "park",
     "carry_out",
@@ -25,6 +25,10 @@ const NEEDS_LEASE: [&str; 14] = [
     "fail",
     "clean",
     "drop_parked",
+    "start_jobs",
+    "update_jobs",
+    "prune_jobs",
+    "tick_jobs",
 ];
 
 /// The answer to a write: its word, and what follows the counter.

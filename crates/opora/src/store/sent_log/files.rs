@@ -14,7 +14,7 @@ use crate::store::{Epoch, OutboxId, Settled, Settlement};
 pub(super) const REWRITE_SUFFIX: &str = ".new";
 
 #[derive(Clone, Debug)]
-pub(in crate::store) struct LogFiles {
+pub(crate) struct LogFiles {
     /// The common prefix of their paths.
     stem: PathBuf,
     generation: u64,
@@ -68,12 +68,12 @@ struct ParsedName {
 impl LogFiles {
     /// Log files beside a database file. A new database at the same path starts its epochs again, and each lease
     /// removes the file of its own epoch.
-    pub(in crate::store) fn beside(database: &Path) -> Self {
+    pub(crate) fn beside(database: &Path) -> Self {
         Self { stem: database.to_owned(), generation: 0 }
     }
 
     /// Log files in a folder, for a store on a server.
-    pub(in crate::store) fn in_folder(folder: &Path, store: &str, generation: &str) -> Self {
+    pub(crate) fn in_folder(folder: &Path, store: &str, generation: &str) -> Self {
         Self { stem: folder.join(store), generation: hash_of(generation.as_bytes()) }
     }
 

@@ -17,51 +17,47 @@ const MINUTE_MS: i64 = 60_000;
 
 /// Rows that get the same treatment, and their columns.
 #[derive(Clone, Debug)]
-pub(in crate::store) struct Part {
-    pub(in crate::store) name: &'static str,
+pub(crate) struct Part {
+    pub(crate) name: &'static str,
     columns: &'static [(&'static str, ColumnKind)],
     rows: Rows,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(in crate::store) enum ColumnKind {
+pub(crate) enum ColumnKind {
     Number,
     Text,
 }
 
 impl Part {
-    pub(in crate::store) fn new(
-        name: &'static str,
-        columns: &'static [(&'static str, ColumnKind)],
-        rows: Rows,
-    ) -> Self {
+    pub(crate) fn new(name: &'static str, columns: &'static [(&'static str, ColumnKind)], rows: Rows) -> Self {
         Self { name, columns, rows }
     }
 
     /// Adds a row: a tuple of its columns, or the value of a single column.
-    pub(in crate::store) fn add(&mut self, row: &(impl Serialize + ?Sized)) -> Result<(), serde_json::Error> {
+    pub(crate) fn add(&mut self, row: &(impl Serialize + ?Sized)) -> Result<(), serde_json::Error> {
         self.rows.add(row)
     }
 
-    pub(in crate::store) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    pub(in crate::store) fn into_rows(self) -> Rows {
+    pub(crate) fn into_rows(self) -> Rows {
         self.rows
     }
 
-    pub(in crate::store) fn take(&mut self) -> Self {
+    pub(crate) fn take(&mut self) -> Self {
         Self { rows: std::mem::take(&mut self.rows), ..*self }
     }
 
     /// The column names, as a comma-separated list.
-    pub(in crate::store) fn columns(&self) -> String {
+    pub(crate) fn columns(&self) -> String {
         self.columns.iter().map(|(name, _)| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
     }
 
     /// The column names with their sources. `read` gets the index of a column, or none if it is the only one.
-    pub(in crate::store) fn selected(&self, read: impl Fn(Option<usize>, ColumnKind) -> String) -> String {
+    pub(crate) fn selected(&self, read: impl Fn(Option<usize>, ColumnKind) -> String) -> String {
         let place = |place| (self.columns.len() > 1).then_some(place);
         let column =
             |(at, (name, kind)): (usize, &(&str, ColumnKind))| format!("{} AS \"{name}\"", read(place(at), *kind));
@@ -73,8 +69,8 @@ macro_rules! parts {
     ($($($(#[$about:meta])* $part:ident),+: $($column:ident $kind:ident),+;)+) => {
         /// The rows of a group, by what is done with them.
         #[derive(Debug)]
-        pub(in crate::store) struct Bulk {
-            $($($(#[$about])* pub(in crate::store) $part: Part,)+)+
+        pub(crate) struct Bulk {
+            $($($(#[$about])* pub(crate) $part: Part,)+)+
         }
 
         impl Default for Bulk {
@@ -88,7 +84,7 @@ macro_rules! parts {
         }
 
         impl Bulk {
-            pub(in crate::store) fn into_parts(self) -> Vec<Part> {
+            pub(crate) fn into_parts(self) -> Vec<Part> {
                 vec![$($(self.$part),+),+]
             }
         }
@@ -143,7 +139,7 @@ parts! {
 
 impl Bulk {
     /// Adds a conversation with its new state; none ends it.
-    pub(in crate::store) fn change(
+    pub(crate) fn change(
         &mut self,
         text: &str,
         key: &ConversationKey,
@@ -167,7 +163,7 @@ impl Bulk {
     }
 
     /// Adds a conversation whose state does not change.
-    pub(in crate::store) fn keep(
+    pub(crate) fn keep(
         &mut self,
         text: &str,
         key: &ConversationKey,
@@ -180,7 +176,7 @@ impl Bulk {
 }
 
 #[cfg(test)]
-pub(in crate::store) mod tests {
+pub(crate) mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
     use super::*;
@@ -214,7 +210,7 @@ pub(in crate::store) mod tests {
     }
 
     /// Checks that the parts fit the tables of a script.
-    pub(in crate::store) fn fits(script: &str) {
+    pub(crate) fn fits(script: &str) {
         let parts = Bulk::default().into_parts();
         for (name, table, only_in_part, only_in_table) in TABLES {
             let part = parts.iter().find(|part| part.name == name).unwrap();

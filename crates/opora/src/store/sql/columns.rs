@@ -10,7 +10,7 @@ use super::rows::Rows;
 use crate::key::ConversationKey;
 
 /// A row, read by column index.
-pub(in crate::store) trait Columns {
+pub(crate) trait Columns {
     fn maybe_number(&self, column: usize) -> sqlx::Result<Option<i64>>;
     fn flag(&self, column: usize) -> sqlx::Result<bool>;
     /// A decoded text or NULL.
@@ -44,15 +44,39 @@ pub(in crate::store) trait Columns {
 }
 
 #[derive(Clone, Debug)]
-pub(in crate::store) enum Value {
+pub(crate) enum Value {
     Number(i64),
     MaybeNumber(Option<i64>),
     Text(String),
     Rows(Rows),
 }
 
+/// The values of a statement, in order.
+macro_rules! values {
+    ($($value:expr),+) => { vec![$(crate::store::sql::columns::Value::from($value)),+] };
+}
+pub(crate) use values;
+
+impl From<i64> for Value {
+    fn from(number: i64) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<Option<i64>> for Value {
+    fn from(number: Option<i64>) -> Self {
+        Self::MaybeNumber(number)
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
 /// A pool of read connections.
-pub(in crate::store) trait ReadConnections: Sync {
+pub(crate) trait ReadConnections: Sync {
     type Row: Columns + Send;
 
     /// SQL for a table of the JSON values in the column `places`.
@@ -71,7 +95,7 @@ pub(in crate::store) trait ReadConnections: Sync {
 }
 
 /// A limit as a database integer.
-pub(in crate::store) fn count(limit: usize) -> i64 {
+pub(crate) fn count(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
 }
 

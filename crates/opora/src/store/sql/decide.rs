@@ -8,7 +8,7 @@ use futures_util::FutureExt;
 
 use super::bulk::Bulk;
 use super::facts::Facts;
-use super::failure::{GroupError, is_transient, unavailable};
+use super::failure::{GroupError, NotDone, is_transient, refusable, unavailable};
 use super::numbers::Numbers;
 use super::operation::Operation;
 use super::plan::Plan;
@@ -22,7 +22,7 @@ pub(in crate::store) const GROUP_WRITES_LIMIT: Duration = Duration::from_secs(1)
 
 /// A connection in a transaction. It runs the application's writes in a savepoint, so that a refusal undoes only them.
 pub(in crate::store) trait WriteRunner: Send {
-    fn run_writes(&mut self, writes: DomainWrites) -> impl Future<Output = Result<StoreResult<()>, GroupError>> + Send;
+    fn run_writes(&mut self, writes: DomainWrites) -> impl Future<Output = Result<(), NotDone>> + Send;
 }
 
 /// Decides a group within its transaction. Returns the rows to write and the results of the first operations; there are
@@ -52,7 +52,8 @@ pub(in crate::store) fn decide_plain(
     operations: &[Operation],
 ) -> Result<(Bulk, Vec<OperationResult>), GroupError> {
     let mut plan = Plan::new(facts, numbers);
-    let results = operations.iter().map(|operation| decide(&mut plan, operation)).collect::<Result<_, _>>()?;
+    let results =
+        operations.iter().map(|operation| refusable(decide(&mut plan, operation))).collect::<Result<_, _>>()?;
     Ok((plan.into_bulk()?, results))
 }
 
@@ -69,55 +70,45 @@ async fn decide_all<'a>(
         if place > 0 && operation.has_writes() && began.elapsed() >= GROUP_WRITES_LIMIT {
             break;
         }
-        let result = match run_writes(connection, plan, operation).await {
-            Ok(None) => decide(plan, operation),
-            Ok(Some(refused)) => Ok(Err(refused)),
-            Err(failed) => Err(failed),
-        };
-        results.push(result.map_err(|failed| (place, failed))?);
+        let written = run_writes(connection, plan, operation).await;
+        let decided = written.and_then(|()| decide(plan, operation));
+        results.push(refusable(decided).map_err(|failed| (place, failed))?);
     }
     Ok(results)
 }
 
 /// Decides an operation. Its application writes have run.
-fn decide<'a>(plan: &mut Plan<'_, 'a>, operation: &'a Operation) -> Result<OperationResult, GroupError> {
+fn decide<'a>(plan: &mut Plan<'_, 'a>, operation: &'a Operation) -> Result<Response, NotDone> {
     Ok(match operation {
-        Operation::Receive { epoch, batch } => plan.receive(*epoch, batch)?.map(Response::from),
-        Operation::Deliver { batch } => Ok(plan.deliver(batch)?.into()),
-        Operation::Commit { epoch, key, commit } => match plan.check(*epoch, key, commit) {
-            Ok(()) => Ok(plan.commit(*epoch, key, commit)?.into()),
-            Err(refused) => Err(refused),
-        },
+        Operation::Receive { epoch, batch } => plan.receive(*epoch, batch)?.into(),
+        Operation::Deliver { batch } => plan.deliver(batch)?.into(),
+        Operation::Commit { epoch, key, commit } => plan.commit(*epoch, key, commit)?.into(),
         Operation::Park { epoch, processed, parked, outgoing, .. } => {
-            plan.park(*epoch, processed, parked, outgoing)?.map(Response::from)
+            plan.park(*epoch, processed, parked, outgoing)?.into()
         }
-        Operation::Write { .. } => Ok(().into()),
-        Operation::Settle { epoch, settled, at, .. } => plan.settle(*epoch, settled, *at)?.map(Response::from),
-        Operation::Sending { epoch, ids, may_be_sent } => plan.sending(*epoch, ids, *may_be_sent)?.map(Response::from),
-        Operation::Post { epoch, post } => plan.post(*epoch, post)?.map(Response::from),
-        Operation::FinishEffect { epoch, effect, outcome } => {
-            plan.finish_effect(*epoch, *effect, outcome)?.map(Response::from)
-        }
-        Operation::Renew { bot, epoch } => plan.renew(*bot, *epoch)?.map(Response::from),
+        Operation::Write { .. } => ().into(),
+        Operation::Settle { epoch, settled, at, .. } => plan.settle(*epoch, settled, *at)?.into(),
+        Operation::Sending { epoch, ids, may_be_sent } => plan.sending(*epoch, ids, *may_be_sent)?.into(),
+        Operation::Post { epoch, post } => plan.post(*epoch, post)?.into(),
+        Operation::FinishEffect { epoch, effect, outcome } => plan.finish_effect(*epoch, *effect, outcome)?.into(),
+        Operation::Renew { bot, epoch } => plan.renew(*bot, *epoch)?.into(),
     })
 }
 
-/// Runs the application writes of an operation. Returns the reason if the operation is refused.
+/// Runs the application writes of an operation.
 async fn run_writes(
     connection: &mut impl WriteRunner,
     plan: &Plan<'_, '_>,
     operation: &mut Operation,
-) -> Result<Option<StoreError>, GroupError> {
-    let Some(writes) = operation.take_writes() else { return Ok(None) };
-    let checked = match operation {
-        Operation::Commit { epoch, key, commit } => plan.check(*epoch, key, commit),
-        Operation::Park { epoch, processed, parked, .. } => plan.check_parking(*epoch, processed, parked),
-        _ => Ok(()),
-    };
-    match checked {
-        Ok(()) => Ok(connection.run_writes(writes).await?.err()),
-        Err(refused) => Ok(Some(refused)),
+) -> Result<(), NotDone> {
+    let Some(writes) = operation.take_writes() else { return Ok(()) };
+    match operation {
+        Operation::Commit { epoch, key, commit } => plan.check(*epoch, key, commit)?,
+        Operation::Park { epoch, processed, parked, .. } => plan.check_parking(*epoch, processed, parked)?,
+        Operation::Write { lease: Some((bot, epoch)), .. } => plan.check_lease(*bot, *epoch)?,
+        _ => {}
     }
+    connection.run_writes(writes).await
 }
 
 /// Runs the application's writes with a time limit, and catches panics. On an error the caller rolls its savepoint

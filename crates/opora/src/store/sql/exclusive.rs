@@ -3,17 +3,17 @@
 use std::future::Future;
 
 use super::bulk::Bulk;
-use super::columns::{Columns, Value, count};
+use super::columns::{Columns, Value, count, values};
 use super::facts::Facts;
-use super::failure::GroupError;
+use super::failure::{GroupError, NotDone, refusable};
 use super::forget::forget;
 use super::operation::{CleaningTarget, ExclusiveOperation, Import};
 use super::reads::{self, LEASE};
-use super::request::{OperationResult, PendingReply, ReplySender, Response, blame};
+use super::request::{PendingReply, ReplySender, Response, blame};
 use super::rows::Rows;
 use crate::clock::Millis;
 use crate::key::ConversationKey;
-use crate::store::{Cleaned, CleaningLimits, Epoch, Holder, Lease, LeaseAnswer, ParkedId, StoreResult, Version};
+use crate::store::{Cleaned, CleaningLimits, Epoch, Holder, Lease, LeaseAnswer, ParkedId, Version};
 
 /// The most rows of a table that one call of `clean` removes.
 const CLEAN_LIMIT: i64 = 5_000;
@@ -63,7 +63,7 @@ pub(in crate::store) async fn run_and_reply(
     reply: ReplySender,
     session: &mut impl Session,
 ) -> Result<PendingReply, GroupError> {
-    match run(exclusive, session).await {
+    match refusable(run(exclusive, session).await) {
         Ok(result) => Ok(PendingReply::new(reply, result)),
         Err(failed) => {
             blame(reply, &failed);
@@ -72,23 +72,19 @@ pub(in crate::store) async fn run_and_reply(
     }
 }
 
-async fn run(exclusive: ExclusiveOperation, session: &mut impl Session) -> Result<OperationResult, GroupError> {
+async fn run(exclusive: ExclusiveOperation, session: &mut impl Session) -> Result<Response, NotDone> {
     Ok(match exclusive {
-        ExclusiveOperation::Claim { bot, holder, seen } => {
-            Ok(claim(session, bot, &holder, seen.as_deref()).await?.into())
-        }
-        ExclusiveOperation::Release { bot, epoch } => release(session, bot, epoch).await?.map(Response::from),
-        ExclusiveOperation::ClearLease { bot } => Ok(clear(session, bot).await?.into()),
-        ExclusiveOperation::Clean { epoch, limits, old } => {
-            clean(session, epoch, limits, old).await?.map(Response::from)
-        }
-        ExclusiveOperation::Reset { key, now } => Ok(reset(session, &key, now).await?.into()),
-        ExclusiveOperation::Forget { bot, user, now } => Ok(forget(session, bot, user, now).await?.into()),
+        ExclusiveOperation::Claim { bot, holder, seen } => claim(session, bot, &holder, seen.as_deref()).await?.into(),
+        ExclusiveOperation::Release { bot, epoch } => release(session, bot, epoch).await?.into(),
+        ExclusiveOperation::ClearLease { bot } => clear(session, bot).await?.into(),
+        ExclusiveOperation::Clean { epoch, limits, old } => clean(session, epoch, limits, old).await?.into(),
+        ExclusiveOperation::Reset { key, now } => reset(session, &key, now).await?.into(),
+        ExclusiveOperation::Forget { bot, user, now } => forget(session, bot, user, now).await?.into(),
         ExclusiveOperation::Import(import) => {
-            Ok(import_all(session, std::slice::from_ref(&import)).await?.contains(&true).into())
+            import_all(session, std::slice::from_ref(&import)).await?.contains(&true).into()
         }
-        ExclusiveOperation::RetryParked { id } => Ok(change_parked(session, RETRY_PARKED, id).await?.into()),
-        ExclusiveOperation::DropParked { id } => Ok(change_parked(session, DROP_PARKED, id).await?.into()),
+        ExclusiveOperation::RetryParked { id } => change_parked(session, RETRY_PARKED, id).await?.into(),
+        ExclusiveOperation::DropParked { id } => change_parked(session, DROP_PARKED, id).await?.into(),
     })
 }
 
@@ -99,13 +95,13 @@ async fn claim(
     seen: Option<&Lease>,
 ) -> Result<LeaseAnswer, GroupError> {
     session.stop_writers(bot).await?;
-    let current = session.row(LEASE, vec![Value::Number(bot)]).await?;
+    let current = session.row(LEASE, values![bot]).await?;
     if let Some(current) = current.as_ref().map(reads::lease).transpose()?
         && !current.is_unchanged(seen)
     {
         return Ok(LeaseAnswer::Held(Box::new(current)));
     }
-    let values = vec![Value::Number(bot), Value::Text(serde_json::to_string(holder)?)];
+    let values = values![bot, serde_json::to_string(holder)?];
     let granted = session.row(CLAIM, values).await?;
     let epoch = granted.map(|row| row.number(0)).transpose()?;
     epoch
@@ -121,12 +117,10 @@ ON CONFLICT (bot) DO UPDATE SET
     epoch = excluded.epoch, holder = excluded.holder, renewals = 0, numbers = 0
 RETURNING epoch";
 
-async fn release(session: &mut impl Session, bot: i64, epoch: Epoch) -> Result<StoreResult<()>, GroupError> {
+async fn release(session: &mut impl Session, bot: i64, epoch: Epoch) -> Result<(), NotDone> {
     session.stop_writers(bot).await?;
-    if let Err(refused) = session.leases(None).await?.lease_of(bot, epoch) {
-        return Ok(Err(refused));
-    }
-    clear_holder(session, bot).await.map(Ok)
+    session.leases(None).await?.lease_of(bot, epoch)?;
+    Ok(clear_holder(session, bot).await?)
 }
 
 async fn clear(session: &mut impl Session, bot: i64) -> Result<(), GroupError> {
@@ -136,7 +130,7 @@ async fn clear(session: &mut impl Session, bot: i64) -> Result<(), GroupError> {
 
 /// Keeps the epoch, so that the next one is higher.
 async fn clear_holder(session: &mut impl Session, bot: i64) -> Result<(), GroupError> {
-    session.change("UPDATE opora_leases SET holder = NULL WHERE bot = $1", vec![Value::Number(bot)]).await?;
+    session.change("UPDATE opora_leases SET holder = NULL WHERE bot = $1", values![bot]).await?;
     Ok(())
 }
 
@@ -145,11 +139,8 @@ async fn clean(
     epoch: Epoch,
     CleaningLimits { marks_before, records_before, max_parked, .. }: CleaningLimits,
     old: CleaningTarget,
-) -> Result<StoreResult<Cleaned>, GroupError> {
-    let bot = match session.leases(Some(epoch)).await?.bot_of(epoch) {
-        Ok(bot) => bot,
-        Err(refused) => return Ok(Err(refused)),
-    };
+) -> Result<Cleaned, NotDone> {
+    let bot = session.leases(Some(epoch)).await?.bot_of(epoch)?;
     let (statement, before) = match old {
         CleaningTarget::Marks => (CLEAN_MARKS, marks_before),
         CleaningTarget::Posts => (CLEAN_POSTS, marks_before),
@@ -158,15 +149,15 @@ async fn clean(
         CleaningTarget::Labels => (CLEAN_LABELS, records_before),
         CleaningTarget::Ended => {
             let aged = session.forget_ended(bot, records_before, CLEAN_LIMIT).await?;
-            return Ok(Ok(Cleaned { aged, parked: 0 }));
+            return Ok(Cleaned { aged, parked: 0 });
         }
         CleaningTarget::Parked => {
             let parked = session.change(BOUND_PARKED, numbers([bot, count(max_parked), CLEAN_LIMIT])).await?;
-            return Ok(Ok(Cleaned { aged: 0, parked }));
+            return Ok(Cleaned { aged: 0, parked });
         }
     };
     let aged = session.change(statement, numbers([bot, before.0, CLEAN_LIMIT])).await?;
-    Ok(Ok(Cleaned { aged, parked: 0 }))
+    Ok(Cleaned { aged, parked: 0 })
 }
 
 fn numbers<const N: usize>(numbers: [i64; N]) -> Vec<Value> {
@@ -199,7 +190,7 @@ DELETE FROM opora_parked WHERE id IN (
     ORDER BY id LIMIT $3)";
 
 async fn reset<S: Session>(session: &mut S, key: &ConversationKey, now: Millis) -> Result<bool, GroupError> {
-    let values = vec![Value::Text(key.to_string()), Value::Number(now.0)];
+    let values = values![key.to_string(), now.0];
     Ok(session.change(S::RESET, values).await? > 0)
 }
 

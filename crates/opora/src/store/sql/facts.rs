@@ -15,7 +15,7 @@ use crate::store::{Epoch, Holder, Incoming, InputRef, Mark, Origin, StoreError, 
 
 /// What is known of the database. Deciding an operation updates it.
 #[derive(Debug, Default)]
-pub(in crate::store) struct Facts {
+pub(crate) struct Facts {
     leases: Arc<Leases>,
     /// Updates that wait or were processed, by bot and id.
     known: HashSet<(i64, i64, Box<str>)>,
@@ -38,7 +38,7 @@ pub(in crate::store) struct Facts {
 }
 
 #[derive(Clone, Debug, Default)]
-pub(in crate::store) struct Leases(HashMap<i64, LeaseFact>);
+pub(crate) struct Leases(HashMap<i64, LeaseFact>);
 
 #[derive(Clone, Debug)]
 struct LeaseFact {
@@ -48,39 +48,39 @@ struct LeaseFact {
 
 /// What the statement looks up.
 #[derive(Default)]
-pub(in crate::store) struct Lookups {
+pub(crate) struct Lookups {
     /// `bot, update_id, identity` of new updates.
-    pub(in crate::store) marks: Rows,
+    pub(crate) marks: Rows,
     /// `bot, update_id, identity` of direct updates.
-    pub(in crate::store) direct: Rows,
+    pub(crate) direct: Rows,
     /// `seq`.
-    pub(in crate::store) inputs: Rows,
+    pub(crate) inputs: Rows,
     /// `key, version`.
-    pub(in crate::store) versions: Rows,
+    pub(crate) versions: Rows,
     /// `id`.
-    pub(in crate::store) timers: Rows,
+    pub(crate) timers: Rows,
     /// `id`.
-    pub(in crate::store) parked: Rows,
+    pub(crate) parked: Rows,
     /// `id`.
-    pub(in crate::store) effects: Rows,
+    pub(crate) effects: Rows,
     /// `once`.
-    pub(in crate::store) posts: Rows,
+    pub(crate) posts: Rows,
     /// `key` of conversations that get a delivery.
-    pub(in crate::store) queues: Rows,
+    pub(crate) queues: Rows,
     /// How many inbox positions may be needed.
-    pub(in crate::store) positions: usize,
+    pub(crate) positions: usize,
 }
 
 impl Facts {
     /// The expected facts, and the lookups that may correct them.
-    pub(in crate::store) fn expected(operations: &[Operation]) -> Result<(Self, Lookups), GroupError> {
+    pub(crate) fn expected(operations: &[Operation]) -> Result<(Self, Lookups), GroupError> {
         let mut facts = Self::default();
         let lookups = facts.lookups(operations)?;
         Ok((facts, lookups))
     }
 
     /// The facts of an optimistic group: the leases last seen, and everything else as the group expects it.
-    pub(in crate::store) fn assumed(leases: Arc<Leases>, operations: &[Operation]) -> Self {
+    pub(crate) fn assumed(leases: Arc<Leases>, operations: &[Operation]) -> Self {
         let mut facts = Self { leases, last_place: Some(-1), ..Self::default() };
         for operation in operations {
             if let Operation::Commit { key, commit, .. } = operation
@@ -92,12 +92,12 @@ impl Facts {
         facts
     }
 
-    pub(in crate::store) fn leases(&self) -> Arc<Leases> {
+    pub(crate) fn leases(&self) -> Arc<Leases> {
         Arc::clone(&self.leases)
     }
 
     /// Adds one result row: its kind, numbers and texts.
-    pub(in crate::store) fn add_row(&mut self, row: &impl Columns) -> sqlx::Result<()> {
+    pub(crate) fn add_row(&mut self, row: &impl Columns) -> sqlx::Result<()> {
         let number = row.number(1)?;
         match row.number(0)? {
             1 => {
@@ -168,33 +168,35 @@ impl Facts {
     }
 
     /// Refuses an epoch that is not the bot's present one.
-    pub(in crate::store) fn lease_of(&self, bot: i64, epoch: Epoch) -> StoreResult<()> {
+    pub(crate) fn lease_of(&self, bot: i64, epoch: Epoch) -> StoreResult<()> {
         match self.leases.0.get(&bot) {
             Some(lease) if lease.epoch == epoch && lease.holder.is_some() => Ok(()),
-            Some(LeaseFact { epoch: current, holder: Some(holder) }) => Err(fenced(epoch, in_words(*current, holder))),
-            _ => Err(fenced(epoch, "no instance holds it".to_owned())),
+            Some(LeaseFact { epoch: current, holder: Some(holder) }) => {
+                Err(StoreError::fenced(epoch, in_words(*current, holder)))
+            }
+            _ => Err(StoreError::fenced(epoch, "no instance holds it")),
         }
     }
 
     /// The bot of an epoch. Epochs are unique in a database.
-    pub(in crate::store) fn bot_of(&self, epoch: Epoch) -> StoreResult<i64> {
+    pub(crate) fn bot_of(&self, epoch: Epoch) -> StoreResult<i64> {
         match self.leases.0.iter().find(|(_, lease)| lease.epoch == epoch) {
             Some((bot, _)) => self.lease_of(*bot, epoch).map(|()| *bot),
-            None => Err(fenced(epoch, "another instance has taken over".to_owned())),
+            None => Err(StoreError::fenced(epoch, "another instance has taken over")),
         }
     }
 
     /// Records that an update waits; false if it was known.
-    pub(in crate::store) fn note_update(&mut self, mark: &Mark) -> bool {
+    pub(crate) fn note_update(&mut self, mark: &Mark) -> bool {
         self.known.insert(mark_key(mark))
     }
 
     /// Records that an input of this conversation waits; false if one did before.
-    pub(in crate::store) fn note_waiting(&mut self, key: &ConversationKey) -> bool {
+    pub(crate) fn note_waiting(&mut self, key: &ConversationKey) -> bool {
         self.waited_for.insert(key.to_string())
     }
 
-    pub(in crate::store) fn next_position(&mut self) -> Result<i64, GroupError> {
+    pub(crate) fn next_position(&mut self) -> Result<i64, GroupError> {
         if let Some(last) = &mut self.last_place {
             *last += 1;
             return Ok(*last);
@@ -203,12 +205,12 @@ impl Facts {
     }
 
     /// The last position given, if this group has to store it.
-    pub(in crate::store) fn last_place(&self) -> Option<i64> {
+    pub(crate) fn last_place(&self) -> Option<i64> {
         self.last_place
     }
 
     /// Refuses inputs that were processed before.
-    pub(in crate::store) fn check_unprocessed(&self, processed: &[InputRef]) -> StoreResult<()> {
+    pub(crate) fn check_unprocessed(&self, processed: &[InputRef]) -> StoreResult<()> {
         let is_there = |one: &InputRef| match one {
             InputRef::Update { seq, mark } => {
                 !self.gone_inputs.contains(&seq.0) && !self.processed.contains(&mark_key(mark))
@@ -222,7 +224,7 @@ impl Facts {
     }
 
     /// Records that an input is processed.
-    pub(in crate::store) fn note_processed(&mut self, input: &InputRef) {
+    pub(crate) fn note_processed(&mut self, input: &InputRef) {
         match input {
             InputRef::Update { seq, mark } => {
                 self.gone_inputs.insert(seq.0);
@@ -247,39 +249,39 @@ impl Facts {
     }
 
     /// Records that a timer was set again or cancelled: the earlier one cannot fire.
-    pub(in crate::store) fn note_timer(&mut self, key: &str, name: &str) {
+    pub(crate) fn note_timer(&mut self, key: &str, name: &str) {
         self.timers.retain(|_, (of, named)| of != key || **named != *name);
     }
 
-    pub(in crate::store) fn version(&self, key: &str) -> Version {
+    pub(crate) fn version(&self, key: &str) -> Version {
         Version(self.versions.get(key).copied().unwrap_or_default())
     }
 
-    pub(in crate::store) fn note_version(&mut self, key: &str, version: Version) {
+    pub(crate) fn note_version(&mut self, key: &str, version: Version) {
         if let Some(known) = self.versions.get_mut(key) {
             *known = version.0;
         }
     }
 
     /// Records that an effect is finished; false if it was before.
-    pub(in crate::store) fn note_effect(&mut self, effect: i64) -> bool {
+    pub(crate) fn note_effect(&mut self, effect: i64) -> bool {
         self.gone_effects.insert(effect)
     }
 
     /// Records the key of a post; false if it was posted before.
-    pub(in crate::store) fn note_post(&mut self, bot: i64, once: &str) -> bool {
+    pub(crate) fn note_post(&mut self, bot: i64, once: &str) -> bool {
         self.posted.insert((bot, once.to_owned()))
     }
 }
 
 impl Leases {
     /// Whether a lease with this epoch is held.
-    pub(in crate::store) fn are_held_under(&self, epoch: Epoch) -> bool {
+    pub(crate) fn are_held_under(&self, epoch: Epoch) -> bool {
         self.0.values().any(|lease| lease.epoch == epoch && lease.holder.is_some())
     }
 
     #[cfg(test)]
-    pub(in crate::store) fn held(bot: i64, epoch: Epoch) -> Self {
+    pub(crate) fn held(bot: i64, epoch: Epoch) -> Self {
         Self(HashMap::from([(bot, LeaseFact { epoch, holder: Some(String::new()) })]))
     }
 }
@@ -309,11 +311,6 @@ impl Lookups {
 
 fn mark_key(mark: &Mark) -> (i64, i64, Box<str>) {
     (mark.bot, mark.update_id, mark.identity.clone())
-}
-
-/// The error of a write with an old epoch.
-pub(in crate::store) fn fenced(mine: Epoch, holder: String) -> StoreError {
-    StoreError::Fenced { mine, holder }
 }
 
 fn in_words(epoch: Epoch, holder: &str) -> String {

@@ -8,12 +8,12 @@ use std::sync::Arc;
 use sqlx::error::DatabaseError;
 use sqlx::sqlite::SqliteError;
 
-use crate::store::{BoxError, StoreError, tls};
+use crate::store::{BoxError, StoreError, StoreResult, tls};
 
 /// Why a group was rolled back. Every operation of the group gets it.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{reason}")]
-pub(in crate::store) struct GroupError {
+pub(crate) struct GroupError {
     reason: Arc<BoxError>,
     /// The application's writes of one operation ended the transaction. That operation must not be retried; the others
     /// may be.
@@ -24,36 +24,71 @@ pub(in crate::store) struct GroupError {
 }
 
 impl GroupError {
-    pub(in crate::store) fn because(error: impl Into<BoxError>) -> Self {
+    pub(crate) fn because(error: impl Into<BoxError>) -> Self {
         Self { reason: Arc::new(error.into()), by_writes: false, is_transient: false, timed_out: false }
     }
 
     /// The server did not answer in time.
-    pub(in crate::store) fn timeout(error: impl Into<BoxError>) -> Self {
+    pub(crate) fn timeout(error: impl Into<BoxError>) -> Self {
         Self { timed_out: true, ..Self::because(error) }
     }
 
     /// The application's writes ended the transaction, directly or by a conflict that rolls back.
-    pub(in crate::store) fn by_writes(error: sqlx::Error) -> Self {
+    pub(crate) fn by_writes(error: sqlx::Error) -> Self {
         Self { by_writes: true, ..error.into() }
     }
 
     /// Blames the application's writes for an error, unless it is a timeout.
-    pub(in crate::store) fn blaming_writes(self) -> Self {
+    pub(crate) fn blaming_writes(self) -> Self {
         Self { by_writes: !self.timed_out, ..self }
     }
 
     /// Whether a retry may succeed: a lost connection, a deadlock.
-    pub(in crate::store) fn is_transient(&self) -> bool {
+    pub(crate) fn is_transient(&self) -> bool {
         self.is_transient
     }
 
     /// The error for the operation that failed the group.
-    pub(in crate::store) fn for_culprit(&self) -> StoreError {
+    pub(crate) fn for_culprit(&self) -> StoreError {
         if !self.by_writes {
             return self.clone().into();
         }
         StoreError::WritesFailed(format!("they ended the transaction of the store: {self}").into())
+    }
+}
+
+/// Why an operation is not done.
+pub(crate) enum NotDone {
+    /// It is refused. The other operations of its group go on.
+    Refused(StoreError),
+    /// Its whole group fails.
+    Failed(GroupError),
+}
+
+/// The result of an operation, unless it fails its group.
+pub(crate) fn refusable<T>(done: Result<T, NotDone>) -> Result<StoreResult<T>, GroupError> {
+    match done {
+        Ok(done) => Ok(Ok(done)),
+        Err(NotDone::Refused(refused)) => Ok(Err(refused)),
+        Err(NotDone::Failed(failed)) => Err(failed),
+    }
+}
+
+impl From<StoreError> for NotDone {
+    fn from(refused: StoreError) -> Self {
+        Self::Refused(refused)
+    }
+}
+
+impl From<GroupError> for NotDone {
+    fn from(failed: GroupError) -> Self {
+        Self::Failed(failed)
+    }
+}
+
+impl From<serde_json::Error> for NotDone {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Failed(error.into())
     }
 }
 
@@ -77,7 +112,7 @@ impl From<GroupError> for StoreError {
 }
 
 /// An error of the database, or of a row that was read from it.
-pub(in crate::store) fn unavailable(error: impl Into<BoxError>) -> StoreError {
+pub(crate) fn unavailable(error: impl Into<BoxError>) -> StoreError {
     let error = error.into();
     StoreError::Unavailable(match error.downcast::<sqlx::Error>() {
         Ok(sqlx) => in_words(*sqlx),
@@ -128,7 +163,7 @@ fn is_transient_in_postgres(code: &str) -> bool {
     ["08", "40", "53", "57P", "58"].iter().any(|class| code.starts_with(class)) || ["55P03", "25006"].contains(&code)
 }
 
-pub(in crate::store) fn closed() -> StoreError {
+pub(crate) fn closed() -> StoreError {
     StoreError::Unavailable("the store is closed".into())
 }
 

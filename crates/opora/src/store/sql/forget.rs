@@ -3,10 +3,10 @@
 //! Marks stay, so that nothing is processed twice. Conversations stay as ended rows, so that no version is repeated.
 
 use super::bulk::Bulk;
-use super::columns::{Columns, Value};
+use super::columns::{Columns, values};
 use super::exclusive::Session;
 use super::failure::GroupError;
-use super::rows::Rows;
+use super::rows::{Rows, delete_from};
 use crate::clock::Millis;
 use crate::key::ConversationKey;
 use crate::store::Version;
@@ -17,11 +17,8 @@ pub(super) async fn forget(session: &mut impl Session, bot: i64, user: i64, now:
     if user <= 0 {
         return Ok(0);
     }
-    let numbers = || vec![Value::Number(bot), Value::Number(user)];
-    let mut values = numbers();
-    values.push(Value::Text(format!("{bot}:%{user}%")));
     let mut keys = Vec::new();
-    for row in session.rows(KEYS, values).await? {
+    for row in session.rows(KEYS, values![bot, user, format!("{bot}:%{user}%")]).await? {
         let key: ConversationKey = row.key(0)?;
         if is_of_person(&key, user) {
             keys.push(key);
@@ -30,13 +27,12 @@ pub(super) async fn forget(session: &mut impl Session, bot: i64, user: i64, now:
     keys.sort();
     let mut removed = end_all(session, &keys, now).await?;
     for statement in OF_CHAT {
-        removed += session.change(statement, numbers()).await?;
+        removed += session.change(statement, values![bot, user]).await?;
     }
     for key in &keys {
-        let key = || Value::Text(key.to_string());
-        session.change(MARK_INPUTS, vec![key(), Value::Number(now.0)]).await?;
+        session.change(MARK_INPUTS, values![key.to_string(), now.0]).await?;
         for statement in OF_KEY {
-            removed += session.change(statement, vec![key()]).await?;
+            removed += session.change(statement, values![key.to_string()]).await?;
         }
     }
     Ok(removed)
@@ -74,11 +70,7 @@ UNION SELECT key FROM opora_parked WHERE bot = $1 AND key LIKE $3
 UNION SELECT key FROM opora_transitions WHERE bot = $1 AND key LIKE $3"#;
 
 /// Messages from other conversations to the person's chat, and its labels.
-const OF_CHAT: [&str; 3] = [
-    "DELETE FROM opora_outbox WHERE bot = $1 AND chat = $2",
-    "DELETE FROM opora_failed WHERE bot = $1 AND chat = $2",
-    "DELETE FROM opora_labels WHERE bot = $1 AND chat = $2",
-];
+const OF_CHAT: [&str; 3] = delete_from!(outbox, failed, labels; "bot = $1 AND chat = $2");
 
 /// An update that is removed unprocessed must not be processed when Telegram delivers it again.
 const MARK_INPUTS: &str = "
@@ -86,12 +78,4 @@ INSERT INTO opora_marks (bot, update_id, identity, taken_at)
 SELECT bot, update_id, identity, $2 FROM opora_inbox WHERE key = $1 AND update_id IS NOT NULL
 ON CONFLICT DO NOTHING";
 
-const OF_KEY: [&str; 7] = [
-    "DELETE FROM opora_inbox WHERE key = $1",
-    "DELETE FROM opora_outbox WHERE key = $1",
-    "DELETE FROM opora_failed WHERE key = $1",
-    "DELETE FROM opora_timers WHERE key = $1",
-    "DELETE FROM opora_effects WHERE key = $1",
-    "DELETE FROM opora_parked WHERE key = $1",
-    "DELETE FROM opora_transitions WHERE key = $1",
-];
+const OF_KEY: [&str; 7] = delete_from!(inbox, outbox, failed, timers, effects, parked, transitions; "key = $1");

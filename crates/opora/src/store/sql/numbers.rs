@@ -10,10 +10,10 @@ use std::collections::HashMap;
 use crate::store::Epoch;
 
 /// The size of a block: one reservation per million rows.
-pub(in crate::store) const BLOCK: i64 = 1 << 20;
+pub(crate) const BLOCK: i64 = 1 << 20;
 
 #[derive(Debug, Default)]
-pub(in crate::store) struct Numbers(HashMap<Epoch, Block>);
+pub(crate) struct Numbers(HashMap<Epoch, Block>);
 
 #[derive(Debug)]
 struct Block {
@@ -23,17 +23,17 @@ struct Block {
 
 impl Numbers {
     /// Adds a block that is reserved durably, or in the transaction that uses it. `end` is its last number.
-    pub(in crate::store) fn add(&mut self, epoch: Epoch, size: i64, end: i64) {
+    pub(crate) fn add(&mut self, epoch: Epoch, size: i64, end: i64) {
         let end = epoch.first_number() + end;
         self.0.insert(epoch, Block { last: end - size, end });
     }
 
-    pub(in crate::store) fn has(&self, epoch: Epoch, wanted: i64) -> bool {
+    pub(crate) fn has(&self, epoch: Epoch, wanted: i64) -> bool {
         self.0.get(&epoch).is_some_and(|block| block.end - block.last >= wanted)
     }
 
     /// The next number. The caller has reserved it.
-    pub(in crate::store) fn next(&mut self, epoch: Epoch) -> i64 {
+    pub(crate) fn next(&mut self, epoch: Epoch) -> i64 {
         let first = epoch.first_number();
         let block = self.0.entry(epoch).or_insert(Block { last: first, end: first });
         block.last += 1;
@@ -41,7 +41,7 @@ impl Numbers {
     }
 
     /// Forgets all blocks, because the transaction that reserved one may have been rolled back.
-    pub(in crate::store) fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         self.0.clear();
     }
 }

@@ -19,7 +19,7 @@ const GROUP_LIMIT: usize = 256;
 const QUEUE_LIMIT: usize = 4096;
 
 #[derive(Debug)]
-pub(in crate::store) struct OpenQueue(mpsc::Sender<Request>);
+pub(crate) struct OpenQueue(mpsc::Sender<Request>);
 
 struct OpenRequest {
     key: String,
@@ -28,7 +28,7 @@ struct OpenRequest {
 }
 
 /// A connection that looks conversations up.
-pub(in crate::store) trait ConversationLookup: Send + 'static {
+pub(crate) trait ConversationLookup: Send + 'static {
     /// A result row: index in the request, version, state, state names, expiry, and whether the input was processed.
     /// The request holds arrays of a key, or of a key and a mark.
     type Row: Columns + Send;
@@ -53,20 +53,20 @@ struct FoundRow {
 
 impl OpenQueue {
     /// Starts the task. It ends when all senders are gone.
-    pub(in crate::store) fn start(lookup: impl ConversationLookup) -> Self {
+    pub(crate) fn start(lookup: impl ConversationLookup) -> Self {
         let (queue, requests) = mpsc::channel(QUEUE_LIMIT);
         tokio::spawn(run(lookup, requests));
         Self(queue)
     }
 
-    pub(in crate::store) async fn open(&self, key: &ConversationKey, mark: Option<&Mark>) -> StoreResult<Opened> {
+    pub(crate) async fn open(&self, key: &ConversationKey, mark: Option<&Mark>) -> StoreResult<Opened> {
         let (reply, answer) = oneshot::channel();
         let ask = OpenRequest { key: key.to_string(), mark: mark.cloned(), reply };
         self.0.send(Request::Open(ask)).await.map_err(|_| closed())?;
         answer.await.map_err(|_| closed())??.opened(key)
     }
 
-    pub(in crate::store) async fn close(&self) {
+    pub(crate) async fn close(&self) {
         let (reply, done) = oneshot::channel();
         if self.0.send(Request::Close(reply)).await.is_ok() {
             // The task ends either way.
@@ -88,7 +88,7 @@ impl FoundRow {
     }
 }
 
-pub(in crate::store) fn stored(
+pub(crate) fn stored(
     key: &ConversationKey,
     value: Box<str>,
     places: Option<&str>,

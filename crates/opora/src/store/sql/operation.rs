@@ -36,6 +36,8 @@ pub(in crate::store) enum Operation {
     },
     /// The writes are taken when they run.
     Write {
+        /// The bot and the epoch of the lease that they need, if any.
+        lease: Option<(i64, Epoch)>,
         writes: Option<DomainWrites>,
     },
     Settle {
@@ -140,7 +142,7 @@ impl Operation {
 
     pub(super) fn take_writes(&mut self) -> Option<DomainWrites> {
         match self {
-            Self::Write { writes } | Self::Park { writes, .. } => writes.take(),
+            Self::Write { writes, .. } | Self::Park { writes, .. } => writes.take(),
             Self::Commit { commit, .. } => commit.writes.take(),
             _ => None,
         }
@@ -157,7 +159,8 @@ impl Operation {
             | Self::Post { epoch, .. }
             | Self::FinishEffect { epoch, .. }
             | Self::Renew { epoch, .. } => Some(*epoch),
-            Self::Write { .. } | Self::Deliver { .. } => None,
+            Self::Write { lease, .. } => lease.map(|(_, epoch)| epoch),
+            Self::Deliver { .. } => None,
         }
     }
 

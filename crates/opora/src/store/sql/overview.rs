@@ -2,7 +2,7 @@
 
 use sqlx::{AssertSqlSafe, SqlSafeStr};
 
-use super::columns::{Columns, ReadConnections, Value, count};
+use super::columns::{Columns, ReadConnections, Value, count, values};
 use super::failure::unavailable;
 use super::opens::stored;
 use super::reads::{self, Reads};
@@ -13,8 +13,15 @@ use crate::store::{
     StoreResult, TransitionRow, Version,
 };
 
+/// Selects the columns that [`parked`] reads.
+macro_rules! parked {
+    ($condition:literal) => {
+        concat!("SELECT id, key, kind, body, reason, attempts, at, retry FROM opora_parked WHERE ", $condition)
+    };
+}
+
 impl<P: ReadConnections> Reads<P> {
-    pub(in crate::store) async fn list(
+    pub(crate) async fn list(
         &self,
         filter: &Filter,
         after: Option<&ConversationKey>,
@@ -27,9 +34,9 @@ impl<P: ReadConnections> Reads<P> {
         rows.iter().map(conversation).collect()
     }
 
-    pub(in crate::store) async fn statistics(&self, bot: Option<i64>) -> StoreResult<Statistics> {
-        let places = self.read_for_operator(PLACES, vec![Value::MaybeNumber(bot)], place_count).await?;
-        let counted = self.read_for_operator(COUNTS, vec![Value::MaybeNumber(bot)], counts).await?.pop();
+    pub(crate) async fn statistics(&self, bot: Option<i64>) -> StoreResult<Statistics> {
+        let places = self.read_for_operator(PLACES, values![bot], place_count).await?;
+        let counted = self.read_for_operator(COUNTS, values![bot], counts).await?.pop();
         let mut statistics = counted.unwrap_or_default();
         for (place, conversations) in places {
             statistics.active += conversations;
@@ -38,11 +45,11 @@ impl<P: ReadConnections> Reads<P> {
         Ok(statistics)
     }
 
-    pub(in crate::store) async fn bots(&self) -> StoreResult<Vec<i64>> {
+    pub(crate) async fn bots(&self) -> StoreResult<Vec<i64>> {
         self.read_for_operator(BOTS, Vec::new(), |row| row.number(0)).await
     }
 
-    pub(in crate::store) async fn failed_after(
+    pub(crate) async fn failed_after(
         &self,
         bot: i64,
         after: Option<(Millis, OutboxId)>,
@@ -56,32 +63,21 @@ impl<P: ReadConnections> Reads<P> {
         self.read(FAILED_AFTER, values.into(), failed).await
     }
 
-    pub(in crate::store) async fn parked(&self, bot: Option<i64>, limit: usize) -> StoreResult<Vec<ParkedTurn>> {
-        const PARKED: &str = "
-            SELECT id, key, kind, body, reason, attempts, at, retry
-            FROM opora_parked WHERE $1 IS NULL OR bot = $1 ORDER BY id LIMIT $2";
-        self.read(PARKED, vec![Value::MaybeNumber(bot), Value::Number(count(limit))], parked).await
+    pub(crate) async fn parked(&self, bot: Option<i64>, limit: usize) -> StoreResult<Vec<ParkedTurn>> {
+        const ALL: &str = parked!("$1 IS NULL OR bot = $1 ORDER BY id LIMIT $2");
+        self.read(ALL, values![bot, count(limit)], parked).await
     }
 
-    pub(in crate::store) async fn parked_by_id(&self, id: ParkedId) -> StoreResult<Option<ParkedTurn>> {
-        const PARKED_ONE: &str = "
-            SELECT id, key, kind, body, reason, attempts, at, retry FROM opora_parked WHERE id = $1";
-        Ok(self.read(PARKED_ONE, vec![Value::Number(id.0)], parked).await?.pop())
+    pub(crate) async fn parked_by_id(&self, id: ParkedId) -> StoreResult<Option<ParkedTurn>> {
+        Ok(self.read(parked!("id = $1"), values![id.0], parked).await?.pop())
     }
 
-    pub(in crate::store) async fn parked_to_retry(&self, bot: i64, limit: usize) -> StoreResult<Vec<ParkedTurn>> {
-        const TO_RETRY: &str = "
-            SELECT id, key, kind, body, reason, attempts, at, retry
-            FROM opora_parked WHERE bot = $1 AND retry AND id > $2 ORDER BY id LIMIT $3";
+    pub(crate) async fn parked_to_retry(&self, bot: i64, limit: usize) -> StoreResult<Vec<ParkedTurn>> {
+        const TO_RETRY: &str = parked!("bot = $1 AND retry AND id > $2 ORDER BY id LIMIT $3");
         self.page(TO_RETRY, bot, 0, limit, parked).await
     }
 
-    pub(in crate::store) async fn transitions(
-        &self,
-        bot: i64,
-        after: i64,
-        limit: usize,
-    ) -> StoreResult<Vec<TransitionRow>> {
+    pub(crate) async fn transitions(&self, bot: i64, after: i64, limit: usize) -> StoreResult<Vec<TransitionRow>> {
         // The plus keeps SQLite from using the index by age, which would need a sort.
         const TRANSITIONS: &str = "
             SELECT id, key, version, at, from_place, to_place, cause, took_us
@@ -89,7 +85,7 @@ impl<P: ReadConnections> Reads<P> {
         self.page(TRANSITIONS, bot, after, limit, transition).await
     }
 
-    pub(in crate::store) async fn transitions_of(
+    pub(crate) async fn transitions_of(
         &self,
         key: &ConversationKey,
         after: i64,
@@ -183,11 +179,13 @@ WHERE $1 IS NULL OR bot = $1 GROUP BY dialogue, state HAVING sum(conversations) 
 
 const COUNTS: &str = "
 SELECT (SELECT count(*) FROM opora_inbox WHERE $1 IS NULL OR bot = $1),
+       (SELECT min(at) FROM opora_inbox WHERE $1 IS NULL OR bot = $1),
        (SELECT count(*) FROM opora_outbox WHERE $1 IS NULL OR bot = $1),
        (SELECT min(at) FROM opora_outbox WHERE $1 IS NULL OR bot = $1),
        (SELECT count(*) FROM opora_failed WHERE $1 IS NULL OR bot = $1),
        (SELECT count(*) FROM opora_timers WHERE $1 IS NULL OR bot = $1),
        (SELECT count(*) FROM opora_effects WHERE $1 IS NULL OR bot = $1),
+       (SELECT min(at) FROM opora_effects WHERE $1 IS NULL OR bot = $1),
        (SELECT count(*) FROM opora_parked WHERE $1 IS NULL OR bot = $1)";
 
 /// Finds each next bot by the index, without reading the conversations of a bot.
@@ -208,12 +206,14 @@ fn counts(row: &impl Columns) -> sqlx::Result<Statistics> {
         active: 0,
         by_state: Vec::new(),
         inbox: row.number(0)?,
-        outbox: row.number(1)?,
-        outbox_oldest: row.maybe_number(2)?.map(Millis),
-        failed: row.number(3)?,
-        timers: row.number(4)?,
-        effects: row.number(5)?,
-        parked: row.number(6)?,
+        inbox_oldest: row.maybe_number(1)?.map(Millis),
+        outbox: row.number(2)?,
+        outbox_oldest: row.maybe_number(3)?.map(Millis),
+        failed: row.number(4)?,
+        timers: row.number(5)?,
+        effects: row.number(6)?,
+        effects_oldest: row.maybe_number(7)?.map(Millis),
+        parked: row.number(8)?,
     })
 }
 

@@ -7,15 +7,15 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::bulk::{Bulk, Part};
 use super::facts::Facts;
-use super::failure::GroupError;
+use super::failure::{GroupError, NotDone};
 use super::numbers::Numbers;
 use super::operation::Post;
 use crate::clock::Millis;
 use crate::key::ConversationKey;
 use crate::store::{
-    Commit, Committed, Delivered, EffectId, Epoch, IfUnsure, Incoming, InputRef, Origin, OutboxId, Outgoing,
+    Commit, Committed, Delivered, EffectId, Epoch, Incoming, InputRef, Origin, OutboxId, Outgoing, OutgoingExtras,
     ParkResult, ParkedId, ParkedTurn, Receipt, Seq, Settled, Settlement, StateChange, StoreError, StoreResult,
-    TimerChange, Upload, Version,
+    TimerChange, Version,
 };
 
 /// The decisions of a group so far. It borrows from the operations.
@@ -46,42 +46,20 @@ struct TimerSet<'a> {
     body: &'a str,
 }
 
-/// The rarely used fields of a call, so that most rows can omit them.
-#[derive(Default, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default)]
-pub(in crate::store) struct OutgoingExtras {
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(in crate::store) uploads: Vec<Upload>,
-    pub(in crate::store) if_unsure: IfUnsure,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(in crate::store) label: Option<Box<str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(in crate::store) edits_label: Option<Box<str>>,
-    /// The SQL for failed messages reads this field.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub(in crate::store) secret: bool,
-}
-
 impl<'n, 'a> Plan<'n, 'a> {
     pub(in crate::store) fn new(facts: Facts, numbers: &'n mut Numbers) -> Self {
         Self { facts, bulk: Bulk::default(), numbers, conversations: BTreeMap::new(), timers: HashMap::new() }
     }
 
-    pub(in crate::store) fn receive(
-        &mut self,
-        epoch: Epoch,
-        batch: &[Incoming],
-    ) -> Result<StoreResult<Vec<Receipt>>, GroupError> {
-        let of_others = batch.iter().find_map(|incoming| self.facts.lease_of(incoming.key.bot, epoch).err());
-        if let Some(refused) = of_others.or_else(|| self.facts.bot_of(epoch).err()) {
-            return Ok(Err(refused));
-        }
+    pub(in crate::store) fn receive(&mut self, epoch: Epoch, batch: &[Incoming]) -> Result<Vec<Receipt>, NotDone> {
+        batch.iter().try_for_each(|incoming| self.facts.lease_of(incoming.key.bot, epoch))?;
+        self.facts.bot_of(epoch)?;
         let mut receipts = Vec::with_capacity(batch.len());
         for incoming in batch {
             let is_new = self.is_new(incoming);
             receipts.push(if is_new { Receipt::New(self.put(incoming)?) } else { Receipt::Known });
         }
-        Ok(Ok(receipts))
+        Ok(receipts)
     }
 
     /// Accepts updates from any instance.
@@ -114,19 +92,23 @@ impl<'n, 'a> Plan<'n, 'a> {
         Ok(Seq(seq))
     }
 
+    pub(in crate::store) fn check_lease(&self, bot: i64, epoch: Epoch) -> StoreResult<()> {
+        self.facts.lease_of(bot, epoch)
+    }
+
     pub(in crate::store) fn check(&self, epoch: Epoch, key: &str, commit: &Commit) -> StoreResult<()> {
         self.facts.lease_of(commit.key.bot, epoch)?;
         self.facts.check_unprocessed(&commit.processed)?;
         if self.facts.version(key) == commit.from { Ok(()) } else { Err(StoreError::Overtaken(commit.key.clone())) }
     }
 
-    /// Commits a turn that passed [`Plan::check`].
     pub(in crate::store) fn commit(
         &mut self,
         epoch: Epoch,
         key: &'a str,
         commit: &'a Commit,
-    ) -> Result<Committed, GroupError> {
+    ) -> Result<Committed, NotDone> {
+        self.check(epoch, key, commit)?;
         let bot = commit.key.bot;
         let at = commit.at;
         let version = commit.to();
@@ -202,14 +184,7 @@ impl<'n, 'a> Plan<'n, 'a> {
         at: Millis,
     ) -> Result<OutboxId, GroupError> {
         let id = self.numbers.next(epoch);
-        let rest = OutgoingExtras {
-            uploads: call.uploads.clone(),
-            if_unsure: call.if_unsure,
-            label: call.label.clone(),
-            edits_label: call.edits_label.clone(),
-            secret: call.secret,
-        };
-        let rest = if rest == OutgoingExtras::default() { None } else { Some(serde_json::to_string(&rest)?) };
+        let rest = OutgoingExtras::json(call)?;
         self.bulk.outbox.add(&(id, bot, key, call.chat, &call.method, &call.body, rest, at))?;
         Ok(OutboxId(id))
     }
@@ -240,11 +215,9 @@ impl<'n, 'a> Plan<'n, 'a> {
         processed: &[InputRef],
         parked: &ParkedTurn,
         outgoing: &[Outgoing],
-    ) -> Result<StoreResult<ParkResult>, GroupError> {
+    ) -> Result<ParkResult, NotDone> {
         let ParkedTurn { key, kind, body, reason, attempts, at, retry, .. } = parked;
-        if let Err(refused) = self.check_parking(epoch, processed, parked) {
-            return Ok(Err(refused));
-        }
+        self.check_parking(epoch, processed, parked)?;
         self.mark_processed(processed, *at)?;
         let id = self.numbers.next(epoch);
         self.bulk.parked.add(&(id, key.bot, key, kind, body, reason, attempts, at, i64::from(*retry)))?;
@@ -252,19 +225,11 @@ impl<'n, 'a> Plan<'n, 'a> {
         for call in outgoing {
             outbox.push(self.add_outgoing(epoch, key.bot, &key.to_string(), call, *at)?);
         }
-        Ok(Ok(ParkResult { id: ParkedId(id), outbox }))
+        Ok(ParkResult { id: ParkedId(id), outbox })
     }
 
-    pub(in crate::store) fn settle(
-        &mut self,
-        epoch: Epoch,
-        settled: &[Settled],
-        at: Millis,
-    ) -> Result<StoreResult<()>, GroupError> {
-        let bot = match self.facts.bot_of(epoch) {
-            Ok(bot) => bot,
-            Err(refused) => return Ok(Err(refused)),
-        };
+    pub(in crate::store) fn settle(&mut self, epoch: Epoch, settled: &[Settled], at: Millis) -> Result<(), NotDone> {
+        let bot = self.facts.bot_of(epoch)?;
         for Settled { id, outcome } in settled {
             match outcome {
                 Settlement::Sent { labelled } => {
@@ -280,7 +245,7 @@ impl<'n, 'a> Plan<'n, 'a> {
                 Settlement::Moved { from, to } => self.bulk.moved.add(&(bot, id, from, to))?,
             }
         }
-        Ok(Ok(()))
+        Ok(())
     }
 
     pub(in crate::store) fn sending(
@@ -288,34 +253,24 @@ impl<'n, 'a> Plan<'n, 'a> {
         epoch: Epoch,
         ids: &[OutboxId],
         may_be_sent: bool,
-    ) -> Result<StoreResult<()>, GroupError> {
-        if let Err(refused) = self.facts.bot_of(epoch) {
-            return Ok(Err(refused));
-        }
+    ) -> Result<(), NotDone> {
+        self.facts.bot_of(epoch)?;
         let rows = if may_be_sent { &mut self.bulk.sending } else { &mut self.bulk.not_sent };
-        ids.iter().try_for_each(|id| rows.add(id))?;
-        Ok(Ok(()))
+        Ok(ids.iter().try_for_each(|id| rows.add(id))?)
     }
 
-    pub(in crate::store) fn post(
-        &mut self,
-        epoch: Epoch,
-        post: &Post,
-    ) -> Result<StoreResult<Vec<OutboxId>>, GroupError> {
-        let of_others = post.outgoing.iter().find_map(|(key, _)| self.facts.lease_of(key.bot, epoch).err());
-        let bot = match of_others.map_or_else(|| self.facts.bot_of(epoch), Err) {
-            Ok(bot) => bot,
-            Err(refused) => return Ok(Err(refused)),
-        };
+    pub(in crate::store) fn post(&mut self, epoch: Epoch, post: &Post) -> Result<Vec<OutboxId>, NotDone> {
+        post.outgoing.iter().try_for_each(|(key, _)| self.facts.lease_of(key.bot, epoch))?;
+        let bot = self.facts.bot_of(epoch)?;
         if !self.facts.note_post(bot, &post.once) {
-            return Ok(Ok(Vec::new()));
+            return Ok(Vec::new());
         }
         self.bulk.posts.add(&(&post.once, bot, post.at))?;
         let mut ids = Vec::with_capacity(post.outgoing.len());
         for (key, outgoing) in &post.outgoing {
             ids.push(self.add_outgoing(epoch, bot, &key.to_string(), outgoing, post.at)?);
         }
-        Ok(Ok(ids))
+        Ok(ids)
     }
 
     pub(in crate::store) fn finish_effect(
@@ -323,23 +278,18 @@ impl<'n, 'a> Plan<'n, 'a> {
         epoch: Epoch,
         effect: EffectId,
         outcome: &Incoming,
-    ) -> Result<StoreResult<Receipt>, GroupError> {
-        if let Err(refused) = self.facts.lease_of(outcome.key.bot, epoch) {
-            return Ok(Err(refused));
-        }
+    ) -> Result<Receipt, NotDone> {
+        self.facts.lease_of(outcome.key.bot, epoch)?;
         if !self.facts.note_effect(effect.0) {
-            return Ok(Ok(Receipt::Known));
+            return Ok(Receipt::Known);
         }
         self.bulk.effects_gone.add(&effect)?;
-        Ok(Ok(Receipt::New(self.put(outcome)?)))
+        Ok(Receipt::New(self.put(outcome)?))
     }
 
-    pub(in crate::store) fn renew(&mut self, bot: i64, epoch: Epoch) -> Result<StoreResult<()>, GroupError> {
-        let lease = self.facts.lease_of(bot, epoch);
-        if lease.is_ok() {
-            self.bulk.renewed.add(&bot)?;
-        }
-        Ok(lease)
+    pub(in crate::store) fn renew(&mut self, bot: i64, epoch: Epoch) -> Result<(), NotDone> {
+        self.facts.lease_of(bot, epoch)?;
+        Ok(self.bulk.renewed.add(&bot)?)
     }
 
     pub(in crate::store) fn into_bulk(mut self) -> Result<Bulk, GroupError> {

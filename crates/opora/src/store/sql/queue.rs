@@ -22,20 +22,20 @@ const QUEUE_LIMIT: usize = 4096;
 /// How long settled sends wait for other operations. They are in the sent log, so a killed process cannot lose them.
 const GROUP_DELAY: Duration = Duration::from_millis(50);
 
-pub(in crate::store) enum Step {
+pub(crate) enum Step {
     Group(Group),
     Exclusive(Box<ExclusiveOperation>, ReplySender),
 }
 
 /// Runs groups on a connection of its own.
-pub(in crate::store) trait GroupExecutor: Send + 'static {
+pub(crate) trait GroupExecutor: Send + 'static {
     /// Runs steps and sends all responses. Returns the steps that are left for the next group.
     fn run_steps(&mut self, steps: VecDeque<Step>) -> impl Future<Output = VecDeque<Step>> + Send;
     fn close(self) -> impl Future<Output = Result<(), GroupError>> + Send;
 }
 
 /// Starts the task. It ends when it is closed or when all senders are gone.
-pub(in crate::store) fn start(executor: impl GroupExecutor) -> mpsc::Sender<Request> {
+pub(crate) fn start(executor: impl GroupExecutor) -> mpsc::Sender<Request> {
     let (queue, requests) = mpsc::channel(QUEUE_LIMIT);
     tokio::spawn(run(executor, requests));
     queue
@@ -80,7 +80,7 @@ async fn run<C: GroupExecutor>(mut executor: C, mut requests: mpsc::Receiver<Req
 
 impl Step {
     /// Tells every operation that the group failed.
-    pub(in crate::store) fn refuse(self, failed: &GroupError) {
+    pub(crate) fn refuse(self, failed: &GroupError) {
         match self {
             Self::Group(group) => group.refuse(failed),
             Self::Exclusive(_, reply) => refuse(reply, failed),
@@ -140,7 +140,7 @@ fn add(steps: &mut VecDeque<Step>, operation: Operation, reply: ReplySender) {
 }
 
 /// How many ids these operations may need, by epoch.
-pub(in crate::store) fn wanted_numbers(operations: &[Operation]) -> HashMap<Epoch, i64> {
+pub(crate) fn wanted_numbers(operations: &[Operation]) -> HashMap<Epoch, i64> {
     let mut wanted = HashMap::new();
     for (epoch, count) in operations.iter().filter_map(Operation::numbers) {
         *wanted.entry(epoch).or_default() += i64::try_from(count).unwrap_or(i64::MAX);

@@ -4,36 +4,34 @@
 
 use sqlx::SqlSafeStr;
 
-use super::columns::{Columns, ReadConnections, Value, count};
+use super::columns::{Columns, ReadConnections, Value, count, values};
 use super::failure::unavailable;
-use super::plan::OutgoingExtras;
 use crate::clock::Millis;
 use crate::key::ConversationKey;
 use crate::store::{
     Effect, EffectId, EffectRow, Epoch, IfUnsure, InboxRow, Incoming, Lease, Mark, Origin, OutboxId, OutboxRow,
-    Outgoing, Seq, StoreResult, TimerId, TimerRow,
+    Outgoing, OutgoingExtras, Seq, StoreResult, TimerId, TimerRow,
 };
 
 /// The lease of a bot; readers and writers use this query.
-pub(in crate::store) const LEASE: &str =
-    "SELECT epoch, renewals, holder FROM opora_leases WHERE bot = $1 AND holder IS NOT NULL";
+pub(crate) const LEASE: &str = "SELECT epoch, renewals, holder FROM opora_leases WHERE bot = $1 AND holder IS NOT NULL";
 
 #[derive(Debug)]
-pub(in crate::store) struct Reads<P>(pub(in crate::store) P);
+pub(crate) struct Reads<P>(pub(in crate::store) P);
 
 impl<P: ReadConnections> Reads<P> {
-    pub(in crate::store) async fn lease(&self, bot: i64) -> StoreResult<Option<Lease>> {
-        Ok(self.read(LEASE, vec![Value::Number(bot)], lease).await?.pop())
+    pub(crate) async fn lease(&self, bot: i64) -> StoreResult<Option<Lease>> {
+        Ok(self.read(LEASE, values![bot], lease).await?.pop())
     }
 
-    pub(in crate::store) async fn waiting(&self, bot: i64, after: Seq, limit: usize) -> StoreResult<Vec<InboxRow>> {
+    pub(crate) async fn waiting(&self, bot: i64, after: Seq, limit: usize) -> StoreResult<Vec<InboxRow>> {
         const WAITING: &str = "
             SELECT seq, key, update_id, identity, effect, body, at, bot
             FROM opora_inbox WHERE bot = $1 AND seq > $2 ORDER BY seq LIMIT $3";
         self.page(WAITING, bot, after.0, limit, input).await
     }
 
-    pub(in crate::store) async fn waiting_for(
+    pub(crate) async fn waiting_for(
         &self,
         key: &ConversationKey,
         after: Seq,
@@ -45,48 +43,33 @@ impl<P: ReadConnections> Reads<P> {
         self.page_of(WAITING_FOR, key, after.0, limit, input).await
     }
 
-    pub(in crate::store) async fn backlog(&self, bot: i64, limit: usize) -> StoreResult<usize> {
+    pub(crate) async fn backlog(&self, bot: i64, limit: usize) -> StoreResult<usize> {
         const BACKLOG: &str = "SELECT count(*) FROM (SELECT 1 FROM opora_inbox WHERE bot = $1 LIMIT $2) AS waiting";
-        let counted = self.read(BACKLOG, vec![Value::Number(bot), Value::Number(count(limit))], |row| row.number(0));
+        let counted = self.read(BACKLOG, values![bot, count(limit)], |row| row.number(0));
         Ok(counted.await?.pop().and_then(|number| usize::try_from(number).ok()).unwrap_or_default())
     }
 
-    pub(in crate::store) async fn unsent(
-        &self,
-        bot: i64,
-        after: OutboxId,
-        limit: usize,
-    ) -> StoreResult<Vec<OutboxRow>> {
+    pub(crate) async fn unsent(&self, bot: i64, after: OutboxId, limit: usize) -> StoreResult<Vec<OutboxRow>> {
         const UNSENT: &str = "
             SELECT id, key, chat, method, body, rest, sending, at
             FROM opora_outbox WHERE bot = $1 AND id > $2 ORDER BY id LIMIT $3";
         self.page(UNSENT, bot, after.0, limit, call).await
     }
 
-    pub(in crate::store) async fn effects(
-        &self,
-        bot: i64,
-        after: EffectId,
-        limit: usize,
-    ) -> StoreResult<Vec<EffectRow>> {
+    pub(crate) async fn effects(&self, bot: i64, after: EffectId, limit: usize) -> StoreResult<Vec<EffectRow>> {
         const EFFECTS: &str = "
             SELECT id, key, kind, body, at FROM opora_effects WHERE bot = $1 AND id > $2 ORDER BY id LIMIT $3";
         self.page(EFFECTS, bot, after.0, limit, effect).await
     }
 
-    pub(in crate::store) async fn due_timers(&self, bot: i64, now: Millis, limit: usize) -> StoreResult<Vec<TimerRow>> {
+    pub(crate) async fn due_timers(&self, bot: i64, now: Millis, limit: usize) -> StoreResult<Vec<TimerRow>> {
         const DUE: &str = "
             SELECT id, key, name, due_at, body
             FROM opora_timers WHERE bot = $1 AND due_at <= $2 ORDER BY due_at, id LIMIT $3";
         self.page(DUE, bot, now.0, limit, timer).await
     }
 
-    pub(in crate::store) async fn expired(
-        &self,
-        bot: i64,
-        now: Millis,
-        limit: usize,
-    ) -> StoreResult<Vec<ConversationKey>> {
+    pub(crate) async fn expired(&self, bot: i64, now: Millis, limit: usize) -> StoreResult<Vec<ConversationKey>> {
         const EXPIRED: &str = "
             SELECT key FROM opora_conversations
             WHERE bot = $1 AND expires_minute <= $2 / 60000 AND expires_at <= $2
@@ -94,7 +77,7 @@ impl<P: ReadConnections> Reads<P> {
         self.page(EXPIRED, bot, now.0, limit, |row| row.key(0)).await
     }
 
-    pub(in crate::store) async fn next_due(&self, bot: i64) -> StoreResult<Option<Millis>> {
+    pub(crate) async fn next_due(&self, bot: i64) -> StoreResult<Option<Millis>> {
         const NEXT: &str = "
             SELECT min(at) FROM (
                 SELECT min(due_at) AS at FROM opora_timers WHERE bot = $1
@@ -102,27 +85,14 @@ impl<P: ReadConnections> Reads<P> {
                 SELECT min(expires_at) FROM opora_conversations WHERE bot = $1 AND expires_minute = (
                     SELECT min(expires_minute) FROM opora_conversations
                     WHERE bot = $1 AND expires_minute IS NOT NULL)) AS due";
-        let next = self.read(NEXT, vec![Value::Number(bot)], |row| row.maybe_number(0)).await?;
+        let next = self.read(NEXT, values![bot], |row| row.maybe_number(0)).await?;
         Ok(next.into_iter().flatten().next().map(Millis))
     }
 
-    pub(in crate::store) async fn labelled(&self, bot: i64, chat: i64, label: &str) -> StoreResult<Option<i64>> {
+    pub(crate) async fn labelled(&self, bot: i64, chat: i64, label: &str) -> StoreResult<Option<i64>> {
         const LABELLED: &str = "SELECT message FROM opora_labels WHERE bot = $1 AND chat = $2 AND label = $3";
-        let values = vec![Value::Number(bot), Value::Number(chat), Value::Text(label.to_owned())];
+        let values = values![bot, chat, label.to_owned()];
         Ok(self.read(LABELLED, values, |row| row.number(0)).await?.pop())
-    }
-
-    /// Failed messages after an id, with the reasons.
-    pub(in crate::store) async fn failed(
-        &self,
-        bot: i64,
-        after: OutboxId,
-        limit: usize,
-    ) -> StoreResult<Vec<(OutboxRow, String)>> {
-        const FAILED: &str = "
-            SELECT id, key, chat, method, body, rest, false, at, reason
-            FROM opora_failed WHERE bot = $1 AND id > $2 ORDER BY id LIMIT $3";
-        self.page(FAILED, bot, after.0, limit, |row| Ok((call(row)?, row.text(8)?))).await
     }
 
     pub(super) async fn page_of<T: Send>(
@@ -133,7 +103,7 @@ impl<P: ReadConnections> Reads<P> {
         limit: usize,
         read: fn(&P::Row) -> sqlx::Result<T>,
     ) -> StoreResult<Vec<T>> {
-        let values = vec![Value::Text(key.to_string()), Value::Number(from), Value::Number(count(limit))];
+        let values = values![key.to_string(), from, count(limit)];
         self.read(query, values, read).await
     }
 
@@ -145,12 +115,12 @@ impl<P: ReadConnections> Reads<P> {
         limit: usize,
         read: fn(&P::Row) -> sqlx::Result<T>,
     ) -> StoreResult<Vec<T>> {
-        let values = vec![Value::Number(bot), Value::Number(from), Value::Number(count(limit))];
+        let values = values![bot, from, count(limit)];
         self.read(query, values, read).await
     }
 
     /// The rows of a query, converted by `read`.
-    pub(in crate::store) async fn read<T: Send>(
+    pub(crate) async fn read<T: Send>(
         &self,
         query: &'static str,
         values: Vec<Value>,
@@ -161,7 +131,7 @@ impl<P: ReadConnections> Reads<P> {
     }
 
     /// Runs a query for an operator, with a longer timeout.
-    pub(in crate::store) async fn read_for_operator<T: Send>(
+    pub(crate) async fn read_for_operator<T: Send>(
         &self,
         query: &'static str,
         values: Vec<Value>,
@@ -172,7 +142,7 @@ impl<P: ReadConnections> Reads<P> {
     }
 }
 
-pub(in crate::store) fn lease(row: &impl Columns) -> sqlx::Result<Lease> {
+pub(crate) fn lease(row: &impl Columns) -> sqlx::Result<Lease> {
     let holder = row.json(2)?.ok_or_else(|| sqlx::Error::Decode("a lease without a holder".into()))?;
     Ok(Lease { epoch: Epoch(row.number(0)?), holder, renewals: row.number(1)? })
 }

@@ -13,20 +13,20 @@ use crate::store::{
     Cleaned, Committed, Delivered, LeaseAnswer, OutboxId, ParkResult, Receipt, Seq, StoreError, StoreResult,
 };
 
-pub(in crate::store) type ReplySender = oneshot::Sender<StoreResult<Response>>;
+pub(crate) type ReplySender = oneshot::Sender<StoreResult<Response>>;
 
 /// The result of an operation, sent when its group is durable.
-pub(in crate::store) type OperationResult = StoreResult<Response>;
+pub(crate) type OperationResult = StoreResult<Response>;
 
-pub(in crate::store) enum Request {
+pub(crate) enum Request {
     Grouped(Operation, ReplySender),
     Exclusive(ExclusiveOperation, ReplySender),
     Close(ReplySender),
 }
 
-macro_rules! answers {
+macro_rules! responses {
     ($($name:ident($content:ty),)+) => {
-        pub(in crate::store) enum Response {
+        pub(crate) enum Response {
             $($name($content),)+
         }
 
@@ -51,7 +51,7 @@ macro_rules! answers {
     };
 }
 
-answers! {
+responses! {
     Received(Vec<Receipt>),
     Delivered(Vec<Delivered>),
     Committed(Committed),
@@ -67,7 +67,7 @@ answers! {
 
 impl Response {
     /// Replaces counts by inbox positions, after the database has assigned the positions.
-    pub(in crate::store) fn set_positions(&mut self, places: &[i64]) {
+    pub(crate) fn set_positions(&mut self, places: &[i64]) {
         let receipts = match self {
             Self::Received(receipts) => &mut receipts[..],
             Self::Finished(receipt) => std::slice::from_mut(receipt),
@@ -107,18 +107,18 @@ impl Request {
 }
 
 /// The result of a decided operation, to be sent after the group's commit.
-pub(in crate::store) struct PendingReply {
+pub(crate) struct PendingReply {
     reply: ReplySender,
     result: OperationResult,
 }
 
 impl PendingReply {
-    pub(in crate::store) fn new(reply: ReplySender, result: OperationResult) -> Self {
+    pub(crate) fn new(reply: ReplySender, result: OperationResult) -> Self {
         Self { reply, result }
     }
 
     /// Sends the result, or the error if the group has failed.
-    pub(in crate::store) fn answer(self, failed: Option<&GroupError>) {
+    pub(crate) fn answer(self, failed: Option<&GroupError>) {
         match failed {
             // The caller may be gone; the commit stands anyway.
             None => drop(self.reply.send(self.result)),
@@ -129,7 +129,7 @@ impl PendingReply {
 
 /// Operations that are decided together, in the order of their arrival.
 #[derive(Default)]
-pub(in crate::store) struct Group {
+pub(crate) struct Group {
     operations: VecDeque<Operation>,
     /// One per operation.
     replies: VecDeque<ReplySender>,
@@ -141,19 +141,16 @@ impl Group {
         self.replies.push_back(reply);
     }
 
-    pub(in crate::store) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.operations.is_empty()
     }
 
-    pub(in crate::store) fn operations(&mut self) -> &mut [Operation] {
+    pub(crate) fn operations(&mut self) -> &mut [Operation] {
         self.operations.make_contiguous()
     }
 
     /// Removes the first operations and pairs their replies with the results. Operations without a result stay.
-    pub(in crate::store) fn take_replies(
-        &mut self,
-        results: Vec<OperationResult>,
-    ) -> impl Iterator<Item = PendingReply> {
+    pub(crate) fn take_replies(&mut self, results: Vec<OperationResult>) -> impl Iterator<Item = PendingReply> {
         drop(self.operations.drain(..results.len()));
         self.replies.drain(..results.len()).zip(results).map(|(reply, result)| PendingReply { reply, result })
     }
@@ -167,7 +164,7 @@ impl Group {
     }
 
     /// Tells every operation that the group failed.
-    pub(in crate::store) fn refuse(self, failed: &GroupError) {
+    pub(crate) fn refuse(self, failed: &GroupError) {
         self.replies.into_iter().for_each(|reply| refuse(reply, failed));
     }
 
@@ -177,7 +174,7 @@ impl Group {
 }
 
 /// Tells a caller that its group failed.
-pub(in crate::store) fn refuse(reply: ReplySender, failed: &GroupError) {
+pub(crate) fn refuse(reply: ReplySender, failed: &GroupError) {
     // The caller may be gone.
     let _ = reply.send(Err(failed.clone().into()));
 }

@@ -6,22 +6,22 @@
 use serde::Serialize;
 
 #[derive(Clone, Debug, Default)]
-pub(in crate::store) struct Rows {
+pub(crate) struct Rows {
     json: Vec<u8>,
 }
 
 impl Rows {
     /// Adds a row: a tuple where the statement reads several columns, a plain value where it reads one.
-    pub(in crate::store) fn add(&mut self, row: &(impl Serialize + ?Sized)) -> Result<(), serde_json::Error> {
+    pub(crate) fn add(&mut self, row: &(impl Serialize + ?Sized)) -> Result<(), serde_json::Error> {
         self.json.push(if self.json.is_empty() { b'[' } else { b',' });
         serde_json::to_writer(&mut self.json, row)
     }
 
-    pub(in crate::store) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.json.is_empty()
     }
 
-    pub(in crate::store) fn into_json(mut self) -> String {
+    pub(crate) fn into_json(mut self) -> String {
         if self.json.is_empty() {
             self.json.push(b'[');
         }
@@ -30,3 +30,11 @@ impl Rows {
         String::from_utf8(self.json).unwrap_or_default()
     }
 }
+
+/// Statements that delete the rows of several tables for which a condition holds.
+macro_rules! delete_from {
+    ($($table:ident),+; $condition:literal) => {
+        [$(concat!("DELETE FROM opora_", stringify!($table), " WHERE ", $condition)),+]
+    };
+}
+pub(crate) use delete_from;

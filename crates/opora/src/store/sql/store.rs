@@ -4,7 +4,11 @@
 
 use std::path::Path;
 
+use futures_util::future::BoxFuture;
+
 use super::columns::ReadConnections;
+use super::failure::unavailable;
+use super::jobs;
 use super::opens::{ConversationLookup, OpenQueue};
 use super::operation::{CleaningTarget, ExclusiveOperation, Import, Operation, Post};
 use super::reads::Reads;
@@ -13,10 +17,11 @@ use crate::clock::Millis;
 use crate::key::ConversationKey;
 use crate::store::sent_log::LogFiles;
 use crate::store::{
-    Answer, Cleaned, CleaningLimits, Commit, Committed, ConversationRow, Delivered, DomainWrites, EffectId, EffectRow,
-    Epoch, FailedRow, Filter, Holder, InboxRow, Incoming, InputRef, Lease, LeaseAnswer, Mark, Opened, OperatorStore,
+    Answer, Cleaned, CleaningLimits, Commit, Committed, ConversationRow, Database, Delivered, DomainWrites, EffectId,
+    EffectRow, Enqueued, Epoch, FailedRow, Filter, Holder, InboxRow, Incoming, InputRef, JobCount, JobFilter, JobId,
+    JobLimits, JobPoll, JobRequest, JobRow, JobUpdate, Lease, LeaseAnswer, Mark, NewJob, Opened, OperatorStore,
     OutboxId, OutboxRow, Outgoing, ParkResult, ParkedId, ParkedTurn, Receipt, Seq, Settled, Statistics, Store,
-    StoreError, StoreResult, TimerRow, TransitionRow,
+    StoreError, StoreResult, Tick, TimerRow, TransitionRow, WriteError,
 };
 
 /// Stores everything in tables named `opora_…`. `P` are the read connections.
@@ -61,6 +66,28 @@ impl<P: ReadConnections> SqlStore<P> {
         self.writers.exclusive::<bool>(import).await.map(drop)
     }
 
+    /// Changes jobs, under a lease if one is given.
+    async fn change_jobs<T: Send + 'static>(
+        &self,
+        lease: Option<(i64, Epoch)>,
+        run: impl for<'c> FnOnce(&'c mut Database<'_>) -> BoxFuture<'c, Result<T, WriteError>> + Send + 'static,
+    ) -> StoreResult<T> {
+        let (writes, answer) = jobs::returning(run);
+        self.writers.with_turns::<()>(Operation::Write { lease, writes: Some(writes) }).await?;
+        answer.await.map_err(unavailable)
+    }
+
+    async fn end_attempts(
+        &self,
+        lease: (i64, Epoch),
+        updates: Vec<JobUpdate>,
+        writes: Option<DomainWrites>,
+    ) -> StoreResult<Vec<bool>> {
+        let count = updates.len();
+        let answer = self.change_jobs(Some(lease), move |database| Box::pin(jobs::update(database, updates, writes)));
+        jobs::updated(answer.await, count)
+    }
+
     /// Stores the results of sends. If all are in the sent log, this may wait a moment for other writes.
     pub(in crate::store) async fn settle_or_wait(
         &self,
@@ -82,6 +109,56 @@ impl<P: ReadConnections + std::fmt::Debug + Send + 'static> Store for SqlStore<P
         self
     }
 
+    answers! { self;
+        renew(bot: i64, epoch: Epoch) -> () => self.writers.on_control(Operation::Renew { bot, epoch });
+        release(bot: i64, epoch: Epoch) -> () => self.writers.exclusive(ExclusiveOperation::Release { bot, epoch });
+        lease(bot: i64) -> Option<Lease> => self.reads.lease(bot);
+        receive(epoch: Epoch, batch: Vec<Incoming>) -> Vec<Receipt> =>
+            self.writers.with_turns(Operation::Receive { epoch, batch });
+        deliver(batch: Vec<Incoming>) -> Vec<Delivered> => self.writers.with_turns(Operation::Deliver { batch });
+        backlog(bot: i64, limit: usize) -> usize => self.reads.backlog(bot, limit);
+        waiting(bot: i64, after: Seq, limit: usize) -> Vec<InboxRow> => self.reads.waiting(bot, after, limit);
+        waiting_for(key: &'a ConversationKey, after: Seq, limit: usize) -> Vec<InboxRow> =>
+            self.reads.waiting_for(key, after, limit);
+        open(key: &'a ConversationKey, mark: Option<&'a Mark>) -> Opened => self.opens.open(key, mark);
+        park(epoch: Epoch, processed: Vec<InputRef>, parked: ParkedTurn, outgoing: Vec<Outgoing>) -> ParkResult =>
+            self.park_with(epoch, processed, parked, outgoing, None);
+        write(writes: DomainWrites) -> () => self.writers.with_turns(Operation::Write { lease: None, writes: Some(writes) });
+        unsent(bot: i64, after: OutboxId, limit: usize) -> Vec<OutboxRow> => self.reads.unsent(bot, after, limit);
+        sending(epoch: Epoch, ids: Vec<OutboxId>) -> () =>
+            self.writers.on_control(Operation::Sending { epoch, ids, may_be_sent: true });
+        not_sent(epoch: Epoch, ids: Vec<OutboxId>) -> () =>
+            self.writers.on_control(Operation::Sending { epoch, ids, may_be_sent: false });
+        settle(epoch: Epoch, settled: Vec<Settled>, at: Millis) -> () => self.settle_or_wait(epoch, settled, at, false);
+        labelled(bot: i64, chat: i64, label: &'a str) -> Option<i64> => self.reads.labelled(bot, chat, label);
+        effects(bot: i64, after: EffectId, limit: usize) -> Vec<EffectRow> => self.reads.effects(bot, after, limit);
+        finish_effect(epoch: Epoch, effect: EffectId, outcome: Incoming) -> Receipt =>
+            self.writers.with_turns(Operation::FinishEffect { epoch, effect, outcome: Box::new(outcome) });
+        due_timers(bot: i64, now: Millis, limit: usize) -> Vec<TimerRow> => self.reads.due_timers(bot, now, limit);
+        expired(bot: i64, now: Millis, limit: usize) -> Vec<ConversationKey> => self.reads.expired(bot, now, limit);
+        next_due(bot: i64) -> Option<Millis> => self.reads.next_due(bot);
+        enqueue_jobs(bot: i64, jobs: Vec<NewJob>, now: Millis) -> Vec<Enqueued> => self.change_jobs(None, move |database| Box::pin(jobs::enqueue(database, bot, jobs, now)));
+        start_jobs(bot: i64, epoch: Epoch, wanted: Vec<(Box<str>, usize)>, now: Millis) -> Vec<JobRow> =>
+            self.change_jobs(Some((bot, epoch)), move |database| Box::pin(jobs::start(database, (bot, epoch), wanted, now)));
+        update_jobs(bot: i64, epoch: Epoch, updates: Vec<JobUpdate>, writes: Option<DomainWrites>) -> Vec<bool> =>
+            self.end_attempts((bot, epoch), updates, writes);
+        running_jobs(bot: i64, limit: usize) -> Vec<JobRow> => self.reads.running_jobs(bot, limit);
+        poll_jobs(bot: i64) -> JobPoll => self.reads.poll_jobs(bot);
+        prune_jobs(bot: i64, epoch: Epoch, limits: JobLimits) -> u64 => self.change_jobs(Some((bot, epoch)), move |database| Box::pin(jobs::prune(database, bot, limits)));
+        job_ticks(bot: i64) -> Vec<(Box<str>, Millis)> => self.reads.job_ticks(bot);
+        tick_jobs(bot: i64, epoch: Epoch, tick: Tick, jobs: Vec<NewJob>) -> bool =>
+            self.change_jobs(Some((bot, epoch)), move |database| Box::pin(jobs::tick(database, bot, tick, jobs)));
+        job_counts(bot: i64, with_finished: bool) -> Vec<JobCount> => self.reads.job_counts(bot, with_finished);
+        list(filter: &'a Filter, after: Option<&'a ConversationKey>, limit: usize) -> Vec<ConversationRow> =>
+            self.reads.list(filter, after, limit);
+        forget(bot: i64, user: i64, now: Millis) -> u64 =>
+            self.writers.exclusive(ExclusiveOperation::Forget { bot, user, now });
+        statistics(bot: Option<i64>) -> Statistics => self.reads.statistics(bot);
+        parked(bot: Option<i64>, limit: usize) -> Vec<ParkedTurn> => self.reads.parked(bot, limit);
+        parked_to_retry(bot: i64, limit: usize) -> Vec<ParkedTurn> => self.reads.parked_to_retry(bot, limit);
+        drop_parked(id: ParkedId) -> bool => self.writers.exclusive(ExclusiveOperation::DropParked { id });
+    }
+
     fn claim<'a>(&'a self, bot: i64, holder: &'a Holder, seen: Option<&'a Lease>) -> Answer<'a, LeaseAnswer> {
         Box::pin(async move {
             // A read is enough if the lease is held. Writers are stopped only if a lease may be granted.
@@ -95,44 +172,12 @@ impl<P: ReadConnections + std::fmt::Debug + Send + 'static> Store for SqlStore<P
         })
     }
 
-    fn renew(&self, bot: i64, epoch: Epoch) -> Answer<'_, ()> {
-        Box::pin(self.writers.on_control(Operation::Renew { bot, epoch }))
-    }
-
-    fn release(&self, bot: i64, epoch: Epoch) -> Answer<'_, ()> {
-        Box::pin(self.writers.exclusive(ExclusiveOperation::Release { bot, epoch }))
-    }
-
-    fn lease(&self, bot: i64) -> Answer<'_, Option<Lease>> {
-        Box::pin(self.reads.lease(bot))
-    }
-
-    fn receive(&self, epoch: Epoch, batch: Vec<Incoming>) -> Answer<'_, Vec<Receipt>> {
-        Box::pin(self.writers.with_turns(Operation::Receive { epoch, batch }))
+    fn has_jobs_in_sql(&self) -> bool {
+        true
     }
 
     fn why_only_leader_delivers(&self) -> Option<&'static str> {
         None
-    }
-
-    fn deliver(&self, batch: Vec<Incoming>) -> Answer<'_, Vec<Delivered>> {
-        Box::pin(self.writers.with_turns(Operation::Deliver { batch }))
-    }
-
-    fn backlog(&self, bot: i64, limit: usize) -> Answer<'_, usize> {
-        Box::pin(self.reads.backlog(bot, limit))
-    }
-
-    fn waiting(&self, bot: i64, after: Seq, limit: usize) -> Answer<'_, Vec<InboxRow>> {
-        Box::pin(self.reads.waiting(bot, after, limit))
-    }
-
-    fn waiting_for<'a>(&'a self, key: &'a ConversationKey, after: Seq, limit: usize) -> Answer<'a, Vec<InboxRow>> {
-        Box::pin(self.reads.waiting_for(key, after, limit))
-    }
-
-    fn open<'a>(&'a self, key: &'a ConversationKey, mark: Option<&'a Mark>) -> Answer<'a, Opened> {
-        Box::pin(self.opens.open(key, mark))
     }
 
     fn commit(&self, epoch: Epoch, commit: Commit) -> Answer<'_, Committed> {
@@ -141,36 +186,6 @@ impl<P: ReadConnections + std::fmt::Debug + Send + 'static> Store for SqlStore<P
             let commit = Box::new(commit);
             self.writers.with_turns(Operation::Commit { epoch, key, commit }).await
         })
-    }
-
-    fn park(
-        &self,
-        epoch: Epoch,
-        processed: Vec<InputRef>,
-        parked: ParkedTurn,
-        outgoing: Vec<Outgoing>,
-    ) -> Answer<'_, ParkResult> {
-        Box::pin(self.park_with(epoch, processed, parked, outgoing, None))
-    }
-
-    fn write(&self, writes: DomainWrites) -> Answer<'_, ()> {
-        Box::pin(self.writers.with_turns(Operation::Write { writes: Some(writes) }))
-    }
-
-    fn unsent(&self, bot: i64, after: OutboxId, limit: usize) -> Answer<'_, Vec<OutboxRow>> {
-        Box::pin(self.reads.unsent(bot, after, limit))
-    }
-
-    fn sending(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()> {
-        Box::pin(self.writers.on_control(Operation::Sending { epoch, ids, may_be_sent: true }))
-    }
-
-    fn not_sent(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()> {
-        Box::pin(self.writers.on_control(Operation::Sending { epoch, ids, may_be_sent: false }))
-    }
-
-    fn settle(&self, epoch: Epoch, settled: Vec<Settled>, at: Millis) -> Answer<'_, ()> {
-        Box::pin(self.settle_or_wait(epoch, settled, at, false))
     }
 
     fn post<'a>(
@@ -188,31 +203,6 @@ impl<P: ReadConnections + std::fmt::Debug + Send + 'static> Store for SqlStore<P
         })
     }
 
-    fn labelled<'a>(&'a self, bot: i64, chat: i64, label: &'a str) -> Answer<'a, Option<i64>> {
-        Box::pin(self.reads.labelled(bot, chat, label))
-    }
-
-    fn effects(&self, bot: i64, after: EffectId, limit: usize) -> Answer<'_, Vec<EffectRow>> {
-        Box::pin(self.reads.effects(bot, after, limit))
-    }
-
-    fn finish_effect<'a>(&'a self, epoch: Epoch, effect: EffectId, outcome: Incoming) -> Answer<'a, Receipt> {
-        let outcome = Box::new(outcome);
-        Box::pin(self.writers.with_turns(Operation::FinishEffect { epoch, effect, outcome }))
-    }
-
-    fn due_timers(&self, bot: i64, now: Millis, limit: usize) -> Answer<'_, Vec<TimerRow>> {
-        Box::pin(self.reads.due_timers(bot, now, limit))
-    }
-
-    fn expired(&self, bot: i64, now: Millis, limit: usize) -> Answer<'_, Vec<ConversationKey>> {
-        Box::pin(self.reads.expired(bot, now, limit))
-    }
-
-    fn next_due(&self, bot: i64) -> Answer<'_, Option<Millis>> {
-        Box::pin(self.reads.next_due(bot))
-    }
-
     fn clean(&self, epoch: Epoch, limits: CleaningLimits) -> Answer<'_, Cleaned> {
         Box::pin(async move {
             let mut cleaned = Cleaned::default();
@@ -221,35 +211,6 @@ impl<P: ReadConnections + std::fmt::Debug + Send + 'static> Store for SqlStore<P
             }
             Ok(cleaned)
         })
-    }
-
-    fn list<'a>(
-        &'a self,
-        filter: &'a Filter,
-        after: Option<&'a ConversationKey>,
-        limit: usize,
-    ) -> Answer<'a, Vec<ConversationRow>> {
-        Box::pin(self.reads.list(filter, after, limit))
-    }
-
-    fn forget(&self, bot: i64, user: i64, now: Millis) -> Answer<'_, u64> {
-        Box::pin(self.writers.exclusive(ExclusiveOperation::Forget { bot, user, now }))
-    }
-
-    fn statistics(&self, bot: Option<i64>) -> Answer<'_, Statistics> {
-        Box::pin(self.reads.statistics(bot))
-    }
-
-    fn parked(&self, bot: Option<i64>, limit: usize) -> Answer<'_, Vec<ParkedTurn>> {
-        Box::pin(self.reads.parked(bot, limit))
-    }
-
-    fn parked_to_retry(&self, bot: i64, limit: usize) -> Answer<'_, Vec<ParkedTurn>> {
-        Box::pin(self.reads.parked_to_retry(bot, limit))
-    }
-
-    fn drop_parked(&self, id: ParkedId) -> Answer<'_, bool> {
-        Box::pin(self.writers.exclusive(ExclusiveOperation::DropParked { id }))
     }
 
     fn close(&self) -> Answer<'_, ()> {
@@ -263,51 +224,26 @@ impl<P: ReadConnections + std::fmt::Debug + Send + 'static> Store for SqlStore<P
 }
 
 impl<P: ReadConnections + std::fmt::Debug + Send + 'static> OperatorStore for SqlStore<P> {
-    fn clear_lease(&self, bot: i64) -> Answer<'_, ()> {
-        Box::pin(self.writers.exclusive(ExclusiveOperation::ClearLease { bot }))
-    }
-
-    fn reset<'a>(&'a self, key: &'a ConversationKey, now: Millis) -> Answer<'a, bool> {
-        let key = key.clone();
-        Box::pin(self.writers.exclusive(ExclusiveOperation::Reset { key, now }))
-    }
-
-    fn import<'a>(&'a self, row: &'a ConversationRow, replace: bool) -> Answer<'a, bool> {
-        let row = Box::new(row.clone());
-        Box::pin(self.writers.exclusive(ExclusiveOperation::Import(Import { row, replace, is_exact: false })))
-    }
-
-    fn bots(&self) -> Answer<'_, Vec<i64>> {
-        Box::pin(self.reads.bots())
-    }
-
-    fn failed(&self, bot: i64, after: Option<(Millis, OutboxId)>, limit: usize) -> Answer<'_, Vec<FailedRow>> {
-        Box::pin(self.reads.failed_after(bot, after, limit))
-    }
-
-    fn parked_by_id(&self, id: ParkedId) -> Answer<'_, Option<ParkedTurn>> {
-        Box::pin(self.reads.parked_by_id(id))
-    }
-
-    fn retry_parked(&self, id: ParkedId) -> Answer<'_, bool> {
-        Box::pin(self.writers.exclusive(ExclusiveOperation::RetryParked { id }))
-    }
-
-    fn transitions(&self, bot: i64, after: i64, limit: usize) -> Answer<'_, Vec<TransitionRow>> {
-        Box::pin(self.reads.transitions(bot, after, limit))
-    }
-
-    fn transitions_of<'a>(
-        &'a self,
-        key: &'a ConversationKey,
-        after: i64,
-        limit: usize,
-    ) -> Answer<'a, Vec<TransitionRow>> {
-        Box::pin(self.reads.transitions_of(key, after, limit))
-    }
-
-    fn backup<'a>(&'a self, _to: &'a Path) -> Answer<'a, ()> {
-        Box::pin(async { Err(StoreError::Unsupported(NO_BACKUP)) })
+    answers! { self;
+        clear_lease(bot: i64) -> () => self.writers.exclusive(ExclusiveOperation::ClearLease { bot });
+        reset(key: &'a ConversationKey, now: Millis) -> bool =>
+            self.writers.exclusive(ExclusiveOperation::Reset { key: key.clone(), now });
+        import(row: &'a ConversationRow, replace: bool) -> bool =>
+            self.writers.exclusive(ExclusiveOperation::Import(Import { row: Box::new(row.clone()), replace, is_exact: false }));
+        bots() -> Vec<i64> => self.reads.bots();
+        failed(bot: i64, after: Option<(Millis, OutboxId)>, limit: usize) -> Vec<FailedRow> =>
+            self.reads.failed_after(bot, after, limit);
+        parked_by_id(id: ParkedId) -> Option<ParkedTurn> => self.reads.parked_by_id(id);
+        retry_parked(id: ParkedId) -> bool => self.writers.exclusive(ExclusiveOperation::RetryParked { id });
+        transitions(bot: i64, after: i64, limit: usize) -> Vec<TransitionRow> =>
+            self.reads.transitions(bot, after, limit);
+        transitions_of(key: &'a ConversationKey, after: i64, limit: usize) -> Vec<TransitionRow> =>
+            self.reads.transitions_of(key, after, limit);
+        jobs(filter: &'a JobFilter, before: Option<JobId>, limit: usize) -> Vec<JobRow> =>
+            self.reads.jobs(filter, before, limit);
+        request_jobs(bot: i64, request: JobRequest, now: Millis) -> u64 => self.change_jobs(None, move |database| Box::pin(jobs::request(database, bot, request, now)));
+        paused_queues(bot: i64) -> Vec<Box<str>> => self.reads.paused_queues(bot);
+        backup(_to: &'a Path) -> () => async { Err(StoreError::Unsupported(NO_BACKUP)) };
     }
 }
 

@@ -3,12 +3,12 @@
 use crate::store::{StoreError, StoreResult};
 
 /// Refuses tables of a newer library: their rows may mean something else.
-pub(in crate::store) fn not_newer(found: usize, known: usize) -> StoreResult<()> {
+pub(crate) fn not_newer(found: usize, known: usize) -> StoreResult<()> {
     if found > known { Err(StoreError::Unsupported(NEWER)) } else { Ok(()) }
 }
 
 /// Refuses tables that do not have exactly this library's version; none means that there are no tables.
-pub(in crate::store) fn exactly(found: Option<usize>, known: usize) -> StoreResult<()> {
+pub(crate) fn exactly(found: Option<usize>, known: usize) -> StoreResult<()> {
     match found {
         None => Err(StoreError::Unsupported(FOREIGN)),
         Some(found) if found < known => Err(StoreError::Unsupported(OLDER)),
@@ -17,7 +17,7 @@ pub(in crate::store) fn exactly(found: Option<usize>, known: usize) -> StoreResu
 }
 
 /// The error for a database without tables of this library.
-pub(in crate::store) const FOREIGN: &str = "this database holds no conversations: it is not a bot's store";
+pub(crate) const FOREIGN: &str = "this database holds no conversations: it is not a bot's store";
 
 const OLDER: &str = "this database was made by an older version of the library: start the bot once, which brings it up to \
                      date, or use the program of that version";

@@ -15,7 +15,7 @@ pub(super) trait Content: TryFrom<Response, Error = StoreError> {}
 impl<T: TryFrom<Response, Error = StoreError>> Content for T {}
 
 #[derive(Debug)]
-pub(in crate::store) struct Writers {
+pub(crate) struct Writers {
     turns: mpsc::Sender<Request>,
     /// The control connection, for leases and operator commands. In PostgreSQL no application code runs there, so a
     /// lease renewal does not wait for it.
@@ -23,11 +23,11 @@ pub(in crate::store) struct Writers {
 }
 
 impl Writers {
-    pub(in crate::store) fn one(writer: mpsc::Sender<Request>) -> Self {
+    pub(crate) fn one(writer: mpsc::Sender<Request>) -> Self {
         Self { turns: writer.clone(), control: writer }
     }
 
-    pub(in crate::store) fn with_control(turns: mpsc::Sender<Request>, control: mpsc::Sender<Request>) -> Self {
+    pub(crate) fn with_control(turns: mpsc::Sender<Request>, control: mpsc::Sender<Request>) -> Self {
         Self { turns, control }
     }
 

@@ -35,7 +35,7 @@ impl ReadConnections for SqlitePool {
     }
 }
 
-pub(in crate::store) fn bound(query: Query, values: Vec<Value>) -> Query {
+pub(crate) fn bound(query: Query, values: Vec<Value>) -> Query {
     values.into_iter().fold(query, |query, value| match value {
         Value::Number(number) => query.bind(number),
         Value::MaybeNumber(number) => query.bind(number),

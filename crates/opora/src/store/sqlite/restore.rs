@@ -111,6 +111,7 @@ async fn raise_counters(copy: &Path, former: Option<&Path>) -> StoreResult<()> {
                 epoch = epoch.max(sqlx::query_scalar(FORMER_EPOCH).fetch_one(&mut connection).await?);
                 sqlx::query(RAISE_VERSIONS).execute(&mut connection).await?;
                 sqlx::query(RAISE_FLOOR).execute(&mut connection).await?;
+                sqlx::raw_sql(RAISE_JOB_IDS).execute(&mut connection).await?;
             }
         } else {
             epoch += UNKNOWN_EPOCHS;
@@ -143,6 +144,14 @@ const RAISE_FLOOR: &str = "
 UPDATE opora_version_floor SET floor = max(
     floor, (SELECT max(floor) FROM former.opora_version_floor),
     (SELECT coalesce(max(version), 0) FROM former.opora_conversations))";
+
+/// Jobs get ids above every id of the old database.
+const RAISE_JOB_IDS: &str = "
+INSERT INTO sqlite_sequence (name, seq)
+SELECT 'opora_jobs', 0 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'opora_jobs');
+UPDATE sqlite_sequence
+SET seq = max(seq, (SELECT coalesce(max(seq), 0) FROM former.sqlite_sequence WHERE name = 'opora_jobs'))
+WHERE name = 'opora_jobs'";
 
 /// Renames the old database and its companion files, and moves the copy into place.
 fn put_in_place(copy: &Path, to: &Path) -> io::Result<Option<PathBuf>> {

@@ -153,6 +153,39 @@ CREATE TABLE opora_effects (
     body TEXT NOT NULL,
     at INTEGER NOT NULL
 );
+CREATE TABLE opora_jobs (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    bot INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    queue TEXT NOT NULL,
+    args TEXT NOT NULL,
+    state TEXT NOT NULL,
+    priority INTEGER NOT NULL,
+    run_at INTEGER NOT NULL,
+    attempt INTEGER NOT NULL DEFAULT 0,
+    max_attempts INTEGER NOT NULL,
+    epoch INTEGER NOT NULL DEFAULT 0,
+    cancel_requested INTEGER NOT NULL DEFAULT 0,
+    unique_key TEXT,
+    enqueued_at INTEGER NOT NULL,
+    started_at INTEGER,
+    finished_at INTEGER,
+    errors TEXT NOT NULL DEFAULT '[]',
+    result TEXT
+);
+CREATE INDEX opora_jobs_available ON opora_jobs (bot, queue, priority, run_at, id) WHERE state = 'available';
+CREATE INDEX opora_jobs_scheduled ON opora_jobs (bot, run_at, id) WHERE state = 'scheduled';
+CREATE INDEX opora_jobs_running ON opora_jobs (bot, id) WHERE state = 'running';
+CREATE INDEX opora_jobs_finished ON opora_jobs (bot, finished_at) WHERE finished_at IS NOT NULL;
+CREATE INDEX opora_jobs_results ON opora_jobs (bot, finished_at) WHERE result IS NOT NULL;
+CREATE INDEX opora_jobs_unique ON opora_jobs (bot, unique_key) WHERE unique_key IS NOT NULL;
+CREATE TABLE opora_paused_queues (bot INTEGER NOT NULL, queue TEXT NOT NULL, PRIMARY KEY (bot, queue)) WITHOUT ROWID;
+CREATE TABLE opora_job_ticks (
+    bot INTEGER NOT NULL,
+    schedule TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (bot, schedule)
+) WITHOUT ROWID;
 CREATE TABLE opora_transitions (
     id INTEGER PRIMARY KEY,
     bot INTEGER NOT NULL,

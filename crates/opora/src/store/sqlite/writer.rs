@@ -24,12 +24,12 @@ use crate::failpoints;
 use crate::store::sql::decide::{GROUP_WRITES_LIMIT, WriteRunner, decide_group, decide_plain, run_guarded};
 use crate::store::sql::exclusive;
 use crate::store::sql::facts::{Facts, Leases};
-use crate::store::sql::failure::GroupError;
+use crate::store::sql::failure::{GroupError, NotDone};
 use crate::store::sql::numbers::{BLOCK, Numbers};
 use crate::store::sql::operation::Operation;
 use crate::store::sql::queue::{GroupExecutor, Step, wanted_numbers};
 use crate::store::sql::request::{Group, PendingReply};
-use crate::store::{Database, DomainWrites, Epoch, StoreError, StoreResult};
+use crate::store::{Database, DomainWrites, Epoch, StoreError};
 
 /// The time limit for the application's writes of one turn.
 const WRITES_TIMEOUT: Duration = Duration::from_secs(10);
@@ -226,17 +226,17 @@ async fn reserve(
 }
 
 impl WriteRunner for SqliteConnection {
-    async fn run_writes(&mut self, writes: DomainWrites) -> Result<StoreResult<()>, GroupError> {
-        let mut savepoint = self.begin().await?;
+    async fn run_writes(&mut self, writes: DomainWrites) -> Result<(), NotDone> {
+        let mut savepoint = self.begin().await.map_err(GroupError::from)?;
         let Err(refused) = run_guarded(writes, WRITES_TIMEOUT, Database::sqlite_commit(&mut savepoint)).await else {
             savepoint.commit().await.map_err(GroupError::by_writes)?;
-            return Ok(Ok(()));
+            return Ok(());
         };
         match savepoint.rollback().await {
-            Ok(()) => Ok(Err(refused)),
+            Ok(()) => Err(refused.into()),
             // A full disk ends the transaction too; that is not the fault of the writes.
-            Err(error) if matches!(refused, StoreError::Unavailable(_)) => Err(error.into()),
-            Err(error) => Err(GroupError::by_writes(error)),
+            Err(error) if matches!(refused, StoreError::Unavailable(_)) => Err(GroupError::from(error).into()),
+            Err(error) => Err(GroupError::by_writes(error).into()),
         }
     }
 }

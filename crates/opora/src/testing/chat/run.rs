@@ -4,15 +4,17 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{BOT, Stage};
+use crate::jobs::{CARRIER, place_in_commit};
 use crate::key::ConversationKey;
+use crate::requester::outcome_body;
 use crate::store::{
-    Commit, EffectId, EffectRow, Incoming, InputRef, Opened, Origin, ParkedTurn, Receipt, Settled, Settlement,
-    StoreError, Transition,
+    Commit, EffectId, EffectRow, Incoming, InputRef, NewJob, Opened, Origin, ParkedTurn, Receipt, Settled, Settlement,
+    StoreError,
 };
-use crate::turn::{Handling, TurnError, TurnInput, TurnResult, TurnStart};
+use crate::turn::{Handling, TurnError, TurnInput, TurnStart};
 use crate::update::Update;
 
 /// How often the application's writes may refuse a turn.
@@ -60,17 +62,27 @@ impl Stage {
         self.ok(self.0.store.effects(BOT, EffectId::default(), PAGE).await)
     }
 
+    /// Brings the jobs of turns to the store's jobs, as a bot does.
+    pub(super) async fn bring_jobs(&self) {
+        for row in self.effects().await.into_iter().filter(|row| *row.effect.kind == *CARRIER) {
+            let job: NewJob = serde_json::from_str(crate::requester::effect_request(&row.effect.body))
+                .unwrap_or_else(|error| panic!("a job cannot be read: {error}"));
+            let job = NewJob { once: Some(row.id.0.to_string().into()), ..job };
+            self.ok(self.0.store.enqueue_jobs(BOT, vec![job], self.0.clock.now()).await);
+            self.end_effect(CARRIER, Ok(Value::Null)).await;
+        }
+    }
+
     pub(super) async fn end_effect(&self, kind: &str, result: Result<Value, String>) {
         let found = self.effects().await.into_iter().find(|row| *row.effect.kind == *kind);
         let row = found.unwrap_or_else(|| panic!("there is no effect `{kind}`"));
-        let request = json(&row.effect.body);
-        let body = json!({"kind": kind, "asked": request, "ok": result.as_ref().ok(), "failed": result.as_ref().err()});
+        let body = outcome_body(kind, &row.effect.body, result.as_ref());
         let key = row.key.clone();
         let at = self.0.clock.now();
-        let incoming = Incoming { key, origin: Origin::Outcome(row.id), body: body.to_string().into(), at };
+        let incoming = Incoming { key, origin: Origin::Outcome(row.id), body: body.as_str().into(), at };
         let epoch = self.epoch().await;
         let receipt = self.ok(self.0.store.finish_effect(epoch, row.id, incoming).await);
-        let input = TurnInput::outcome(&body.to_string()).unwrap_or_else(|error| panic!("{error}"));
+        let input = TurnInput::outcome(&body).unwrap_or_else(|error| panic!("{error}"));
         if let Receipt::New(seq) = receipt {
             self.turn(&row.key, input, vec![InputRef::Outcome(seq)]).await;
         }
@@ -117,26 +129,15 @@ impl Stage {
                 destination: None,
             };
             let run = AssertUnwindSafe(self.0.script.run(start)).catch_unwind();
-            let outcome = run.await.unwrap_or_else(|_| Err(TurnError::failed("the handler panicked")))?;
-            let TurnResult { state, outgoing, timers, effects, transition, writes, handling, lost_result: _ } = outcome;
-            if let Handling::Unhandled(reason) = handling {
+            let mut outcome = run.await.unwrap_or_else(|_| Err(TurnError::failed("the handler panicked")))?;
+            place_in_commit(&mut outcome, &*self.0.store, (key.bot, now))?;
+            if let Handling::Unhandled(reason) = outcome.handling {
                 self.park_unhandled(key, &input, (processed, reason)).await;
                 return Ok(());
             }
-            let transition = transition.map(|(from, to, by)| Transition { from, to, by: by.into(), took_us: 0 });
-            let original = outgoing.clone();
-            let commit = Commit {
-                key: key.clone(),
-                from: version,
-                processed: processed.clone(),
-                state,
-                outgoing,
-                timers,
-                effects,
-                transition,
-                writes,
-                at: now,
-            };
+            let turn = Commit { processed: processed.clone(), ..Commit::new(key.clone(), version, now) };
+            let commit = outcome.into_commit(turn, 0);
+            let original = commit.outgoing.clone();
             match self.0.store.commit(self.epoch().await, commit).await {
                 Ok(committed) => {
                     let labelled = self.0.views.lock().show(original);

@@ -1,6 +1,5 @@
 //! Cleaning removes rows beyond their retention, and nothing else.
 
-use super::Subject;
 use super::fixture::{ALL, BOT, END_OF_TIME, Fixture, OTHER_BOT, at, granted, holder, mark, message, one_of_each};
 use super::fixture::{parked, person, set, transition, update};
 use super::parking::park;
@@ -54,8 +53,7 @@ async fn ended(fixture: &Fixture) -> Vec<i64> {
 }
 
 /// Old marks, transitions, failed messages and ended conversations are removed, and the count is right.
-pub async fn cleaning_removes_old_rows(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn cleaning_removes_old_rows(fixture: Fixture) {
     add_aging_rows(&fixture, 101, 1).await;
     add_aging_rows(&fixture, 102, 1).await;
     assert_eq!(clean(&fixture, at(2), at(2)).await, 8);
@@ -68,8 +66,7 @@ pub async fn cleaning_removes_old_rows(subject: Subject) {
 }
 
 /// Marks and records have separate limits, and younger rows stay.
-pub async fn cleaning_keeps_young_rows(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn cleaning_keeps_young_rows(fixture: Fixture) {
     add_aging_rows(&fixture, 101, 1).await;
     add_aging_rows(&fixture, 102, 5).await;
     assert_eq!(clean(&fixture, at(5), at(1)).await, 1, "one mark is old, and no record");
@@ -83,8 +80,7 @@ pub async fn cleaning_keeps_young_rows(subject: Subject) {
 }
 
 /// Rows that are still needed are not removed at any age.
-pub async fn cleaning_keeps_rows_still_needed(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn cleaning_keeps_rows_still_needed(fixture: Fixture) {
     let anna = person(101);
     fixture.turn(&anna, one_of_each).await;
     fixture.waiting_update(&anna, 1).await;
@@ -99,8 +95,7 @@ pub async fn cleaning_keeps_rows_still_needed(subject: Subject) {
 }
 
 /// The key of a post is free again after its retention, and not before.
-pub async fn a_post_can_be_repeated_after_its_retention(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn a_post_can_be_repeated_after_its_retention(fixture: Fixture) {
     let post = || fixture.store().post(fixture.epoch, "news", vec![(person(101), message(101, "news"))], at(5));
     post().await.expect("posted");
     assert_eq!(clean(&fixture, at(5), END_OF_TIME).await, 0);
@@ -112,8 +107,7 @@ pub async fn a_post_can_be_repeated_after_its_retention(subject: Subject) {
 }
 
 /// Old labels are removed; sending again under a label renews it.
-pub async fn old_labels_are_removed(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn old_labels_are_removed(fixture: Fixture) {
     let said = vec![message(101, "said"); 4];
     let ids = fixture.turn(&person(101), |commit| (commit.state, commit.outgoing) = (set("open"), said)).await.outbox;
     let sent = [("menu", 1), ("list", 1), ("help", 5), ("menu", 5)];
@@ -129,8 +123,7 @@ pub async fn old_labels_are_removed(subject: Subject) {
 }
 
 /// Parked turns above the limit are removed, oldest first, and counted.
-pub async fn parked_turns_are_kept_up_to_a_limit(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn parked_turns_are_kept_up_to_a_limit(fixture: Fixture) {
     let other = granted(fixture.store().claim(OTHER_BOT, &holder("other"), None).await);
     let theirs = parked(&ConversationKey::private(OTHER_BOT, 101), at(0));
     fixture.store().park(other, Vec::new(), theirs, Vec::new()).await.expect("parked");
@@ -152,8 +145,7 @@ pub async fn parked_turns_are_kept_up_to_a_limit(subject: Subject) {
 }
 
 /// A removed conversation does not repeat its versions: an old button must not fit.
-pub async fn versions_do_not_restart_after_cleaning(subject: Subject) {
-    let mut fixture = Fixture::open(subject).await;
+pub async fn versions_do_not_restart_after_cleaning(mut fixture: Fixture) {
     let (anna, boris) = (person(101), person(102));
     for _ in 0..6 {
         fixture.turn(&anna, |commit| commit.state = set("open")).await;

@@ -2,8 +2,8 @@
 
 use futures_util::future::join_all;
 
-use super::Subject;
 use super::fixture::{ALL, BOT, Fixture, OTHER_BOT, effect, granted, holder, mark, outcome, person, update};
+use super::{Start, Subject};
 use crate::store::{Delivered, InboxRow, Incoming, InputRef, Origin, Receipt, Seq, Store};
 
 async fn deliver(store: &dyn Store, batch: Vec<Incoming>) -> Vec<Delivered> {
@@ -23,7 +23,7 @@ pub async fn an_update_is_delivered_without_a_leader(subject: Subject) {
     let anna = person(101);
     let delivered = deliver(&**subject.store(), vec![update(&anna, 1)]).await;
     assert!(matches!(delivered[..], [Delivered::First(_)]), "{delivered:?}");
-    let fixture = Fixture::open(subject).await;
+    let fixture = Fixture::from_subject(subject).await;
     fixture.store().release(BOT, fixture.epoch).await.expect("released");
     deliver(&**fixture.store(), vec![update(&anna, 2)]).await;
     granted(fixture.store().claim(BOT, &holder("second"), None).await);
@@ -32,8 +32,7 @@ pub async fn an_update_is_delivered_without_a_leader(subject: Subject) {
 }
 
 /// Telegram repeats an update, perhaps to another instance.
-pub async fn an_update_is_delivered_once(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn an_update_is_delivered_once(fixture: Fixture) {
     let anna = person(101);
     let twice = deliver(&**fixture.store(), vec![update(&anna, 1), update(&anna, 1)]).await;
     assert!(matches!(twice[..], [Delivered::First(_), Delivered::Known]), "{twice:?}");
@@ -45,8 +44,7 @@ pub async fn an_update_is_delivered_once(subject: Subject) {
 }
 
 /// A processed update is not delivered again.
-pub async fn a_processed_update_is_not_delivered_again(subject: Subject) {
-    let mut fixture = Fixture::open(subject).await;
+pub async fn a_processed_update_is_not_delivered_again(mut fixture: Fixture) {
     let anna = person(101);
     let delivered = deliver(&**fixture.store(), vec![update(&anna, 1)]).await;
     let [Delivered::First(seq)] = delivered[..] else { panic!("{delivered:?}") };
@@ -58,8 +56,7 @@ pub async fn a_processed_update_is_not_delivered_again(subject: Subject) {
 }
 
 /// Also with many concurrent deliveries.
-pub async fn concurrent_deliveries_keep_one_update(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn concurrent_deliveries_keep_one_update(fixture: Fixture) {
     for id in 1..=10 {
         let all = join_all((0..8).map(|_| deliver(&**fixture.store(), vec![update(&person(100 + id), id)]))).await;
         let new = all.concat().into_iter().filter(|delivered| *delivered != Delivered::Known).count();
@@ -69,8 +66,7 @@ pub async fn concurrent_deliveries_keep_one_update(subject: Subject) {
 }
 
 /// The order is that of arrival, for every instance and over takeovers.
-pub async fn deliveries_keep_their_order(subject: Subject) {
-    let mut fixture = Fixture::open(subject).await;
+pub async fn deliveries_keep_their_order(mut fixture: Fixture) {
     let anna = person(101);
     let asked = fixture.turn(&anna, |commit| commit.effects = vec![effect("fetch"), effect("fetch")]).await.effects;
     let mut expected = Vec::new();
@@ -94,8 +90,7 @@ pub async fn deliveries_keep_their_order(subject: Subject) {
 }
 
 /// The result says whether other inputs of the conversation wait.
-pub async fn a_delivery_reports_whether_others_wait(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn a_delivery_reports_whether_others_wait(fixture: Fixture) {
     let (anna, boris) = (person(101), person(102));
     let delivered = deliver(&**fixture.store(), vec![update(&anna, 1), update(&boris, 2), update(&anna, 3)]).await;
     let [Delivered::First(first), Delivered::First(_), Delivered::Behind(behind)] = delivered[..] else {
@@ -111,8 +106,7 @@ pub async fn a_delivery_reports_whether_others_wait(subject: Subject) {
 }
 
 /// Delivered updates are durable.
-pub async fn delivered_updates_survive_a_restart(subject: Subject) {
-    let mut fixture = Fixture::open(subject).await;
+pub async fn delivered_updates_survive_a_restart(mut fixture: Fixture) {
     deliver(&**fixture.store(), (1..=3).map(|id| update(&person(101), id)).collect()).await;
     let before = fixture.inbox().await;
     fixture.restart().await;
@@ -121,8 +115,7 @@ pub async fn delivered_updates_survive_a_restart(subject: Subject) {
 }
 
 /// The backlog is read often, so its cost is limited.
-pub async fn the_backlog_is_counted_up_to_a_limit(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn the_backlog_is_counted_up_to_a_limit(fixture: Fixture) {
     let backlog = async |limit| fixture.store().backlog(BOT, limit).await.expect("counted");
     assert_eq!(backlog(10).await, 0);
     deliver(&**fixture.store(), (1..=5).map(|id| update(&person(100 + id), id)).collect()).await;

@@ -1,6 +1,5 @@
 //! Effects wait until they are finished, and an outcome comes back once.
 
-use super::Subject;
 use super::fixture::{BOT, Fixture, already_processed, at, effect, new, outcome, person, set};
 use crate::store::{Commit, EffectId, InputRef, Origin, Receipt};
 
@@ -10,8 +9,7 @@ async fn with_effects(fixture: &Fixture, kinds: &[&str]) -> Vec<EffectId> {
 }
 
 /// An effect is listed until its outcome is stored, in order and in pages.
-pub async fn an_effect_waits_until_it_is_finished(subject: Subject) {
-    let mut fixture = Fixture::open(subject).await;
+pub async fn an_effect_waits_until_it_is_finished(mut fixture: Fixture) {
     let ids = with_effects(&fixture, &["download", "notify", "export"]).await;
     fixture.restart().await;
     let kinds: Vec<_> = fixture.effects().await.into_iter().map(|row| (row.id, row.effect.kind)).collect();
@@ -23,8 +21,7 @@ pub async fn an_effect_waits_until_it_is_finished(subject: Subject) {
 }
 
 /// An effect may run twice; its outcome is stored once.
-pub async fn an_effect_is_replaced_by_its_outcome_once(subject: Subject) {
-    let mut fixture = Fixture::open(subject).await;
+pub async fn an_effect_is_replaced_by_its_outcome_once(mut fixture: Fixture) {
     let id = with_effects(&fixture, &["download"]).await[0];
     let finish = |fixture: &Fixture| {
         let store = fixture.store().clone();
@@ -43,8 +40,7 @@ pub async fn an_effect_is_replaced_by_its_outcome_once(subject: Subject) {
 }
 
 /// An outcome is processed once, like an update.
-pub async fn an_outcome_is_processed_once(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn an_outcome_is_processed_once(fixture: Fixture) {
     let anna = person(101);
     let id = with_effects(&fixture, &["download"]).await[0];
     let seq = new(fixture.store().finish_effect(fixture.epoch, id, outcome(&anna, id)).await.expect("finished"));

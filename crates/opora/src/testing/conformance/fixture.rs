@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use super::Subject;
+use super::subject::{Start, Subject};
 use crate::clock::Millis;
 use crate::key::ConversationKey;
 use crate::store::{
-    Commit, Committed, ConversationRow, Effect, EffectId, EffectRow, Epoch, Filter, IfUnsure, InboxRow, Incoming,
-    InputRef, Lease, LeaseAnswer, Mark, Opened, OperatorStore, Origin, OutboxId, OutboxRow, Outgoing, ParkedId,
-    ParkedTurn, Receipt, Seq, StateChange, StateName, Statistics, Store, StoreError, StoreResult, StoredState,
-    TimerChange, TimerRow, Transition, TransitionRow, Version,
+    Commit, Committed, ConversationRow, Effect, EffectId, EffectRow, Epoch, Filter, InboxRow, Incoming, InputRef,
+    Lease, LeaseAnswer, Mark, Opened, OperatorStore, Origin, OutboxId, OutboxRow, Outgoing, ParkedId, ParkedTurn,
+    Receipt, Seq, StateChange, StateName, Statistics, Store, StoreError, StoreResult, StoredState, TimerChange,
+    TimerRow, Transition, TransitionRow, Version,
 };
 
 pub(super) use crate::testing::holder;
@@ -24,7 +24,8 @@ pub(super) const ALL: usize = 10_000;
 pub(super) const END_OF_TIME: Millis = Millis(i64::MAX);
 
 /// A store with a leader.
-pub(super) struct Fixture {
+#[derive(Debug)]
+pub struct Fixture {
     subject: Subject,
     pub(super) epoch: Epoch,
 }
@@ -44,13 +45,15 @@ pub(super) struct Snapshot {
     pub(super) statistics: Statistics,
 }
 
-impl Fixture {
-    /// Claims the lease of an empty store.
-    pub(super) async fn open(subject: Subject) -> Self {
+/// Claims the lease of an empty store.
+impl Start for Fixture {
+    async fn from_subject(subject: Subject) -> Self {
         let epoch = granted(subject.store().claim(BOT, &holder("first"), None).await);
         Self { subject, epoch }
     }
+}
 
+impl Fixture {
     pub(super) fn store(&self) -> &Arc<dyn Store> {
         self.subject.store()
     }
@@ -225,16 +228,7 @@ pub(super) fn set(value: &str) -> StateChange {
 }
 
 pub(crate) fn message(chat: i64, text: &str) -> Outgoing {
-    Outgoing {
-        chat: Some(chat),
-        method: "sendMessage".into(),
-        body: serde_json::json!({ "chat_id": chat, "text": text }).to_string().into(),
-        uploads: Vec::new(),
-        if_unsure: IfUnsure::Resend,
-        label: None,
-        edits_label: None,
-        secret: false,
-    }
+    Outgoing::new(Some(chat), "sendMessage", serde_json::json!({ "chat_id": chat, "text": text }).to_string())
 }
 
 pub(super) fn timer(name: &str, due_at: Millis) -> TimerChange {

@@ -1,6 +1,5 @@
 //! Forgetting a person removes the person's data, and nothing is processed twice because of it.
 
-use super::Subject;
 use super::fixture::{
     ALL, BOT, END_OF_TIME, Fixture, OTHER_BOT, at, granted, holder, mark, message, one_of_each, overtaken, parked,
     person, set, update,
@@ -64,8 +63,7 @@ async fn everyone(fixture: &Fixture) -> Vec<(i64, i64)> {
 }
 
 /// No message from or to the person is kept; a repetition finds nothing.
-pub async fn a_forgotten_person_leaves_nothing(subject: Subject) {
-    let mut fixture = Fixture::open(subject).await;
+pub async fn a_forgotten_person_leaves_nothing(mut fixture: Fixture) {
     add_data(&fixture, 101).await;
     // Messages from others to the person, in a turn and in a post.
     fixture.turn(&person(102), |commit| commit.outgoing = vec![message(101, "secret of 101")]).await;
@@ -83,8 +81,7 @@ pub async fn a_forgotten_person_leaves_nothing(subject: Subject) {
 }
 
 /// Other people, other bots and system conversations keep everything.
-pub async fn forgetting_a_person_affects_no_others(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn forgetting_a_person_affects_no_others(fixture: Fixture) {
     for user in [101, 10] {
         add_data(&fixture, user).await;
     }
@@ -109,8 +106,7 @@ pub async fn forgetting_a_person_affects_no_others(subject: Subject) {
 }
 
 /// A running turn does not bring back forgotten data, and versions continue.
-pub async fn a_turn_of_a_forgotten_person_is_overtaken(subject: Subject) {
-    let mut fixture = Fixture::open(subject).await;
+pub async fn a_turn_of_a_forgotten_person_is_overtaken(mut fixture: Fixture) {
     let anna = person(101);
     let before = fixture.turn(&anna, |commit| commit.state = set("a draft")).await.version;
     let mut late = Commit::new(anna.clone(), before, at(2));
@@ -125,8 +121,7 @@ pub async fn a_turn_of_a_forgotten_person_is_overtaken(subject: Subject) {
 }
 
 /// A waiting update that was forgotten is not processed when Telegram delivers it again.
-pub async fn a_forgotten_update_is_not_processed_again(subject: Subject) {
-    let mut fixture = Fixture::open(subject).await;
+pub async fn a_forgotten_update_is_not_processed_again(mut fixture: Fixture) {
     let anna = person(101);
     fixture.waiting_update(&anna, 1).await;
     fixture.process_update(&anna, 2, |_| ()).await;

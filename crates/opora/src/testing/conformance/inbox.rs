@@ -2,13 +2,11 @@
 
 use futures_util::future::{BoxFuture, join_all};
 
-use super::Subject;
 use super::fixture::{ALL, BOT, Fixture, OTHER_BOT, at, granted, holder, mark, new, person, update};
 use crate::store::{Commit, InputRef, Mark, Origin, Receipt, Seq, StoreError, Version};
 
 /// Telegram repeats an unacknowledged update.
-pub async fn an_update_is_received_once(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn an_update_is_received_once(fixture: Fixture) {
     let seq = fixture.receive(update(&person(101), 1)).await;
     assert_eq!(fixture.receive_all(vec![update(&person(101), 1)]).await, [Receipt::Known]);
     let waiting: Vec<_> = fixture.inbox().await.into_iter().map(|row| row.seq).collect();
@@ -16,16 +14,14 @@ pub async fn an_update_is_received_once(subject: Subject) {
 }
 
 /// A batch may contain an update twice.
-pub async fn an_update_repeated_in_a_batch_is_received_once(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn an_update_repeated_in_a_batch_is_received_once(fixture: Fixture) {
     let receipts = fixture.receive_all(vec![update(&person(101), 1), update(&person(101), 1)]).await;
     assert!(matches!(receipts[..], [Receipt::New(_), Receipt::Known]), "{receipts:?}");
     assert_eq!(fixture.inbox().await.len(), 1);
 }
 
 /// A processed update is not stored again.
-pub async fn a_processed_update_is_known(subject: Subject) {
-    let mut fixture = Fixture::open(subject).await;
+pub async fn a_processed_update_is_known(mut fixture: Fixture) {
     let anna = person(101);
     assert!(!fixture.is_processed(&anna, &mark(BOT, 1)).await);
     fixture.waiting_update(&anna, 1).await;
@@ -41,8 +37,7 @@ pub async fn a_processed_update_is_known(subject: Subject) {
 }
 
 /// After a restart Telegram repeats a waiting update, perhaps during the commit of its turn.
-pub async fn an_update_repeated_during_its_commit_is_processed_once(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn an_update_repeated_during_its_commit_is_processed_once(fixture: Fixture) {
     let people: Vec<_> = (101..=120).map(person).collect();
     let mut turns = Vec::new();
     for (number, key) in (1..).zip(&people) {
@@ -67,8 +62,7 @@ pub async fn an_update_repeated_during_its_commit_is_processed_once(subject: Sub
 }
 
 /// Telegram's ids may restart lower, so another identity is another update.
-pub async fn the_same_id_with_another_identity_is_a_new_update(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn the_same_id_with_another_identity_is_a_new_update(fixture: Fixture) {
     let anna = person(101);
     fixture.process_update(&anna, 1, |_| ()).await;
     let mut other = update(&anna, 1);
@@ -80,8 +74,7 @@ pub async fn the_same_id_with_another_identity_is_a_new_update(subject: Subject)
 }
 
 /// The caller matches receipts to updates by position.
-pub async fn receipts_come_in_the_order_of_the_batch(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn receipts_come_in_the_order_of_the_batch(fixture: Fixture) {
     let anna = person(101);
     fixture.receive(update(&anna, 2)).await;
     let receipts = fixture.receive_all((1..=4).map(|id| update(&anna, id)).collect()).await;
@@ -94,8 +87,7 @@ pub async fn receipts_come_in_the_order_of_the_batch(subject: Subject) {
 }
 
 /// Later inputs have later positions, over takeovers too.
-pub async fn the_inbox_keeps_its_order_over_takeovers(subject: Subject) {
-    let mut fixture = Fixture::open(subject).await;
+pub async fn the_inbox_keeps_its_order_over_takeovers(mut fixture: Fixture) {
     // Falling update ids: the order is that of arrival.
     for id in (1..=6).rev() {
         fixture.receive(update(&person(101), id)).await;
@@ -111,8 +103,7 @@ pub async fn the_inbox_keeps_its_order_over_takeovers(subject: Subject) {
 }
 
 /// A starting bot reads a long inbox in pages and misses nothing.
-pub async fn the_inbox_is_read_in_pages(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn the_inbox_is_read_in_pages(fixture: Fixture) {
     fixture.receive_all((1..=25).map(|id| update(&person(100 + id % 3), id)).collect()).await;
     let mut after = Seq(0);
     let mut read = Vec::new();
@@ -131,8 +122,7 @@ pub async fn the_inbox_is_read_in_pages(subject: Subject) {
 }
 
 /// The inputs of one conversation can be read in pages.
-pub async fn inputs_can_be_read_by_conversation(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn inputs_can_be_read_by_conversation(fixture: Fixture) {
     fixture.receive_all((1..=20).map(|id| update(&person(100 + id % 2), id)).collect()).await;
     let anna = person(101);
     let expected: Vec<_> = fixture.inbox().await.into_iter().filter(|row| row.incoming.key == anna).collect();
@@ -143,8 +133,7 @@ pub async fn inputs_can_be_read_by_conversation(subject: Subject) {
 }
 
 /// Received inputs are durable.
-pub async fn received_updates_survive_a_restart(subject: Subject) {
-    let mut fixture = Fixture::open(subject).await;
+pub async fn received_updates_survive_a_restart(mut fixture: Fixture) {
     fixture.receive_all((1..=3).map(|id| update(&person(101), id)).collect()).await;
     let before = fixture.inbox().await;
     fixture.restart().await;
@@ -154,8 +143,7 @@ pub async fn received_updates_survive_a_restart(subject: Subject) {
 }
 
 /// Bots that share a store share no updates, even with equal ids.
-pub async fn each_bot_has_its_own_inbox(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn each_bot_has_its_own_inbox(fixture: Fixture) {
     let other = granted(fixture.store().claim(OTHER_BOT, &holder("other"), None).await);
     fixture.receive(update(&person(101), 1)).await;
     let mut foreign = update(&person(101), 1);
@@ -171,8 +159,7 @@ pub async fn each_bot_has_its_own_inbox(subject: Subject) {
 }
 
 /// The commit of a direct update stores its mark.
-pub async fn a_direct_update_needs_no_inbox_row(subject: Subject) {
-    let mut fixture = Fixture::open(subject).await;
+pub async fn a_direct_update_needs_no_inbox_row(mut fixture: Fixture) {
     let anna = person(101);
     fixture.turn(&anna, |commit| commit.processed = vec![InputRef::DirectUpdate(mark(BOT, 1))]).await;
     fixture.restart().await;
@@ -182,8 +169,7 @@ pub async fn a_direct_update_needs_no_inbox_row(subject: Subject) {
 }
 
 /// The turn took long, so its update was stored meanwhile.
-pub async fn a_direct_update_leaves_the_inbox(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn a_direct_update_leaves_the_inbox(fixture: Fixture) {
     let (anna, boris) = (person(101), person(102));
     fixture.receive_all(vec![update(&anna, 1), update(&boris, 2)]).await;
     fixture.turn(&anna, |commit| commit.processed = vec![InputRef::DirectUpdate(mark(BOT, 1))]).await;
@@ -193,8 +179,7 @@ pub async fn a_direct_update_leaves_the_inbox(subject: Subject) {
 }
 
 /// Telegram repeats a direct update, which is not in the inbox.
-pub async fn a_direct_update_is_processed_once(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn a_direct_update_is_processed_once(fixture: Fixture) {
     let anna = person(101);
     let turn = |from| Commit {
         processed: vec![InputRef::DirectUpdate(mark(BOT, 1))],
@@ -208,8 +193,7 @@ pub async fn a_direct_update_is_processed_once(subject: Subject) {
 
 /// The same update may be queued twice: as an inbox row and as a direct update. Only one is processed, also
 /// concurrently.
-pub async fn a_direct_update_and_its_inbox_row_are_one_input(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn a_direct_update_and_its_inbox_row_are_one_input(fixture: Fixture) {
     let anna = person(101);
     let from = fixture.version(&person(101)).await;
     let row = fixture.waiting_update(&anna, 1).await;

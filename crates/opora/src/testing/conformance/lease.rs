@@ -15,16 +15,14 @@ pub async fn a_free_lease_is_granted_and_shown(subject: Subject) {
 }
 
 /// A claim without a watched lease returns the holder.
-pub async fn a_held_lease_is_not_given_away(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn a_held_lease_is_not_given_away(fixture: Fixture) {
     let seen = held(fixture.store().claim(BOT, &holder("second"), None).await);
     assert_eq!(seen, fixture.lease().await);
     assert_eq!(seen.epoch, fixture.epoch);
 }
 
 /// A lease without renewals may be taken over, and its holder is fenced.
-pub async fn a_lease_that_was_not_renewed_is_taken_over(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn a_lease_that_was_not_renewed_is_taken_over(fixture: Fixture) {
     let seen = fixture.lease().await;
     let epoch = granted(fixture.store().claim(BOT, &holder("second"), Some(&seen)).await);
     assert_eq!(fixture.lease().await.holder.token, "second");
@@ -33,8 +31,7 @@ pub async fn a_lease_that_was_not_renewed_is_taken_over(subject: Subject) {
 }
 
 /// A renewal since the lease was seen prevents a takeover.
-pub async fn a_lease_that_was_renewed_is_not_taken_over(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn a_lease_that_was_renewed_is_not_taken_over(fixture: Fixture) {
     let seen = fixture.lease().await;
     fixture.store().renew(BOT, fixture.epoch).await.expect("renewed");
     let now = held(fixture.store().claim(BOT, &holder("second"), Some(&seen)).await);
@@ -43,8 +40,7 @@ pub async fn a_lease_that_was_renewed_is_not_taken_over(subject: Subject) {
 }
 
 /// A lease seen under an earlier leader does not allow a takeover of a later one.
-pub async fn a_newer_lease_is_not_taken_over(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn a_newer_lease_is_not_taken_over(fixture: Fixture) {
     let seen = fixture.lease().await;
     fixture.take_over().await;
     let now = held(fixture.store().claim(BOT, &holder("third"), Some(&seen)).await);
@@ -52,8 +48,7 @@ pub async fn a_newer_lease_is_not_taken_over(subject: Subject) {
 }
 
 /// A released lease can be claimed at once.
-pub async fn a_released_lease_is_free_at_once(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn a_released_lease_is_free_at_once(fixture: Fixture) {
     fixture.store().release(BOT, fixture.epoch).await.expect("released");
     assert_eq!(fixture.store().lease(BOT).await.expect("answered"), None);
     granted(fixture.store().claim(BOT, &holder("second"), None).await);
@@ -61,8 +56,7 @@ pub async fn a_released_lease_is_free_at_once(subject: Subject) {
 }
 
 /// An operator can end a lease, and its holder is fenced.
-pub async fn a_cleared_lease_fences_the_leader(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn a_cleared_lease_fences_the_leader(fixture: Fixture) {
     fixture.operator().clear_lease(BOT).await.expect("cleared");
     assert_eq!(fixture.store().lease(BOT).await.expect("answered"), None);
     fenced(fixture.store().renew(BOT, fixture.epoch).await);
@@ -71,8 +65,7 @@ pub async fn a_cleared_lease_fences_the_leader(subject: Subject) {
 }
 
 /// Every new lease has a higher epoch.
-pub async fn epochs_rise_with_every_leader(subject: Subject) {
-    let mut fixture = Fixture::open(subject).await;
+pub async fn epochs_rise_with_every_leader(mut fixture: Fixture) {
     let first = fixture.epoch;
     let second = fixture.take_over().await;
     fixture.store().release(BOT, second).await.expect("released");
@@ -85,8 +78,7 @@ pub async fn epochs_rise_with_every_leader(subject: Subject) {
 }
 
 /// Of several standbys that saw the same lease, one takes over.
-pub async fn concurrent_takeovers_have_one_winner(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn concurrent_takeovers_have_one_winner(fixture: Fixture) {
     let seen = fixture.lease().await;
     let claims = (0..16).map(|number| {
         let store = fixture.store().clone();
@@ -103,8 +95,7 @@ pub async fn concurrent_takeovers_have_one_winner(subject: Subject) {
 }
 
 /// An instance that wakes up after a takeover cannot disturb the leader.
-pub async fn an_old_leader_can_neither_renew_nor_release(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn an_old_leader_can_neither_renew_nor_release(fixture: Fixture) {
     fixture.take_over().await;
     let now = fixture.lease().await;
     fenced(fixture.store().renew(BOT, fixture.epoch).await);
@@ -113,8 +104,7 @@ pub async fn an_old_leader_can_neither_renew_nor_release(subject: Subject) {
 }
 
 /// Leases of bots that share a store are independent.
-pub async fn leases_of_two_bots_are_independent(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn leases_of_two_bots_are_independent(fixture: Fixture) {
     let other = granted(fixture.store().claim(OTHER_BOT, &holder("other"), None).await);
     fixture.take_over().await;
     fixture.store().renew(OTHER_BOT, other).await.expect("the other bot works on");

@@ -2,13 +2,14 @@
 
 use super::Subject;
 use super::fixture::{
-    ALL, BOT, Fixture, OTHER_BOT, at, granted, holder, message, one_of_each, overtaken, parked, person, set, state,
-    state_name, timer, transition,
+    ALL, BOT, Fixture, OTHER_BOT, at, effect, granted, holder, mark, message, one_of_each, outcome, overtaken, parked,
+    person, set, state, state_name, timer, transition, update,
 };
 use super::parking::park;
 use crate::key::ConversationKey;
 use crate::store::{
-    Commit, ConversationRow, Filter, Settled, Settlement, StateChange, StateCount, Statistics, StoredState, Version,
+    Commit, ConversationRow, Filter, Incoming, InputRef, Settled, Settlement, StateChange, StateCount, Statistics,
+    StoredState, Version,
 };
 
 async fn set_states(fixture: &Fixture, key: &ConversationKey, places: Vec<crate::store::StateName>) {
@@ -22,8 +23,7 @@ async fn users(fixture: &Fixture, filter: &Filter) -> Vec<i64> {
 }
 
 /// Pages follow the order of the keys and miss nothing.
-pub async fn conversations_are_listed_in_pages(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn conversations_are_listed_in_pages(fixture: Fixture) {
     let mut keys = vec![person(9), person(10), person(101)];
     keys.extend((1..=4).map(|user| ConversationKey { chat: -user, ..person(user) }));
     keys.push(ConversationKey { thread: 3, ..person(10) });
@@ -44,8 +44,7 @@ pub async fn conversations_are_listed_in_pages(subject: Subject) {
 }
 
 /// A list can be filtered by bot, person, dialogue and state, and can include ended conversations.
-pub async fn a_list_follows_its_filter(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn a_list_follows_its_filter(fixture: Fixture) {
     set_states(&fixture, &person(1), vec![state_name("survey", "asked")]).await;
     set_states(&fixture, &person(2), vec![state_name("survey", "confirm"), state_name("menu", "asked")]).await;
     set_states(&fixture, &person(3), vec![state_name("menu", "open")]).await;
@@ -67,8 +66,7 @@ pub async fn a_list_follows_its_filter(subject: Subject) {
 }
 
 /// A reset ends a conversation, also during a turn, and reports whether one was open.
-pub async fn a_reset_ends_a_conversation(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn a_reset_ends_a_conversation(fixture: Fixture) {
     let anna = person(101);
     assert!(!fixture.operator().reset(&anna, at(1)).await.expect("answered"), "nothing to end");
     fixture.turn(&anna, |commit| commit.state = set("open")).await;
@@ -83,8 +81,7 @@ pub async fn a_reset_ends_a_conversation(subject: Subject) {
 }
 
 /// A conversation can be moved from one store to another.
-pub async fn an_export_can_be_imported(subject: Subject) {
-    let mut fixture = Fixture::open(subject).await;
+pub async fn an_export_can_be_imported(mut fixture: Fixture) {
     let anna = ConversationKey { thread: 5, business: "connection".into(), ..person(101) };
     let places = vec![state_name("survey", "asked"), state_name("menu", "open")];
     let stored = Some(StoredState { states: places, expires_at: Some(at(50)), ..state("carried") });
@@ -97,8 +94,7 @@ pub async fn an_export_can_be_imported(subject: Subject) {
 }
 
 /// A running turn does not overwrite an import, not even of a new conversation.
-pub async fn an_import_overtakes_a_running_turn(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn an_import_overtakes_a_running_turn(fixture: Fixture) {
     let anna = person(101);
     let began = fixture.version(&anna).await;
     let stored = Some(state("carried"));
@@ -111,8 +107,7 @@ pub async fn an_import_overtakes_a_running_turn(subject: Subject) {
 }
 
 /// An import does not overwrite an open conversation unless asked.
-pub async fn an_import_replaces_only_when_asked(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn an_import_replaces_only_when_asked(fixture: Fixture) {
     let anna = person(101);
     fixture.turn(&anna, |commit| commit.state = set("mine")).await;
     let row = |value| ConversationRow {
@@ -133,8 +128,7 @@ pub async fn an_import_replaces_only_when_asked(subject: Subject) {
 }
 
 /// An import of an old export does not bring old versions back.
-pub async fn an_import_never_lowers_a_version(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn an_import_never_lowers_a_version(fixture: Fixture) {
     let anna = person(101);
     for _ in 0..5 {
         fixture.turn(&anna, |commit| commit.state = set("open")).await;
@@ -147,8 +141,7 @@ pub async fn an_import_never_lowers_a_version(subject: Subject) {
 }
 
 /// Statistics count the rows, by bot.
-pub async fn statistics_count_the_rows(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn statistics_count_the_rows(fixture: Fixture) {
     assert_eq!(fixture.statistics().await, Statistics::default());
     fixture.turn(&person(101), one_of_each).await;
     set_states(&fixture, &person(102), vec![state_name("menu", "open"), state_name("survey", "asked")]).await;
@@ -165,11 +158,13 @@ pub async fn statistics_count_the_rows(subject: Subject) {
         active: 2,
         by_state: vec![count("menu", "open"), count("survey", "asked")],
         inbox: 1,
+        inbox_oldest: Some(at(0)),
         outbox: 1,
         outbox_oldest: Some(at(1)),
         failed: 1,
         timers: 2,
         effects: 1,
+        effects_oldest: Some(at(1)),
         parked: 1,
     };
     assert_eq!(counted, expected);
@@ -178,9 +173,33 @@ pub async fn statistics_count_the_rows(subject: Subject) {
     assert_eq!(fixture.store().statistics(None).await.expect("answered").active, 2);
 }
 
+/// The times of the oldest waiting input and of the oldest unfinished effect are reported.
+pub async fn the_oldest_input_and_effect_are_known(fixture: Fixture) {
+    let oldest = async || {
+        let counted = fixture.statistics().await;
+        (counted.inbox_oldest, counted.effects_oldest)
+    };
+    let anna = person(101);
+    let (mut inputs, mut effects) = (Vec::new(), Vec::new());
+    for minute in [2, 5] {
+        let seq = fixture.receive(Incoming { at: at(minute), ..update(&anna, minute) }).await;
+        inputs.push(InputRef::Update { seq, mark: mark(BOT, minute) });
+        let asked = fixture.turn(&anna, |commit| {
+            commit.at = at(minute);
+            commit.effects = vec![effect("download")];
+        });
+        effects.extend(asked.await.effects);
+    }
+    assert_eq!(oldest().await, (Some(at(2)), Some(at(2))));
+    let first = inputs.swap_remove(0);
+    fixture.turn(&anna, |commit| commit.processed = vec![first]).await;
+    assert_eq!(oldest().await, (Some(at(5)), Some(at(2))));
+    fixture.store().finish_effect(fixture.epoch, effects[0], outcome(&anna, effects[0])).await.expect("finished");
+    assert_eq!(oldest().await.1, Some(at(5)));
+}
+
 /// Transitions are recorded in order and read in pages.
-pub async fn transitions_are_recorded_in_order(subject: Subject) {
-    let mut fixture = Fixture::open(subject).await;
+pub async fn transitions_are_recorded_in_order(mut fixture: Fixture) {
     let anna = person(101);
     for to in ["asked", "checked", "confirmed"] {
         fixture.turn(&anna, |commit| commit.transition = Some(transition(to))).await;
@@ -197,8 +216,7 @@ pub async fn transitions_are_recorded_in_order(subject: Subject) {
 }
 
 /// The transitions of one conversation are read without those of others.
-pub async fn transitions_can_be_read_by_conversation(subject: Subject) {
-    let mut fixture = Fixture::open(subject).await;
+pub async fn transitions_can_be_read_by_conversation(mut fixture: Fixture) {
     let (anna, boris) = (person(101), person(102));
     for to in ["asked", "checked", "confirmed"] {
         fixture.turn(&anna, |commit| commit.transition = Some(transition(to))).await;

@@ -1,6 +1,5 @@
 //! The outbox keeps messages in order and loses none.
 
-use super::Subject;
 use super::fixture::{ALL, BOT, Fixture, at, message, person};
 use crate::store::{Commit, FailedRow, IfUnsure, OutboxId, OutboxRow, Outgoing, Settled, Settlement, Upload};
 
@@ -22,8 +21,7 @@ async fn settle(fixture: &Fixture, id: OutboxId, outcome: Settlement) {
 }
 
 /// Within a turn, from turn to turn, and over takeovers.
-pub async fn messages_keep_their_order(subject: Subject) {
-    let mut fixture = Fixture::open(subject).await;
+pub async fn messages_keep_their_order(mut fixture: Fixture) {
     let mut ids = say(&fixture, 101, &["1", "2", "3"]).await;
     ids.extend(say(&fixture, 102, &["4"]).await);
     fixture.restart().await;
@@ -35,8 +33,7 @@ pub async fn messages_keep_their_order(subject: Subject) {
 }
 
 /// A starting bot reads a long outbox in pages and misses nothing.
-pub async fn the_outbox_is_read_in_pages(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn the_outbox_is_read_in_pages(fixture: Fixture) {
     let ids = say(&fixture, 101, &["1", "2", "3", "4", "5"]).await;
     let page = fixture.store().unsent(BOT, ids[1], 2).await.expect("answered");
     assert_eq!(texts(&page), ["3", "4"]);
@@ -46,8 +43,7 @@ pub async fn the_outbox_is_read_in_pages(subject: Subject) {
 }
 
 /// All fields of a call are stored.
-pub async fn a_call_is_stored_unchanged(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn a_call_is_stored_unchanged(fixture: Fixture) {
     let document = Outgoing {
         chat: None,
         method: "sendDocument".into(),
@@ -65,8 +61,7 @@ pub async fn a_call_is_stored_unchanged(subject: Subject) {
 }
 
 /// A sent message leaves the outbox; settling it twice changes nothing.
-pub async fn a_sent_message_leaves_the_outbox(subject: Subject) {
-    let mut fixture = Fixture::open(subject).await;
+pub async fn a_sent_message_leaves_the_outbox(mut fixture: Fixture) {
     let ids = say(&fixture, 101, &["1", "2"]).await;
     settle(&fixture, ids[0], Settlement::Sent { labelled: None }).await;
     settle(&fixture, ids[0], Settlement::Sent { labelled: None }).await;
@@ -76,8 +71,7 @@ pub async fn a_sent_message_leaves_the_outbox(subject: Subject) {
 }
 
 /// A failed message blocks no other, and is kept.
-pub async fn a_failed_message_is_kept_as_failed(subject: Subject) {
-    let mut fixture = Fixture::open(subject).await;
+pub async fn a_failed_message_is_kept_as_failed(mut fixture: Fixture) {
     let ids = say(&fixture, 101, &["1", "2"]).await;
     settle(&fixture, ids[0], Settlement::Failed("403: the bot was blocked".into())).await;
     fixture.restart().await;
@@ -87,8 +81,7 @@ pub async fn a_failed_message_is_kept_as_failed(subject: Subject) {
 }
 
 /// Failed messages are listed whole, with the reason, in the order of their commits, in pages.
-pub async fn failed_messages_are_shown_in_pages(subject: Subject) {
-    let mut fixture = Fixture::open(subject).await;
+pub async fn failed_messages_are_shown_in_pages(mut fixture: Fixture) {
     let mut ids = Vec::new();
     for (user, minute, texts) in [(101, 1, ["1", "2"]), (102, 1, ["3", "4"]), (101, 2, ["5", "6"])] {
         let fill = |commit: &mut Commit| {
@@ -121,8 +114,7 @@ pub async fn failed_messages_are_shown_in_pages(subject: Subject) {
 }
 
 /// A failed secret message keeps its chat and reason, but not its body.
-pub async fn a_secret_that_failed_is_not_kept(subject: Subject) {
-    let mut fixture = Fixture::open(subject).await;
+pub async fn a_secret_that_failed_is_not_kept(mut fixture: Fixture) {
     let secret = |text| Outgoing { secret: true, label: Some("pin".into()), ..message(101, text) };
     // A message that only mentions secrets is not secret.
     let plain = message(101, r#"{"secret":true}"#);
@@ -142,8 +134,7 @@ pub async fn a_secret_that_failed_is_not_kept(subject: Subject) {
 }
 
 /// Many messages are settled in one call; the others stay.
-pub async fn messages_are_settled_together(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn messages_are_settled_together(fixture: Fixture) {
     let ids = say(&fixture, 101, &["1", "2", "3", "4"]).await;
     let sent = |id| Settled { id, outcome: Settlement::Sent { labelled: None } };
     let failed = Settled { id: ids[2], outcome: Settlement::Failed("400: too long".into()) };
@@ -154,8 +145,7 @@ pub async fn messages_are_settled_together(subject: Subject) {
 }
 
 /// When a group becomes a supergroup, its messages move; others do not.
-pub async fn messages_follow_a_chat_that_moved(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn messages_follow_a_chat_that_moved(fixture: Fixture) {
     let old = -500;
     let new = -1_002_000_000_500;
     let other = -501;
@@ -175,8 +165,7 @@ pub async fn messages_follow_a_chat_that_moved(subject: Subject) {
 }
 
 /// A label refers to the last message sent under it.
-pub async fn a_label_names_the_message_sent_last(subject: Subject) {
-    let mut fixture = Fixture::open(subject).await;
+pub async fn a_label_names_the_message_sent_last(mut fixture: Fixture) {
     let ids = say(&fixture, 101, &["1", "2", "3"]).await;
     assert_eq!(fixture.store().labelled(BOT, 101, "menu").await.expect("answered"), None);
     for (id, (chat, message)) in ids.into_iter().zip([(101, 7), (101, 8), (102, 9)]) {
@@ -189,8 +178,7 @@ pub async fn a_label_names_the_message_sent_last(subject: Subject) {
 }
 
 /// After a crash it is known which messages may have been sent.
-pub async fn a_message_being_sent_is_known_after_a_restart(subject: Subject) {
-    let mut fixture = Fixture::open(subject).await;
+pub async fn a_message_being_sent_is_known_after_a_restart(mut fixture: Fixture) {
     let once = |text| Outgoing { if_unsure: IfUnsure::Drop, ..message(101, text) };
     let outgoing = vec![once("1"), once("2")];
     let ids = fixture.turn(&person(101), |commit| commit.outgoing = outgoing).await.outbox;
@@ -201,8 +189,7 @@ pub async fn a_message_being_sent_is_known_after_a_restart(subject: Subject) {
 }
 
 /// A send that certainly failed clears the mark of its message only.
-pub async fn a_message_can_be_marked_as_not_sent(subject: Subject) {
-    let mut fixture = Fixture::open(subject).await;
+pub async fn a_message_can_be_marked_as_not_sent(mut fixture: Fixture) {
     let once = |text| Outgoing { if_unsure: IfUnsure::Drop, ..message(101, text) };
     let outgoing = vec![once("1"), once("2"), once("3")];
     let ids = fixture.turn(&person(101), |commit| commit.outgoing = outgoing).await.outbox;
@@ -216,8 +203,7 @@ pub async fn a_message_can_be_marked_as_not_sent(subject: Subject) {
 }
 
 /// A repeated broadcast does not send twice.
-pub async fn a_post_happens_once(subject: Subject) {
-    let mut fixture = Fixture::open(subject).await;
+pub async fn a_post_happens_once(mut fixture: Fixture) {
     let post = || vec![(person(101), message(101, "news")), (person(102), message(102, "news"))];
     let ids = fixture.store().post(fixture.epoch, "news of may", post(), at(3)).await.expect("posted");
     assert_eq!(ids.len(), 2);
@@ -232,8 +218,7 @@ pub async fn a_post_happens_once(subject: Subject) {
 }
 
 /// A post has the time of its caller: stores have no clock.
-pub async fn a_post_has_the_time_it_was_given(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn a_post_has_the_time_it_was_given(fixture: Fixture) {
     let post = vec![(person(101), message(101, "news"))];
     fixture.store().post(fixture.epoch, "news", post, at(7)).await.expect("posted");
     assert_eq!(fixture.unsent().await[0].at, at(7));
@@ -241,8 +226,7 @@ pub async fn a_post_has_the_time_it_was_given(subject: Subject) {
 }
 
 /// The time of the oldest unsent message is reported.
-pub async fn the_oldest_unsent_message_is_known(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn the_oldest_unsent_message_is_known(fixture: Fixture) {
     assert_eq!(fixture.statistics().await.outbox_oldest, None);
     let mut ids = Vec::new();
     for minute in [2, 5] {

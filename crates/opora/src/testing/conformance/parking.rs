@@ -1,6 +1,5 @@
 //! Parked turns are kept, listed, and run again on request.
 
-use super::Subject;
 use super::fixture::update;
 use super::fixture::{
     ALL, BOT, END_OF_TIME, Fixture, already_processed, at, mark, message, parked, person, set, timer,
@@ -12,8 +11,7 @@ pub(super) async fn park(fixture: &Fixture, processed: Vec<InputRef>, row: Parke
 }
 
 /// A parked update does not come back by itself.
-pub async fn a_parked_update_counts_as_processed(subject: Subject) {
-    let mut fixture = Fixture::open(subject).await;
+pub async fn a_parked_update_counts_as_processed(mut fixture: Fixture) {
     let anna = person(101);
     let processed = fixture.waiting_update(&anna, 1).await;
     fixture.waiting_update(&anna, 2).await;
@@ -32,8 +30,7 @@ pub async fn a_parked_update_counts_as_processed(subject: Subject) {
 }
 
 /// A parked timer is not due again.
-pub async fn a_parked_timer_is_no_longer_due(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn a_parked_timer_is_no_longer_due(fixture: Fixture) {
     let anna = person(101);
     fixture.turn(&anna, |commit| commit.timers = vec![timer("remind", at(10))]).await;
     let id = fixture.timers(at(10)).await[0].id;
@@ -43,8 +40,7 @@ pub async fn a_parked_timer_is_no_longer_due(subject: Subject) {
 }
 
 /// Parking whose answer was lost can be repeated safely.
-pub async fn an_input_is_parked_once(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn an_input_is_parked_once(fixture: Fixture) {
     let anna = person(101);
     let processed = vec![fixture.waiting_update(&anna, 1).await];
     park(&fixture, processed.clone(), parked(&anna, at(5))).await;
@@ -53,8 +49,7 @@ pub async fn an_input_is_parked_once(subject: Subject) {
 }
 
 /// The person of a failed turn gets an answer, even if the bot stops right after the parking.
-pub async fn messages_of_a_parked_turn_are_sent(subject: Subject) {
-    let mut fixture = Fixture::open(subject).await;
+pub async fn messages_of_a_parked_turn_are_sent(mut fixture: Fixture) {
     let anna = person(101);
     let processed = vec![fixture.waiting_update(&anna, 1).await];
     let messages = [Outgoing { chat: None, ..message(101, "1") }, message(101, "2")];
@@ -69,8 +64,7 @@ pub async fn messages_of_a_parked_turn_are_sent(subject: Subject) {
 }
 
 /// A refused parking sends nothing: an answer that was lost is not given twice.
-pub async fn a_refused_parking_sends_nothing(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn a_refused_parking_sends_nothing(fixture: Fixture) {
     let anna = person(101);
     let processed = fixture.process_update(&anna, 1, |commit| commit.state = set("done")).await;
     let before = fixture.snapshot().await;
@@ -80,8 +74,7 @@ pub async fn a_refused_parking_sends_nothing(subject: Subject) {
 }
 
 /// One parked turn can be read without reading all.
-pub async fn a_parked_turn_is_found_by_its_id(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn a_parked_turn_is_found_by_its_id(fixture: Fixture) {
     park(&fixture, Vec::new(), parked(&person(101), at(1))).await;
     let id = park(&fixture, Vec::new(), parked(&person(102), at(2))).await.id;
     let found = fixture.operator().parked_by_id(id).await.expect("answered");
@@ -90,8 +83,7 @@ pub async fn a_parked_turn_is_found_by_its_id(subject: Subject) {
 }
 
 /// Parked turns are listed in the order of parking.
-pub async fn parked_turns_are_listed_oldest_first(subject: Subject) {
-    let mut fixture = Fixture::open(subject).await;
+pub async fn parked_turns_are_listed_oldest_first(mut fixture: Fixture) {
     for (user, minute) in [(103, 1), (101, 2), (102, 3)] {
         park(&fixture, Vec::new(), parked(&person(user), at(minute))).await;
         fixture.restart().await;
@@ -104,8 +96,7 @@ pub async fn parked_turns_are_listed_oldest_first(subject: Subject) {
 }
 
 /// A parked turn waits for the operator, runs again, and is gone.
-pub async fn a_parked_turn_runs_again_when_asked(subject: Subject) {
-    let mut fixture = Fixture::open(subject).await;
+pub async fn a_parked_turn_runs_again_when_asked(mut fixture: Fixture) {
     let anna = person(101);
     park(&fixture, Vec::new(), parked(&anna, at(1))).await;
     park(&fixture, Vec::new(), parked(&anna, at(2))).await;
@@ -122,8 +113,7 @@ pub async fn a_parked_turn_runs_again_when_asked(subject: Subject) {
 }
 
 /// Two attempts to commit a parked turn do not both succeed.
-pub async fn a_parked_turn_is_processed_once(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn a_parked_turn_is_processed_once(fixture: Fixture) {
     let anna = person(101);
     park(&fixture, Vec::new(), parked(&anna, at(1))).await;
     let id = fixture.parked().await[0].id;
@@ -137,8 +127,7 @@ pub async fn a_parked_turn_is_processed_once(subject: Subject) {
 }
 
 /// A turn that fails again replaces its parked row.
-pub async fn a_parked_turn_can_be_parked_again(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn a_parked_turn_can_be_parked_again(fixture: Fixture) {
     let anna = person(101);
     park(&fixture, Vec::new(), parked(&anna, at(1))).await;
     let id = fixture.parked().await[0].id;
@@ -149,8 +138,7 @@ pub async fn a_parked_turn_can_be_parked_again(subject: Subject) {
 }
 
 /// A dropped parked turn is gone.
-pub async fn a_parked_turn_can_be_dropped(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn a_parked_turn_can_be_dropped(fixture: Fixture) {
     park(&fixture, Vec::new(), parked(&person(101), at(1))).await;
     let id = fixture.parked().await[0].id;
     assert!(fixture.store().drop_parked(id).await.expect("answered"));

@@ -49,6 +49,18 @@ impl Subject {
     }
 }
 
+/// What a case starts from.
+pub trait Start: Sized {
+    /// Makes it of an empty store.
+    fn from_subject(subject: Subject) -> impl Future<Output = Self> + Send;
+}
+
+impl Start for Subject {
+    async fn from_subject(subject: Subject) -> Self {
+        subject
+    }
+}
+
 impl<S: Store> From<S> for Subject {
     fn from(store: S) -> Self {
         Self::new(Arc::new(store))

@@ -1,6 +1,5 @@
 //! Timers fire once and in order, and conversations expire in time.
 
-use super::Subject;
 use super::fixture::{BOT, END_OF_TIME, Fixture, already_processed, at, person, set, state, timer};
 use crate::clock::Millis;
 use crate::key::ConversationKey;
@@ -27,8 +26,7 @@ async fn fire(fixture: &Fixture, key: &ConversationKey, id: TimerId) -> crate::s
 }
 
 /// Earliest first, none too early, and at most the limit.
-pub async fn timers_are_due_in_order(subject: Subject) {
-    let mut fixture = Fixture::open(subject).await;
+pub async fn timers_are_due_in_order(mut fixture: Fixture) {
     let (anna, boris) = (person(101), person(102));
     timers(&fixture, &anna, vec![timer("third", at(12)), timer("first", at(10))]).await;
     timers(&fixture, &boris, vec![timer("second", at(11))]).await;
@@ -43,8 +41,7 @@ pub async fn timers_are_due_in_order(subject: Subject) {
 }
 
 /// A postponed reminder does not come at the old time.
-pub async fn a_timer_set_again_replaces_the_old_one(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn a_timer_set_again_replaces_the_old_one(fixture: Fixture) {
     let anna = person(101);
     timers(&fixture, &anna, vec![timer("remind", at(10))]).await;
     let former = fixture.timers(at(10)).await[0].id;
@@ -59,8 +56,7 @@ pub async fn a_timer_set_again_replaces_the_old_one(subject: Subject) {
 }
 
 /// A cancelled timer does not fire, not even if it was due.
-pub async fn a_cancelled_timer_does_not_fire(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn a_cancelled_timer_does_not_fire(fixture: Fixture) {
     let anna = person(101);
     timers(&fixture, &anna, vec![timer("remind", at(10)), timer("close", at(11))]).await;
     let id = fixture.timers(at(10)).await[0].id;
@@ -70,8 +66,7 @@ pub async fn a_cancelled_timer_does_not_fire(subject: Subject) {
 }
 
 /// A timer is processed once.
-pub async fn a_timer_fires_once(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn a_timer_fires_once(fixture: Fixture) {
     let anna = person(101);
     timers(&fixture, &anna, vec![timer("remind", at(10))]).await;
     let id = fixture.timers(at(10)).await[0].id;
@@ -83,8 +78,7 @@ pub async fn a_timer_fires_once(subject: Subject) {
 }
 
 /// A turn that fires a timer may set it again.
-pub async fn a_timer_can_be_set_again_as_it_fires(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn a_timer_can_be_set_again_as_it_fires(fixture: Fixture) {
     let anna = person(101);
     timers(&fixture, &anna, vec![timer("daily", at(10))]).await;
     let id = fixture.timers(at(10)).await[0].id;
@@ -100,8 +94,7 @@ pub async fn a_timer_can_be_set_again_as_it_fires(subject: Subject) {
 }
 
 /// Timer names are unique per conversation.
-pub async fn timers_of_two_conversations_are_separate(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn timers_of_two_conversations_are_separate(fixture: Fixture) {
     let (anna, boris) = (person(101), person(102));
     timers(&fixture, &anna, vec![timer("remind", at(10))]).await;
     timers(&fixture, &boris, vec![timer("remind", at(11))]).await;
@@ -114,8 +107,7 @@ pub async fn timers_of_two_conversations_are_separate(subject: Subject) {
 }
 
 /// Conversations expire at their time, earliest first; without an expiry they stay.
-pub async fn a_conversation_expires_at_its_expiry(subject: Subject) {
-    let mut fixture = Fixture::open(subject).await;
+pub async fn a_conversation_expires_at_its_expiry(mut fixture: Fixture) {
     set_expiry(&fixture, &person(101), Some(at(12))).await;
     set_expiry(&fixture, &person(102), Some(at(10))).await;
     set_expiry(&fixture, &person(103), None).await;
@@ -128,8 +120,7 @@ pub async fn a_conversation_expires_at_its_expiry(subject: Subject) {
 }
 
 /// A turn can postpone or remove the expiry.
-pub async fn a_turn_postpones_the_expiry(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn a_turn_postpones_the_expiry(fixture: Fixture) {
     let anna = person(101);
     set_expiry(&fixture, &anna, Some(at(10))).await;
     set_expiry(&fixture, &anna, Some(at(20))).await;
@@ -140,8 +131,7 @@ pub async fn a_turn_postpones_the_expiry(subject: Subject) {
 }
 
 /// The schedule can sleep until this time.
-pub async fn the_next_due_time_is_the_earliest(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn the_next_due_time_is_the_earliest(fixture: Fixture) {
     let (anna, boris) = (person(101), person(102));
     let next = || async { fixture.store().next_due(BOT).await.expect("answered") };
     assert_eq!(next().await, None);

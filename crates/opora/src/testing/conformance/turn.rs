@@ -1,6 +1,5 @@
 //! Turns: a turn commits whole or not at all, and only one from each version.
 
-use super::Subject;
 use super::fixture::{
     ALL, BOT, END_OF_TIME, Fixture, already_processed, at, fenced, mark, one_of_each, outcome, overtaken, person, set,
     state, timer, transition, update,
@@ -12,8 +11,7 @@ use crate::store::{
 };
 
 /// Every part of a commit can be read afterwards.
-pub async fn a_commit_stores_everything(subject: Subject) {
-    let mut fixture = Fixture::open(subject).await;
+pub async fn a_commit_stores_everything(mut fixture: Fixture) {
     let anna = person(101);
     let update = fixture.waiting_update(&anna, 1).await;
     let from = fixture.version(&anna).await;
@@ -46,8 +44,7 @@ pub async fn a_commit_stores_everything(subject: Subject) {
 }
 
 /// A turn from an old version must run again; nothing of it is stored.
-pub async fn a_commit_from_an_old_version_leaves_nothing(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn a_commit_from_an_old_version_leaves_nothing(fixture: Fixture) {
     let anna = person(101);
     fixture.turn(&anna, |commit| commit.state = set("first")).await;
     let update = fixture.waiting_update(&anna, 1).await;
@@ -64,8 +61,7 @@ pub async fn a_commit_from_an_old_version_leaves_nothing(subject: Subject) {
 }
 
 /// A turn of a processed input is dropped; nothing of it is stored.
-pub async fn a_commit_of_a_processed_input_leaves_nothing(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn a_commit_of_a_processed_input_leaves_nothing(fixture: Fixture) {
     let anna = person(101);
     let update = fixture.process_update(&anna, 1, |commit| commit.state = set("first")).await;
     let waits = fixture.waiting_update(&anna, 2).await;
@@ -79,8 +75,7 @@ pub async fn a_commit_of_a_processed_input_leaves_nothing(subject: Subject) {
 }
 
 /// A commit whose answer was lost can be repeated safely.
-pub async fn an_update_is_processed_once(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn an_update_is_processed_once(fixture: Fixture) {
     let anna = person(101);
     let update = fixture.process_update(&anna, 1, |commit| commit.state = set("first")).await;
     let mut again = Commit::new(anna.clone(), fixture.version(&anna).await, at(3));
@@ -95,8 +90,7 @@ pub async fn an_update_is_processed_once(subject: Subject) {
 }
 
 /// Refusals have an order, because the caller reacts differently: stop, drop, run again.
-pub async fn a_processed_input_is_reported_before_an_old_version(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn a_processed_input_is_reported_before_an_old_version(fixture: Fixture) {
     let anna = person(101);
     let update = fixture.process_update(&anna, 1, |commit| commit.state = set("first")).await;
     let commit = || {
@@ -110,8 +104,7 @@ pub async fn a_processed_input_is_reported_before_an_old_version(subject: Subjec
 }
 
 /// Of several turns from one version, one commits.
-pub async fn concurrent_commits_have_one_winner(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn concurrent_commits_have_one_winner(fixture: Fixture) {
     let anna = person(101);
     for round in 0..4 {
         let from = fixture.version(&anna).await;
@@ -136,8 +129,7 @@ pub async fn concurrent_commits_have_one_winner(subject: Subject) {
 }
 
 /// People in one group have separate conversations.
-pub async fn conversations_commit_side_by_side(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn conversations_commit_side_by_side(fixture: Fixture) {
     let member = |user: i64| ConversationKey { bot: BOT, chat: -100, user, thread: 0, business: Box::default() };
     let people = (1..=16).map(|user| {
         let store = fixture.store().clone();
@@ -163,8 +155,7 @@ pub async fn conversations_commit_side_by_side(subject: Subject) {
 }
 
 /// A turn that keeps the state raises the version too.
-pub async fn every_commit_raises_the_version_by_one(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn every_commit_raises_the_version_by_one(fixture: Fixture) {
     let anna = person(101);
     let changes = [StateChange::Keep, set("a"), StateChange::Keep, StateChange::Clear, StateChange::Keep, set("b")];
     for change in changes {
@@ -176,8 +167,7 @@ pub async fn every_commit_raises_the_version_by_one(subject: Subject) {
 }
 
 /// A turn that keeps the state changes no part of it.
-pub async fn a_kept_state_stays_as_it_was(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn a_kept_state_stays_as_it_was(fixture: Fixture) {
     let anna = person(101);
     let stored = StoredState { expires_at: Some(at(9)), ..state("kept") };
     fixture.turn(&anna, |commit| commit.state = StateChange::Set(stored.clone())).await;
@@ -187,8 +177,7 @@ pub async fn a_kept_state_stays_as_it_was(subject: Subject) {
 }
 
 /// A button of an ended dialogue must not fit the next one.
-pub async fn versions_do_not_restart_when_a_conversation_ends(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn versions_do_not_restart_when_a_conversation_ends(fixture: Fixture) {
     let anna = person(101);
     for _ in 0..3 {
         fixture.turn(&anna, |commit| commit.state = set("open")).await;
@@ -200,8 +189,7 @@ pub async fn versions_do_not_restart_when_a_conversation_ends(subject: Subject) 
 }
 
 /// An ended conversation has neither state nor expiry.
-pub async fn an_ended_conversation_has_no_state(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn an_ended_conversation_has_no_state(fixture: Fixture) {
     let anna = person(101);
     assert_eq!(fixture.state(&anna).await, (Version(0), None), "a conversation never seen");
     let stored = StoredState { expires_at: Some(at(9)), ..state("open") };
@@ -213,8 +201,7 @@ pub async fn an_ended_conversation_has_no_state(subject: Subject) {
 }
 
 /// Every part of the key distinguishes conversations, with all values that Telegram uses.
-pub async fn keys_differ_by_each_of_their_parts(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn keys_differ_by_each_of_their_parts(fixture: Fixture) {
     let plain = ConversationKey { bot: BOT, chat: -1_002_345_678_901, user: 101, thread: 0, business: Box::default() };
     let keys = [
         plain.clone(),
@@ -246,8 +233,7 @@ pub async fn keys_differ_by_each_of_their_parts(subject: Subject) {
 }
 
 /// Texts are not truncated, normalized or interpreted.
-pub async fn texts_are_stored_unchanged(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn texts_are_stored_unchanged(fixture: Fixture) {
     let long = "ю".repeat(50_000);
     let texts =
         ["", "a\u{0}b", "'; DROP TABLE x; --", "\u{1F469}\u{200D}\u{1F680} \u{202E}", "\\u0000 \\ \" %s {}", &long];
@@ -279,8 +265,7 @@ pub async fn texts_are_stored_unchanged(subject: Subject) {
 }
 
 /// A refusal by the application's writes, or by a store without a database, stores nothing of the turn.
-pub async fn refused_writes_leave_nothing_of_the_turn(subject: Subject) {
-    let fixture = Fixture::open(subject).await;
+pub async fn refused_writes_leave_nothing_of_the_turn(fixture: Fixture) {
     let anna = person(101);
     let update = fixture.waiting_update(&anna, 1).await;
     let before = fixture.snapshot().await;
@@ -301,8 +286,7 @@ pub async fn refused_writes_leave_nothing_of_the_turn(subject: Subject) {
 }
 
 /// Ids rise from commit to commit, also over restarts.
-pub async fn numbers_rise_from_commit_to_commit(subject: Subject) {
-    let mut fixture = Fixture::open(subject).await;
+pub async fn numbers_rise_from_commit_to_commit(mut fixture: Fixture) {
     let anna = person(101);
     let mut last_message = OutboxId(0);
     let mut last_effect = Default::default();

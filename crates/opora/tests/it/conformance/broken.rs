@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use opora::clock::Millis;
 use opora::key::ConversationKey;
 use opora::store::{
-    Answer, Cleaned, CleaningLimits, Commit, Committed, ConversationRow, Delivered, EffectId, EffectRow, Epoch,
-    FailedRow, Filter, Holder, InboxRow, Incoming, InputRef, Lease, LeaseAnswer, Mark, MemoryStore, Opened, OutboxId,
-    OutboxRow, Outgoing, ParkResult, ParkedId, ParkedTurn, Receipt, Seq, Settled, Statistics, Store, StoreResult,
-    TimerRow, TransitionRow, Version,
+    Answer, Cleaned, CleaningLimits, Commit, Committed, ConversationRow, Delivered, DomainWrites, EffectId, EffectRow,
+    Enqueued, Epoch, FailedRow, Filter, Holder, InboxRow, Incoming, InputRef, JobCount, JobFilter, JobId, JobLimits,
+    JobPoll, JobRequest, JobRow, JobUpdate, Lease, LeaseAnswer, Mark, MemoryStore, NewJob, Opened, OutboxId, OutboxRow,
+    Outgoing, ParkResult, ParkedId, ParkedTurn, Receipt, Seq, Settled, Statistics, Store, StoreResult, Tick, TimerRow,
+    TransitionRow, Version,
 };
 use parking_lot::Mutex;
 
@@ -18,6 +19,7 @@ use self::leftovers::Leftovers;
 mod commit;
 mod fault;
 mod inbox;
+mod jobs;
 mod lease;
 mod leftovers;
 mod outbox;
@@ -251,6 +253,54 @@ impl opora::store::StoreLayer for Broken {
 
     fn next_due(&self, bot: i64) -> Answer<'_, Option<Millis>> {
         Box::pin(self.broken_next_due(bot))
+    }
+
+    fn enqueue_jobs(&self, bot: i64, jobs: Vec<NewJob>, now: Millis) -> Answer<'_, Vec<Enqueued>> {
+        Box::pin(self.broken_enqueue(bot, jobs, now))
+    }
+
+    fn start_jobs(
+        &self,
+        bot: i64,
+        epoch: Epoch,
+        wanted: Vec<(Box<str>, usize)>,
+        now: Millis,
+    ) -> Answer<'_, Vec<JobRow>> {
+        Box::pin(self.broken_start(bot, epoch, wanted, now))
+    }
+
+    fn update_jobs(
+        &self,
+        bot: i64,
+        epoch: Epoch,
+        updates: Vec<JobUpdate>,
+        _writes: Option<DomainWrites>,
+    ) -> Answer<'_, Vec<bool>> {
+        Box::pin(self.broken_update(bot, epoch, updates))
+    }
+
+    fn poll_jobs(&self, bot: i64) -> Answer<'_, JobPoll> {
+        Box::pin(self.broken_poll(bot))
+    }
+
+    fn prune_jobs(&self, bot: i64, epoch: Epoch, limits: JobLimits) -> Answer<'_, u64> {
+        Box::pin(self.broken_prune(bot, epoch, limits))
+    }
+
+    fn tick_jobs(&self, bot: i64, epoch: Epoch, tick: Tick, jobs: Vec<NewJob>) -> Answer<'_, bool> {
+        Box::pin(self.broken_tick(bot, epoch, tick, jobs))
+    }
+
+    fn job_counts(&self, bot: i64, with_finished: bool) -> Answer<'_, Vec<JobCount>> {
+        Box::pin(self.broken_counts(bot, with_finished))
+    }
+
+    fn jobs<'a>(&'a self, filter: &'a JobFilter, before: Option<JobId>, limit: usize) -> Answer<'a, Vec<JobRow>> {
+        Box::pin(self.broken_jobs(filter, before, limit))
+    }
+
+    fn request_jobs(&self, bot: i64, request: JobRequest, now: Millis) -> Answer<'_, u64> {
+        Box::pin(self.broken_request(bot, request, now))
     }
 
     fn clean(&self, epoch: Epoch, bounds: CleaningLimits) -> Answer<'_, Cleaned> {

@@ -31,6 +31,8 @@ async fn scanned(fixture: &Fixture) -> Statistics {
     for place in open.iter().filter_map(|row| row.stored.as_ref()?.states.first()) {
         *by_place.entry(place.clone()).or_insert(0) += 1;
     }
+    let waiting = store.waiting(BOT, Default::default(), 10_000).await.unwrap();
+    let effects = store.effects(BOT, Default::default(), 10_000).await.unwrap();
     let unsent = store.unsent(BOT, OutboxId(0), 10_000).await.unwrap();
     let counted = by_place.into_iter();
     Statistics {
@@ -38,12 +40,14 @@ async fn scanned(fixture: &Fixture) -> Statistics {
         by_state: counted
             .map(|(place, conversations)| opora::store::StateCount { state: place, conversations })
             .collect(),
-        inbox: store.waiting(BOT, Default::default(), 10_000).await.unwrap().len() as i64,
+        inbox: waiting.len() as i64,
+        inbox_oldest: waiting.iter().map(|row| row.incoming.at).min(),
         outbox: unsent.len() as i64,
         outbox_oldest: unsent.iter().map(|row| row.at).min(),
         failed: 0,
         timers: store.due_timers(BOT, Millis(i64::MAX), 10_000).await.unwrap().len() as i64,
-        effects: store.effects(BOT, Default::default(), 10_000).await.unwrap().len() as i64,
+        effects: effects.len() as i64,
+        effects_oldest: effects.iter().map(|row| row.at).min(),
         parked: store.parked(Some(BOT), 10_000).await.unwrap().len() as i64,
     }
 }

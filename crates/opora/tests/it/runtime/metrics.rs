@@ -198,12 +198,16 @@ fn failures_and_parked_turns_are_counted() {
         metrics.show("opora_parked_turns", 1.0).await;
         metrics.show("opora_active_dialogues", 1.0).await;
         metrics.show("opora_dialogues{dialogue=day,state=open}", 1.0).await;
-        for name in ["opora_turn_seconds", "opora_commit_seconds"] {
-            metrics.show(name, 2.0).await;
-        }
+        metrics.show("opora_turn_seconds{dialogue=day}", 2.0).await;
+        metrics.show("opora_commit_seconds", 2.0).await;
         metrics.show("opora_input_seconds", 1.0).await;
         metrics.show("opora_transitions_total", 1.0).await;
+        metrics.shows("opora_lease_remaining_seconds", |left| left > 0.0).await;
         bot.stops().await;
+        for gauge in ["opora_parked_turns", "opora_active_dialogues", "opora_dialogues{dialogue=day,state=open}"] {
+            metrics.show(gauge, 0.0).await;
+        }
+        assert_eq!(metrics.of("opora_lease_remaining_seconds"), Some(0.0), "it does not lead any more");
     });
 }
 

@@ -153,3 +153,18 @@ async fn the_notice_is_sent_even_if_the_store_takes_no_posts() {
     anna.receives(NOT_SHOWN).await;
     bot.stops().await;
 }
+
+#[tokio::test]
+async fn a_notice_whose_post_lost_its_answer_is_sent_once() {
+    let stage = Stage::new().await;
+    let faulty = Arc::new(FaultyStore::new(memory()));
+    let store: Arc<dyn Store> = Arc::clone(&faulty) as _;
+    let (anna, bot) = (stage.person("Anna").await, Running::start(stage.bot(&store).dialogue(menu())));
+    faulty.fail_next("post", 1, Fault::After);
+    refuses(&stage, 2).await;
+    anna.says("/start").await;
+    anna.receives(NOT_SHOWN).await;
+    anna.says("tea").await;
+    anna.receives_exactly(&[NOT_SHOWN, "You said tea."]).await;
+    bot.stops().await;
+}

@@ -8,3 +8,16 @@ CREATE TABLE notices (
   is_told BOOLEAN NOT NULL DEFAULT FALSE
 );
 CREATE INDEX notices_untold ON notices (id) WHERE NOT is_told;
+
+-- The quiet hours that people have chosen; the others have those of the business.
+CREATE TABLE quiet_hours (
+  user_id BIGINT PRIMARY KEY REFERENCES users (id) ON DELETE CASCADE,
+  hours TEXT NOT NULL
+);
+
+-- Who gets a summary of the day, at which hour, and the last day that it was sent for.
+CREATE TABLE daily_summaries (
+  user_id BIGINT PRIMARY KEY REFERENCES users (id) ON DELETE CASCADE,
+  hour BIGINT NOT NULL CHECK (hour BETWEEN 0 AND 23),
+  sent_on TEXT
+);

@@ -1,4 +1,4 @@
--- A month of pay. Closed ones stay as they are: the triggers below hold everybody to it.
+-- A month of pay. A closed one stays as it is until an owner opens it again: the triggers below hold everybody to it.
 CREATE TABLE payroll_periods (
   -- Such as 2026-01.
   id TEXT PRIMARY KEY,
@@ -111,7 +111,8 @@ CREATE INDEX payments_by_entry ON payments (period, user_id, id);
 --sqlite: CREATE TRIGGER adjustments_stay_delete BEFORE DELETE ON adjustments
 --sqlite: WHEN EXISTS (SELECT 1 FROM payroll_periods WHERE id = OLD.period AND status = 'closed')
 --sqlite: BEGIN SELECT RAISE(ABORT, 'this period is closed'); END;
---sqlite: CREATE TRIGGER periods_stay_closed BEFORE UPDATE ON payroll_periods WHEN OLD.status = 'closed'
+--sqlite: CREATE TRIGGER periods_stay_closed BEFORE UPDATE ON payroll_periods
+--sqlite: WHEN OLD.status = 'closed' AND (NEW.status <> 'open' OR NEW.id <> OLD.id)
 --sqlite: BEGIN SELECT RAISE(ABORT, 'this period is closed'); END;
 --sqlite: CREATE TRIGGER periods_stay BEFORE DELETE ON payroll_periods WHEN OLD.status = 'closed'
 --sqlite: BEGIN SELECT RAISE(ABORT, 'this period is closed'); END;
@@ -147,5 +148,8 @@ CREATE INDEX payments_by_entry ON payments (period, user_id, id);
 --postgres:   FOR EACH ROW EXECUTE FUNCTION payroll_period_is_open();
 --postgres: CREATE FUNCTION payroll_period_stays() RETURNS trigger LANGUAGE plpgsql AS $$
 --postgres: BEGIN RAISE EXCEPTION 'this period is closed'; END $$;
---postgres: CREATE TRIGGER periods_stay_closed BEFORE UPDATE OR DELETE ON payroll_periods
+--postgres: CREATE TRIGGER periods_stay_closed BEFORE UPDATE ON payroll_periods
+--postgres:   FOR EACH ROW WHEN (OLD.status = 'closed' AND (NEW.status <> 'open' OR NEW.id <> OLD.id))
+--postgres:   EXECUTE FUNCTION payroll_period_stays();
+--postgres: CREATE TRIGGER periods_stay BEFORE DELETE ON payroll_periods
 --postgres:   FOR EACH ROW WHEN (OLD.status = 'closed') EXECUTE FUNCTION payroll_period_stays();

@@ -15,6 +15,8 @@ CREATE TABLE documents (
   is_photo BOOLEAN NOT NULL DEFAULT TRUE,
   -- The last day on which it is valid, as 2030-12-31, if the owner has noted it.
   valid_until TEXT,
+  -- How many days before it people were told last, as 30 or 7.
+  expiry_told_days BIGINT,
   created_at BIGINT NOT NULL
 );
 CREATE INDEX documents_by_user ON documents (user_id);
@@ -29,12 +31,9 @@ CREATE TABLE registration_decisions (
   is_approved BOOLEAN NOT NULL,
   reason TEXT,
   decided_by BIGINT NOT NULL,
-  decided_at BIGINT NOT NULL,
-  -- Whether the person has been written to.
-  is_told BOOLEAN NOT NULL
+  decided_at BIGINT NOT NULL
 );
 CREATE INDEX registration_decisions_by_user ON registration_decisions (user_id, id);
-CREATE INDEX registration_decisions_untold ON registration_decisions (id) WHERE NOT is_told;
 
 -- Every text that somebody agreed to, under its hash.
 CREATE TABLE consent_texts (

@@ -39,7 +39,7 @@ fn slot_panel(visitor: &Visitor, page: &SlotPage, attempt: &FormAttempt) -> Mark
     html! {
         p.slot-when {
             span class={ "dot " (super::grid::colour(slot.site_id)) } {}
-            (dates::long_day(slot.about.day, language)) ", " (dates::hours(slot.about.hours, language))
+            span.words { (dates::long_day(slot.about.day, language)) ", " (dates::hours(slot.about.hours, language)) }
         }
         (slot::body(visitor, page, attempt))
     }

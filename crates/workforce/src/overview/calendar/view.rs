@@ -195,7 +195,8 @@ pub fn slot_form(visitor: &Visitor, page: &SlotPage, attempt: &FormAttempt) -> M
 fn tasks(visitor: &Visitor, page: &SlotPage, attempt: &FormAttempt) -> Markup {
     let is_open = page.slot.deleted_at.is_none() && !page.is_own_case();
     let may_edit = is_open && page.access.may(Permission::Edit, page.site.id);
-    let place = TaskListPlace { page: &slot_path(page.slot.id), may_edit, skipped: page.skipped };
+    let path = slot_path(page.slot.id);
+    let place = TaskListPlace { page: &path, back: &path, may_edit, skipped: page.skipped };
     html! {
         section.card {
             h2 { (text!(visitor.language(), "cabinet-slot-tasks")) }

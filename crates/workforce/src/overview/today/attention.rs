@@ -4,8 +4,10 @@ use maud::{Markup, html};
 
 use super::{Today, clock};
 use crate::overview::dates;
+use crate::registration::{Validity, kind_name};
 use crate::sites::{Slot, local};
 use crate::text;
+use crate::texts;
 use crate::web::Visitor;
 use crate::web::ui::{Icon, Tone};
 
@@ -26,6 +28,7 @@ struct Line {
 pub fn attention(today: &Today, visitor: &Visitor) -> Markup {
     let language = today.language;
     let mut lines = waiting(visitor);
+    lines.extend(expiring(today));
     lines.extend(no_shows(today));
     lines.extend(gaps(today));
     // An empty business has the checklist instead.
@@ -52,6 +55,33 @@ fn draw(line: &Line) -> Markup {
             a.button.plain.small href=(line.path) { (line.action) }
         }
     }
+}
+
+/// Documents that are expired or expire soon, for owners.
+fn expiring(today: &Today) -> Vec<Line> {
+    let language = today.language;
+    let line = |tone, text, about, path| {
+        let action = text!(language, "overview-show-document");
+        Line { name: "expiring", tone, icon: Icon::Alert, text, about, action, path }
+    };
+    let shown = today.expiring.iter().take(MAX_LINES).map(|one| {
+        let (name, kind) = (one.person.full_name.as_str(), kind_name(one.document.kind, language));
+        let day = texts::day(one.valid_until, language);
+        let (tone, about) = match one.validity {
+            Validity::Expired => (Tone::Bad, text!(language, "overview-expired", day = day)),
+            Validity::ExpiresSoon | Validity::Valid => (Tone::Wait, text!(language, "overview-expires", day = day)),
+        };
+        let text = text!(language, "overview-expiring", name = name, kind = kind);
+        line(tone, text, about, format!("/documents/{}", one.document.id))
+    });
+    let mut lines: Vec<Line> = shown.collect();
+    let more = today.expiring.len().saturating_sub(MAX_LINES);
+    if more > 0 {
+        let text = text!(language, "overview-more-expiring", count = more as i64);
+        let all = line(Tone::Wait, text, String::new(), "/registrations#expiring".to_owned());
+        lines.push(Line { action: text!(language, "overview-show-all"), ..all });
+    }
+    lines
 }
 
 /// Applications and cancellations that this person may decide on: the counts of the navigation.

@@ -18,11 +18,6 @@ const MINUTES_OF_DAY: i64 = 24 * 60;
 pub fn site_row(today: &Today, site: &Site) -> Markup {
     let language = today.language;
     let is_open = today.overview.openings.iter().any(|opening| opening.site_id == site.id);
-    let shifts: Vec<&Shift> = today.overview.shifts.iter().filter(|shift| shift.site_id == site.id).collect();
-    let is_waiting = |plan: &&Plan| plan.site_id == site.id && plan.status == PlanStatus::Planned;
-    let plans: Vec<&Plan> = today.overview.plans.iter().filter(is_waiting).collect();
-    let is_free = |slot: &&Slot| slot.site_id == site.id && slot.period.to > today.now;
-    let free: i64 = today.slots.iter().filter(is_free).map(Slot::places_left).sum();
     html! {
         div.site-row data-testid={ "today-site-" (site.id) } {
             div.site-name {
@@ -30,13 +25,29 @@ pub fn site_row(today: &Today, site: &Site) -> Markup {
                 a href={ "/sites/" (site.id) } { (site.about.name) }
                 (open_label(is_open, language))
             }
-            (bar(today, site, &shifts, &plans))
-            ul.people {
-                @for shift in &shifts { (shift_line(today, site, shift)) }
-                @for plan in &plans { (plan_line(today, site, plan)) }
-                @if free > 0 {
-                    li { a href={ "/calendar?site=" (site.id) } { (text!(language, "cabinet-free-places", count = free)) } }
-                }
+            (site_day(today, site))
+        }
+    }
+}
+
+/// The day of a site as a bar, and who works, is expected or missing.
+pub fn site_day(today: &Today, site: &Site) -> Markup {
+    let language = today.language;
+    let shifts: Vec<&Shift> = today.overview.shifts.iter().filter(|shift| shift.site_id == site.id).collect();
+    let is_waiting = |plan: &&Plan| plan.site_id == site.id && plan.status == PlanStatus::Planned;
+    let plans: Vec<&Plan> = today.overview.plans.iter().filter(is_waiting).collect();
+    let is_free = |slot: &&Slot| slot.site_id == site.id && slot.period.to > today.now;
+    let free: i64 = today.slots.iter().filter(is_free).map(Slot::places_left).sum();
+    html! {
+        (bar(today, site, &shifts, &plans))
+        ul.people {
+            @for shift in &shifts { (shift_line(today, site, shift)) }
+            @for plan in &plans { (plan_line(today, site, plan)) }
+            @if free > 0 {
+                li { a href={ "/calendar?site=" (site.id) } { (text!(language, "cabinet-free-places", count = free)) } }
+            }
+            @if shifts.is_empty() && plans.is_empty() && free == 0 {
+                li.quiet { (text!(language, "overview-nothing-today")) }
             }
         }
     }
@@ -83,14 +94,23 @@ fn bar(today: &Today, site: &Site, shifts: &[&Shift], plans: &[&Plan]) -> Markup
     let title = |user_id: i64, period: Period| {
         format!("{}, {}–{}", today.name(user_id), clock(period.from, site), clock(period.to, site))
     };
-    let worked = shifts.iter().map(|shift| {
+    let worked = shifts.iter().flat_map(|shift| {
         let period = Period { from: shift.started_at, to: shift.ended_at.unwrap_or(today.now) };
         let tone = match (shift.ended_at, minutes_late(shift)) {
             (Some(_), _) => Tone::Neutral,
             (None, 0) => Tone::Good,
             (None, _) => Tone::Wait,
         };
-        TimeSegment { minutes: minutes(period), tone, title: title(shift.user_id, period), is_planned: false }
+        let part = |period, tone, is_planned| TimeSegment {
+            minutes: minutes(period),
+            tone,
+            title: title(shift.user_id, period),
+            is_planned,
+        };
+        // What is left of a planned shift.
+        let rest = shift.planned.filter(|planned| shift.ended_at.is_none() && planned.to > today.now);
+        let rest = rest.map(|planned| part(Period { from: today.now, to: planned.to }, Tone::Info, true));
+        [Some(part(period, tone, false)), rest].into_iter().flatten()
     });
     let planned = plans.iter().map(|plan| {
         let tone = if is_missing(plan, &site.about, today.now) { Tone::Bad } else { Tone::Info };

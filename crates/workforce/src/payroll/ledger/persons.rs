@@ -1,6 +1,7 @@
 //! One person's pay: a month, a shift, and the export of personal data.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::RangeInclusive;
 
 use opora::clock::Millis;
 use sea_orm::sea_query::{Expr, ExprTrait};
@@ -62,6 +63,19 @@ impl Payroll {
         rows.all(db).await?.into_iter().map(|row| line(row, &none)).collect()
     }
 
+    /// An adjustment, with its corrections.
+    pub async fn adjustment(&self, id: i64) -> Result<Option<Adjustment>, DbErr> {
+        let Some(row) = adjustment::Entity::find_by_id(id).one(self.domain.read()).await? else { return Ok(None) };
+        let corrections = self.corrections(&[id]).await?;
+        line(row, &corrections).map(Some)
+    }
+
+    /// The amount of a payment.
+    pub async fn payment_amount(&self, id: i64) -> Result<Option<Money>, DbErr> {
+        let found = payment::Entity::find_by_id(id).one(self.domain.read()).await?;
+        Ok(found.map(|row| Money::from_kopecks(row.amount_kopecks)))
+    }
+
     /// The totals of several shifts, by shift.
     pub async fn totals_of_shifts(&self, shifts: &[i64]) -> Result<HashMap<i64, Money>, DbErr> {
         let counted = adjustment::Column::ShiftId.is_in(shifts.iter().copied());
@@ -78,8 +92,8 @@ impl Payroll {
     }
 
     /// Those of these shifts that have an adjustment for their hours. A removed one counts, so it is not posted again.
-    pub async fn shifts_with_base(&self, shifts: &[i64]) -> Result<HashSet<i64>, DbErr> {
-        let of_these = adjustment::Column::ShiftId.is_in(shifts.iter().copied());
+    pub async fn shifts_with_base(&self, shifts: RangeInclusive<i64>) -> Result<HashSet<i64>, DbErr> {
+        let of_these = adjustment::Column::ShiftId.between(*shifts.start(), *shifts.end());
         let found: Vec<i64> = adjustment::Entity::find()
             .select_only()
             .column(adjustment::Column::ShiftId)
@@ -135,10 +149,10 @@ pub async fn export(domain: &Domain, user_id: i64) -> anyhow::Result<Value> {
         return Ok(Value::Null);
     }
     let amount = |row: &adjustment::Model| {
-        let roubles = Money::from_kopecks(row.amount_kopecks).to_string();
-        json!({"day": row.day, "period": row.period, "kind": row.kind, "roubles": roubles, "reason": row.reason})
+        let amount = Money::from_kopecks(row.amount_kopecks).to_string();
+        json!({"day": row.day, "period": row.period, "kind": row.kind, "amount": amount, "reason": row.reason})
     };
-    let paid = |row: &payment::Model| json!({"period": row.period, "roubles": Money::from_kopecks(row.amount_kopecks).to_string(), "at": row.paid_at});
+    let paid = |row: &payment::Model| json!({"period": row.period, "amount": Money::from_kopecks(row.amount_kopecks).to_string(), "at": row.paid_at});
     let (amounts, payments): (Vec<_>, Vec<_>) =
         (rows.iter().map(amount).collect(), payments.iter().map(paid).collect());
     Ok(json!({ "amounts": amounts, "payments": payments }))

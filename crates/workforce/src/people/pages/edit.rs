@@ -66,9 +66,11 @@ fn draw(visitor: &Visitor, person: &Person, attempt: &FormAttempt) -> Markup {
             (attempt.notice(language))
             section.card {
                 (visitor.record_form(attempt, spec, |form| html! {
-                    (form.line(NAME, &text!(language, "web-name"), 100))
-                    (form.line(PHONE, &text!(language, "web-phone"), 40))
-                    (form.line(EMAIL, &text!(language, "web-email"), 254))
+                    div.row.fields { (form.line(NAME, &text!(language, "web-name"), 100)) }
+                    div.row.fields {
+                        (form.line(PHONE, &text!(language, "web-phone"), 40))
+                        (form.line(EMAIL, &text!(language, "web-email"), 254))
+                    }
                     div.row.fields { (form.choice(LANGUAGE, &text!(language, "web-language"), &languages)) }
                     p.quiet { (text!(language, "web-person-username-about")) }
                 }))

@@ -87,7 +87,7 @@ pub async fn ask_to_block(
     if person.status == Status::Blocked {
         return Err(PageError::NotPossible);
     }
-    let work = blocking::pending_work(&app, id).await?;
+    let work = blocking::pending_work(&app, id, visitor.language()).await?;
     Ok(block_view::block(&visitor, &person, &work))
 }
 

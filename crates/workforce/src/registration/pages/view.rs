@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use super::super::answers::MAX_REASON_UNITS;
 use super::super::consent::Consent;
 use super::super::questions::kind_name;
-use super::super::{Document, DocumentStatus, PendingRegistration, Validity};
+use super::super::{Document, DocumentStatus, ExpiringDocument, PendingRegistration, Validity};
 use super::{JustDecided, MARK, Queue, RATE, VALID_UNTIL};
 use crate::files::MediaType;
 use crate::person::Status;
@@ -14,7 +14,7 @@ use crate::sites::Site;
 use crate::text;
 use crate::texts::Language;
 use crate::web::form::{Fields, FilledForm};
-use crate::web::{Visitor, moment};
+use crate::web::{self, Visitor, moment};
 
 /// The queue, oldest first, with what is needed to decide.
 pub fn queue(visitor: &Visitor, queue: &Queue) -> Markup {
@@ -34,23 +34,49 @@ pub fn queue(visitor: &Visitor, queue: &Queue) -> Markup {
                 }
                 @for one in waiting { (card(visitor, queue, one)) }
             }
+            (expiring(&queue.expiring, language))
         },
     )
+}
+
+/// Documents of members that need a new date soon; nothing without one.
+fn expiring(documents: &[ExpiringDocument], language: Language) -> Markup {
+    html! {
+        @if !documents.is_empty() {
+            section.card #expiring data-testid="expiring" {
+                h2 { (text!(language, "registration-expiring")) }
+                ul.plain {
+                    @for one in documents {
+                        li.row {
+                            a href={ "/documents/" (one.document.id) } {
+                                (one.person.full_name) ", " (kind_name(one.document.kind, language))
+                            }
+                            (validity_badge(one.valid_until, one.validity, language))
+                        }
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// What the owner has just done, and where to go next.
 fn just_decided(decided: &JustDecided, next: Option<&PendingRegistration>, language: Language) -> Markup {
     let (person, sites) = (&decided.person, decided.sites.join(", "));
     let name = person.full_name.as_str();
+    let needs_contract = person.status == Status::Verified && sites.is_empty();
     let text = match (person.status, sites.is_empty()) {
         (Status::Verified, false) => text!(language, "registration-page-approved-at", name = name, sites = sites),
         (Status::Verified, true) => text!(language, "registration-page-approved", name = name),
         _ => text!(language, "registration-page-rejected", name = name),
     };
     html! {
-        div.notice-line role="status" data-testid="decided" {
+        div.done-line role="status" data-testid="decided" {
             p { (text) }
             p.row {
+                @if needs_contract {
+                    a.button.small href={ "/people/" (person.id) "/contracts" } { (text!(language, "cabinet-offer-contract")) }
+                }
                 a.button.plain.small href={ "/people/" (person.id) } data-testid="decided-person" {
                     (text!(language, "registration-open-person"))
                 }
@@ -173,8 +199,12 @@ pub fn consents(consents: &[Consent], language: Language) -> Markup {
 /// Until when a document is valid, as a badge if it needs attention. Nothing without a date.
 pub fn validity_label(document: &Document, today: NaiveDate, language: Language) -> Markup {
     let Some(valid_until) = document.valid_until else { return html! {} };
-    let day = valid_until.format("%d.%m.%Y").to_string();
-    let (class, text) = match Validity::on(today, valid_until) {
+    validity_badge(valid_until, Validity::on(today, valid_until), language)
+}
+
+fn validity_badge(valid_until: NaiveDate, validity: Validity, language: Language) -> Markup {
+    let day = web::day(valid_until, language);
+    let (class, text) = match validity {
         Validity::Valid => ("quiet", text!(language, "registration-valid-until", day = day)),
         Validity::ExpiresSoon => ("badge pending", text!(language, "registration-expires", day = day)),
         Validity::Expired => ("badge rejected", text!(language, "registration-expired", day = day)),

@@ -1,19 +1,22 @@
-//! The job that sends broadcasts.
+//! The job that sends a broadcast.
 //!
-//! A page of recipients is marked as taken in one commit, posted by the library's broadcast, and marked with its
-//! results. The library posts each message once by its name and lets dialogues go first. After a crash the taken page
-//! is posted again: what was posted before counts as [`DeliveryState::Unknown`].
+//! A page of recipients is marked as taken in one commit and posted by the library's broadcast, which posts each
+//! message once by its name and lets dialogues go first. A task follows the page and stores each result when it is
+//! known, however long that takes. After a crash the taken page is posted again: what was posted before counts as
+//! [`DeliveryState::Unknown`].
 
 use std::collections::HashMap;
 use std::time::Duration;
 
 use futures_util::future::join_all;
 use opora::bot::HandleError;
+use opora::jobs::{Job, JobContext, JobError, NewJob};
 use opora::outbox::{Broadcast, Watch};
 use opora::prelude::*;
-use opora::store::{OutboxId, WriteError};
-use sea_orm::sea_query::ExprTrait;
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Set};
+use opora::store::WriteError;
+use parking_lot::Mutex;
+use sea_orm::sea_query::{Expr, ExprTrait};
+use sea_orm::{ColumnTrait, Condition, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Set};
 
 use super::tables::{broadcast, recipient};
 use super::{DeliveryState, event};
@@ -25,18 +28,30 @@ use crate::person::{Person, Status};
 use crate::sites::Sites;
 use crate::text;
 use crate::texts::Language;
-use opora::clock::Millis;
 
-pub const JOB: &str = "broadcasts";
 /// As many as the library posts in a second.
 const PAGE_SIZE: u64 = 20;
+/// Pages without all results at a time. If Telegram does not answer, the rest waits.
+const MAX_FOLLOWED_PAGES: usize = 10;
 const MAX_RUN_TIME: Duration = Duration::from_secs(25);
 const RESULT_POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// How long the job waits for the results of a page.
-const MAX_RESULT_WAIT: Duration = Duration::from_secs(20);
-const FAILED_PAGE: usize = 200;
-/// Parts of Telegram's descriptions of chats that cannot be reached any more.
-const UNREACHABLE: [&str; 4] = ["blocked", "deactivated", "chat not found", "can't initiate conversation"];
+/// How often results are stored, unless a page is complete earlier.
+const STORE_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The pages whose results this process still waits for: a broadcast and its recipients.
+#[derive(Debug, Default)]
+pub struct FollowedPages(Mutex<Vec<(i64, Vec<i64>)>>);
+
+/// Sends a broadcast.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct SendBroadcast {
+    pub broadcast: i64,
+}
+
+impl Job for SendBroadcast {
+    const NAME: &'static str = "broadcast";
+    const PRIORITY: u8 = NewJob::LOWEST_PRIORITY;
+}
 
 /// A page of recipients of one broadcast.
 struct TakenPage {
@@ -44,26 +59,70 @@ struct TakenPage {
     people: Vec<i64>,
 }
 
-/// The job: sends what waits, for a limited time.
-pub async fn send_pending(app: App) -> anyhow::Result<()> {
+/// A message whose result is not known yet.
+struct Posted {
+    user_id: i64,
+    watch: Watch,
+}
+
+impl FollowedPages {
+    fn add(&self, page: &TakenPage) {
+        self.0.lock().push((page.message.id, page.people.clone()));
+    }
+
+    fn remove(&self, page: &TakenPage) {
+        self.0.lock().retain(|(id, people)| (*id, people) != (page.message.id, &page.people));
+    }
+
+    fn is_full(&self) -> bool {
+        self.0.lock().len() >= MAX_FOLLOWED_PAGES
+    }
+
+    /// The condition that a recipient is on none of these pages.
+    fn others(&self) -> Condition {
+        self.0.lock().iter().fold(Condition::all(), |others, (id, people)| {
+            let page = recipient::Column::BroadcastId.eq(*id);
+            others.add(page.and(recipient::Column::UserId.is_in(people.iter().copied())).not())
+        })
+    }
+}
+
+/// The job: posts for a limited time, and comes back until all results are known.
+pub async fn run(app: App, SendBroadcast { broadcast }: SendBroadcast, _: JobContext) -> Result<(), JobError> {
     let until = app.clock.now().plus(MAX_RUN_TIME);
-    while let Some(page) = take_page(&app).await? {
+    while !app.broadcasts.is_full()
+        && let Some(page) = take_page(&app, broadcast).await?
+    {
         send_page(&app, page).await?;
         if app.clock.now() >= until {
-            jobs::run_soon(&app, JOB);
-            break;
+            return Err(JobError::Snooze(Duration::ZERO.into()));
         }
     }
-    Ok(())
+    match has_unsent(&app, broadcast).await? {
+        true => Err(JobError::Snooze(STORE_INTERVAL.into())),
+        false => Ok(()),
+    }
+}
+
+/// Whether results of a broadcast are missing.
+async fn has_unsent(app: &App, id: i64) -> Result<bool, DbErr> {
+    let own = recipient::Entity::find().filter(recipient::Column::BroadcastId.eq(id)).filter(is_unsent());
+    Ok(own.limit(1).one(app.domain.read()).await?.is_some())
+}
+
+fn is_unsent() -> Expr {
+    recipient::Column::State.is_in([DeliveryState::Waiting.name(), DeliveryState::Posting.name()])
 }
 
 /// Marks the next recipients as taken; None if nobody waits.
-async fn take_page(app: &App) -> anyhow::Result<Option<TakenPage>> {
-    let unsent = recipient::Column::State.is_in([DeliveryState::Waiting.name(), DeliveryState::Posting.name()]);
-    let unsent = recipient::Entity::find().filter(unsent).order_by_asc(recipient::Column::BroadcastId);
-    let rows = unsent.order_by_asc(recipient::Column::UserId).limit(PAGE_SIZE).all(app.domain.read()).await?;
-    let Some(id) = rows.first().map(|row| row.broadcast_id) else { return Ok(None) };
-    let people: Vec<i64> = rows.iter().filter(|row| row.broadcast_id == id).map(|row| row.user_id).collect();
+async fn take_page(app: &App, id: i64) -> Result<Option<TakenPage>, JobError> {
+    let unsent = recipient::Entity::find().filter(is_unsent()).filter(recipient::Column::BroadcastId.eq(id));
+    let unsent = unsent.filter(app.broadcasts.others()).order_by_asc(recipient::Column::UserId);
+    let people: Vec<i64> =
+        unsent.limit(PAGE_SIZE).all(app.domain.read()).await?.into_iter().map(|row| row.user_id).collect();
+    if people.is_empty() {
+        return Ok(None);
+    }
     let taken = app.domain.write_and_get(move |db| Box::pin(take(db, id, people))).await?;
     let message = broadcast::Entity::find_by_id(id).one(app.domain.read()).await?;
     Ok(message.map(|message| TakenPage { message, people: taken }))
@@ -78,23 +137,108 @@ async fn take(db: &Transaction<'_, '_>, id: i64, people: Vec<i64>) -> Result<Vec
     Ok(taken.into_iter().map(|row| row.user_id).collect())
 }
 
-async fn send_page(app: &App, page: TakenPage) -> anyhow::Result<()> {
-    let TakenPage { message, people } = page;
-    let site = Sites::of_app(app).site(message.site_id).await?;
+/// Posts a page; a task follows its results.
+async fn send_page(app: &App, page: TakenPage) -> Result<(), JobError> {
+    let site = Sites::of_app(app).site(page.message.site_id).await?;
     let site_name = site.map(|site| site.about.name).unwrap_or_default();
-    let members = app.people.with_ids(&people).await?;
+    let members = app.people.with_ids(&page.people).await?;
     let members: Vec<&Person> = members.iter().filter(|person| person.status == Status::Verified).collect();
-    let sends = members.iter().map(|person| send(app, &message, &site_name, person));
+    let posts = members.iter().map(|person| post(app, &page.message, &site_name, person));
     // Blocked and forgotten people get no message.
-    let mut results: HashMap<i64, DeliveryState> = people.iter().map(|id| (*id, DeliveryState::Skipped)).collect();
-    for (person, result) in members.iter().zip(join_all(sends).await) {
-        results.insert(person.id, result?);
+    let mut results: HashMap<i64, DeliveryState> = page.people.iter().map(|id| (*id, DeliveryState::Skipped)).collect();
+    let mut posted = Vec::with_capacity(members.len());
+    for (person, watch) in members.iter().zip(join_all(posts).await) {
+        match watch.map_err(jobs::not_posted)? {
+            Some(watch) => {
+                results.remove(&person.id);
+                posted.push(Posted { user_id: person.id, watch });
+            }
+            None => {
+                results.insert(person.id, DeliveryState::Failed);
+            }
+        }
+    }
+    store(app, &page.message, results).await.map_err(jobs::failed)?;
+    if !posted.is_empty() {
+        app.broadcasts.add(&page);
+        let app = app.clone();
+        tokio::spawn(async move {
+            follow(&app, &page.message, posted).await;
+            app.broadcasts.remove(&page);
+        });
+    }
+    Ok(())
+}
+
+/// Posts the message to one person. None if it can never be sent: it must not hold up the others.
+async fn post(
+    app: &App,
+    message: &broadcast::Model,
+    site_name: &str,
+    person: &Person,
+) -> Result<Option<Watch>, HandleError> {
+    let say = Say::text(message_text(message, site_name, person.language)).buttons([[menu_button(person.language)]]);
+    let name = format!("site-{}-{}", message.id, person.id);
+    let broadcast = Broadcast::new(name, say, [person.telegram_id]);
+    let watch = broadcast.watch();
+    match app.bot.broadcast(broadcast).await {
+        Ok(_) => Ok(Some(watch)),
+        Err(HandleError::Message(error)) => {
+            tracing::warn!(broadcast = message.id, user = person.id, %error, "a message to staff is invalid");
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Stores the results of a page as they become known. Ends when all are, or when the bot does not lead any more.
+async fn follow(app: &App, message: &broadcast::Model, mut posted: Vec<Posted>) {
+    while !posted.is_empty() && app.bot.is_running() {
+        let round = async {
+            while posted.iter().any(|one| result(&one.watch).is_none()) {
+                tokio::time::sleep(RESULT_POLL_INTERVAL).await;
+            }
+        };
+        // Not an error: the results that are known by now are stored.
+        let _ = tokio::time::timeout(STORE_INTERVAL, round).await;
+        let known = posted.iter().filter_map(|one| Some((one.user_id, result(&one.watch)?)));
+        let results: HashMap<i64, DeliveryState> = known.collect();
+        match store(app, message, results.clone()).await {
+            Ok(()) => posted.retain(|one| !results.contains_key(&one.user_id)),
+            Err(error) => {
+                tracing::warn!(error = format!("{error:#}"), "results of a broadcast cannot be stored; trying again");
+                tokio::time::sleep(STORE_INTERVAL).await;
+            }
+        }
+    }
+}
+
+/// The result of a message; None while it waits to be sent.
+fn result(watch: &Watch) -> Option<DeliveryState> {
+    let progress = watch.progress();
+    match (progress.sent, progress.failed, progress.unreachable, progress.unknown) {
+        (1.., ..) => Some(DeliveryState::Sent),
+        (_, 1.., 1.., _) => Some(DeliveryState::Blocked),
+        (_, 1.., ..) => Some(DeliveryState::Failed),
+        (_, _, _, 1..) => Some(DeliveryState::Unknown),
+        _ => None,
+    }
+}
+
+/// Stores results and shows them on open pages.
+async fn store(app: &App, message: &broadcast::Model, results: HashMap<i64, DeliveryState>) -> anyhow::Result<()> {
+    if results.is_empty() {
+        return Ok(());
+    }
+    let mut by_state: HashMap<DeliveryState, Vec<i64>> = HashMap::new();
+    for (user_id, state) in results {
+        by_state.entry(state).or_default().push(user_id);
     }
     let id = message.id;
     let write = app.domain.write(move |db| {
         Box::pin(async move {
-            for (user_id, state) in results {
-                mark(db, id, &[user_id], DeliveryState::Posting, state).await?;
+            for (state, people) in by_state {
+                mark(db, id, &people, DeliveryState::Posting, state).await?;
             }
             Ok(())
         })
@@ -104,69 +248,9 @@ async fn send_page(app: &App, page: TakenPage) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Posts the message to one person and waits for its result.
-async fn send(
-    app: &App,
-    message: &broadcast::Model,
-    site_name: &str,
-    person: &Person,
-) -> Result<DeliveryState, HandleError> {
-    let say = Say::text(message_text(message, site_name, person.language)).buttons([[menu_button(person.language)]]);
-    let name = format!("site-{}-{}", message.id, person.id);
-    let broadcast = Broadcast::new(name, say, [person.telegram_id]);
-    let watch = broadcast.watch();
-    match app.bot.broadcast(broadcast).await {
-        // A message that can never be sent must not hold up the others.
-        Err(HandleError::Message(error)) => {
-            tracing::warn!(broadcast = message.id, user = person.id, %error, "a message to staff is invalid");
-            return Ok(DeliveryState::Failed);
-        }
-        posted => posted?,
-    };
-    match result(&watch).await {
-        DeliveryState::Failed => Ok(reason(app, person.telegram_id, Millis(message.created_at)).await),
-        known => Ok(known),
-    }
-}
-
 /// The text that a recipient reads.
 fn message_text(message: &broadcast::Model, site_name: &str, language: Language) -> String {
     text!(language, "sites-broadcast-message", site = site_name, text = message.text.as_str())
-}
-
-/// Waits until the message is sent or has failed. If that takes too long, only the outbox knows the result.
-async fn result(watch: &Watch) -> DeliveryState {
-    let wait = async {
-        loop {
-            let progress = watch.progress();
-            match (progress.sent, progress.failed, progress.unknown) {
-                (1.., ..) => return DeliveryState::Sent,
-                (_, 1.., _) => return DeliveryState::Failed,
-                (_, _, 1..) => return DeliveryState::Unknown,
-                _ => tokio::time::sleep(RESULT_POLL_INTERVAL).await,
-            }
-        }
-    };
-    tokio::time::timeout(MAX_RESULT_WAIT, wait).await.unwrap_or(DeliveryState::Unknown)
-}
-
-/// Why a message failed, from the failed messages that the store keeps.
-async fn reason(app: &App, chat: i64, since: Millis) -> DeliveryState {
-    let mut after = Some((Millis(since.0.saturating_sub(1)), OutboxId(0)));
-    loop {
-        let store = app.domain.store();
-        let Ok(rows) = store.operator().failed(app.bot_id, after, FAILED_PAGE).await else {
-            return DeliveryState::Failed;
-        };
-        let is_unreachable = |reason: &str| UNREACHABLE.iter().any(|part| reason.contains(part));
-        if rows.iter().any(|row| row.key.chat == chat && is_unreachable(&row.reason)) {
-            return DeliveryState::Blocked;
-        }
-        after = rows.last().map(opora::store::FailedRow::cursor);
-        if rows.len() < FAILED_PAGE {
-            return DeliveryState::Failed;
-        }
-    }
 }
 
 async fn mark(

@@ -6,6 +6,8 @@ use std::borrow::Cow;
 pub const MAX_TABLE_BYTES: usize = 48 * 1024;
 /// The most rows below the head.
 pub const MAX_ROWS: usize = 500;
+/// The most columns of a row.
+pub const MAX_COLUMNS: usize = 30;
 
 /// A table with a head. Cells are trimmed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +24,7 @@ pub enum TableError {
     Empty,
     TooLong,
     TooManyRows,
+    TooManyColumns,
     /// The line cannot be read, such as one with an open quotation mark.
     Unreadable {
         line: u64,
@@ -58,6 +61,9 @@ impl Table {
                 let line = error.position().map_or(1, csv::Position::line);
                 TableError::Unreadable { line }
             })?;
+            if record.len() > MAX_COLUMNS {
+                return Err(TableError::TooManyColumns);
+            }
             let line = record.position().map_or(1, csv::Position::line);
             if record.iter().any(|cell| !cell.is_empty()) {
                 rows.push((line, record.iter().map(str::to_owned).collect::<Vec<_>>()));
@@ -120,6 +126,9 @@ mod tests {
         assert_eq!(Table::read(""), Err(TableError::Empty));
         assert_eq!(Table::read("name,rate\n"), Err(TableError::Empty));
         assert_eq!(Table::read(&"x".repeat(MAX_TABLE_BYTES + 1)), Err(TableError::TooLong));
+        let columns = |count: usize| format!("a,b\n{}", vec!["c"; count].join(","));
+        assert_eq!(cells(&columns(MAX_COLUMNS)).len(), 1);
+        assert_eq!(Table::read(&columns(MAX_COLUMNS + 1)), Err(TableError::TooManyColumns));
         let rows = |count: usize| format!("a,b\n{}", "c,d\n".repeat(count));
         assert_eq!(Table::read(&rows(MAX_ROWS)).unwrap().rows.len(), MAX_ROWS);
         assert_eq!(Table::read(&rows(MAX_ROWS + 1)), Err(TableError::TooManyRows));

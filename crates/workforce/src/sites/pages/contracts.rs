@@ -122,7 +122,7 @@ pub async fn create(
     let access = ContractAccess::for_visitor(&app, &visitor).await?;
     access.contracts(&app, id).await?;
     let api = Sites::of_app(&app).once(form_key(&visitor, &typed));
-    let act = async |about| api.create_contract(&visitor.person, id, about).await.map(drop);
+    let act = async |about| api.give_contract(&visitor.person, id, about).await.map(drop);
     let result = submit(&visitor, typed, |typed| access.read(typed), act).await?;
     answer(&app, &visitor, &access, id, result).await
 }
@@ -152,7 +152,7 @@ pub async fn offer(
             Err(bad)
         }
     };
-    let act = async |about| api.create_contract(&visitor.person, person_id.unwrap_or_default(), about).await.map(drop);
+    let act = async |about| api.give_contract(&visitor.person, person_id.unwrap_or_default(), about).await.map(drop);
     match (submit(&visitor, typed, read, act).await?, person_id) {
         (Ok(()), Some(id)) => Ok(saved(&visitor, id)),
         (Ok(()), None) => Ok(Redirect::to("/people").into_response()),

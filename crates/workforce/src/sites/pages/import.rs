@@ -181,6 +181,9 @@ fn table_error_text(error: TableError, language: Language) -> String {
         TableError::Empty => text!(language, "import-empty"),
         TableError::TooLong => text!(language, "import-too-long", kilobytes = MAX_TABLE_BYTES / 1024),
         TableError::TooManyRows => text!(language, "import-too-many-rows", rows = crate::sites::import::MAX_ROWS),
+        TableError::TooManyColumns => {
+            text!(language, "import-too-many-columns", columns = crate::sites::import::MAX_COLUMNS)
+        }
         TableError::Unreadable { line } => text!(language, "import-unreadable", line = line),
     }
 }

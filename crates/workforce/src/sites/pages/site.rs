@@ -3,21 +3,24 @@
 use axum::Form;
 use axum::extract::{Path, Query, State};
 use axum::response::{IntoResponse, Redirect, Response};
+use futures_util::future::try_join_all;
 use serde::Deserialize;
 
 use super::access::Access;
 use super::tasks;
 use crate::application::App;
 use crate::key;
+use crate::people::PeopleFilter;
 use crate::person::Permission;
 use crate::rooms;
 use crate::settings::TIME_ZONE;
 use crate::sites::{AboutSite, ActionError, Position, Site, Sites, WorkingDays, read_position};
+use crate::text;
 use crate::time_zones;
 use crate::web::form::{
     FieldErrors, Fields, FormAttempt, Reader, fields, form_key, money_field, submit, time_of, version_of, version_only,
 };
-use crate::web::{PageError, PageNumber, SignedIn, Visitor};
+use crate::web::{PageError, PageNumber, Section, SignedIn, Visitor};
 
 mod view;
 
@@ -26,6 +29,36 @@ pub use self::view::{day_name, open_label, pager};
 /// The names of the checkboxes for the days, Monday first.
 const DAYS: [&str; 7] = ["d0", "d1", "d2", "d3", "d4", "d5", "d6"];
 const PAGE_SIZE: usize = 50;
+
+/// A tab of a site's page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SiteTab {
+    Overview,
+    Tasks,
+    Staff,
+    Settings,
+}
+
+impl SiteTab {
+    const ALL: [Self; 4] = [Self::Overview, Self::Tasks, Self::Staff, Self::Settings];
+
+    fn path(self, site: i64) -> String {
+        match self {
+            Self::Overview => format!("/sites/{site}"),
+            Self::Tasks => format!("/sites/{site}/tasks"),
+            Self::Staff => format!("/sites/{site}/staff"),
+            Self::Settings => format!("/sites/{site}/settings"),
+        }
+    }
+
+    fn is_for(self, access: &Access, site: i64) -> bool {
+        match self {
+            Self::Overview | Self::Tasks => true,
+            Self::Staff => access.may(Permission::Employees, site),
+            Self::Settings => access.may(Permission::Edit, site),
+        }
+    }
+}
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -60,13 +93,40 @@ pub async fn create(
     }
 }
 
-/// `GET /sites/<id>`.
+/// `GET /sites/<id>`: the day of the site and what is known of it.
 pub async fn show(
     State(app): State<App>,
     SignedIn(visitor): SignedIn,
     Path(id): Path<i64>,
 ) -> Result<Response, PageError> {
-    site_page(&app, &visitor, id, FormAttempt::default()).await
+    site_page(&app, &visitor, (id, SiteTab::Overview), FormAttempt::default()).await
+}
+
+/// `GET /sites/<id>/tasks`.
+pub async fn show_tasks(
+    State(app): State<App>,
+    SignedIn(visitor): SignedIn,
+    Path(id): Path<i64>,
+) -> Result<Response, PageError> {
+    site_page(&app, &visitor, (id, SiteTab::Tasks), FormAttempt::default()).await
+}
+
+/// `GET /sites/<id>/staff`: for owners and managers of employees.
+pub async fn show_staff(
+    State(app): State<App>,
+    SignedIn(visitor): SignedIn,
+    Path(id): Path<i64>,
+) -> Result<Response, PageError> {
+    site_page(&app, &visitor, (id, SiteTab::Staff), FormAttempt::default()).await
+}
+
+/// `GET /sites/<id>/settings`.
+pub async fn show_settings(
+    State(app): State<App>,
+    SignedIn(visitor): SignedIn,
+    Path(id): Path<i64>,
+) -> Result<Response, PageError> {
+    site_page(&app, &visitor, (id, SiteTab::Settings), FormAttempt::default()).await
 }
 
 /// `POST /sites/<id>`.
@@ -78,7 +138,7 @@ pub async fn edit(
 ) -> Result<Response, PageError> {
     let (api, version) = (Sites::of_app(&app), version_of(&typed));
     let result = submit(&visitor, typed, read_site, async |about| api.edit(&visitor.person, id, version, about).await);
-    answer(&app, &visitor, id, result.await?).await
+    answer(&app, &visitor, (id, SiteTab::Settings), result.await?).await
 }
 
 /// `POST /sites/<id>/delete`.
@@ -90,7 +150,7 @@ pub async fn delete(
 ) -> Result<Response, PageError> {
     let api = Sites::of_app(&app);
     let result = submit(&visitor, typed, version_only, async |version| api.delete(&visitor.person, id, version).await);
-    answer(&app, &visitor, id, result.await?).await
+    answer(&app, &visitor, (id, SiteTab::Settings), result.await?).await
 }
 
 /// `POST /sites/<id>/restore`.
@@ -101,7 +161,7 @@ pub async fn restore(
 ) -> Result<Response, PageError> {
     let api = Sites::of_app(&app);
     let result = submit(&visitor, Fields::new(), version_only, async |_| api.restore(&visitor.person, id).await);
-    answer(&app, &visitor, id, result.await?).await
+    answer(&app, &visitor, (id, SiteTab::Overview), result.await?).await
 }
 
 /// `POST /sites/<id>/open`.
@@ -111,7 +171,8 @@ pub async fn open(
     Path(id): Path<i64>,
 ) -> Result<Response, PageError> {
     let act = async |_| rooms::attendance().open_site(&app, &visitor.person, id).await;
-    answer(&app, &visitor, id, submit(&visitor, Fields::new(), version_only, act).await?).await
+    let done = submit(&visitor, Fields::new(), version_only, act).await?;
+    answer(&app, &visitor, (id, SiteTab::Overview), done).await
 }
 
 /// `POST /sites/<id>/close`.
@@ -121,7 +182,8 @@ pub async fn close(
     Path(id): Path<i64>,
 ) -> Result<Response, PageError> {
     let act = async |_| rooms::attendance().close_site(&app, &visitor.person, id).await;
-    answer(&app, &visitor, id, submit(&visitor, Fields::new(), version_only, act).await?).await
+    let done = submit(&visitor, Fields::new(), version_only, act).await?;
+    answer(&app, &visitor, (id, SiteTab::Overview), done).await
 }
 
 /// `POST /sites/<id>/tasks`.
@@ -131,7 +193,7 @@ pub async fn create_task(
     Path(id): Path<i64>,
     Form(typed): Form<Fields>,
 ) -> Result<Response, PageError> {
-    answer(&app, &visitor, id, tasks::create(&app, &visitor, id, None, typed).await?).await
+    answer(&app, &visitor, (id, SiteTab::Tasks), tasks::create(&app, &visitor, id, None, typed).await?).await
 }
 
 /// `POST /sites/<id>/tasks/<task>`.
@@ -141,7 +203,7 @@ pub async fn edit_task(
     Path((id, task)): Path<(i64, i64)>,
     Form(typed): Form<Fields>,
 ) -> Result<Response, PageError> {
-    answer(&app, &visitor, id, tasks::edit(&app, &visitor, task, typed).await?).await
+    answer(&app, &visitor, (id, SiteTab::Tasks), tasks::edit(&app, &visitor, task, typed).await?).await
 }
 
 /// `POST /sites/<id>/tasks/<task>/delete`.
@@ -151,7 +213,7 @@ pub async fn delete_task(
     Path((id, task)): Path<(i64, i64)>,
     Form(typed): Form<Fields>,
 ) -> Result<Response, PageError> {
-    answer(&app, &visitor, id, tasks::delete(&app, &visitor, task, typed).await?).await
+    answer(&app, &visitor, (id, SiteTab::Tasks), tasks::delete(&app, &visitor, task, typed).await?).await
 }
 
 /// `POST /sites/<id>/tasks/<task>/restore`.
@@ -160,14 +222,24 @@ pub async fn restore_task(
     SignedIn(visitor): SignedIn,
     Path((id, task)): Path<(i64, i64)>,
 ) -> Result<Response, PageError> {
-    answer(&app, &visitor, id, tasks::restore(&app, &visitor, task).await?).await
+    answer(&app, &visitor, (id, SiteTab::Tasks), tasks::restore(&app, &visitor, task).await?).await
 }
 
 /// Redirects to the site, or shows its page again with the refused form.
-async fn answer(app: &App, visitor: &Visitor, id: i64, result: Result<(), FormAttempt>) -> Result<Response, PageError> {
+async fn answer(
+    app: &App,
+    visitor: &Visitor,
+    (id, tab): (i64, SiteTab),
+    result: Result<(), FormAttempt>,
+) -> Result<Response, PageError> {
     match result {
-        Ok(()) => Ok(Redirect::to(&format!("/sites/{id}")).into_response()),
-        Err(attempt) => site_page(app, visitor, id, attempt).await,
+        Ok(()) => {
+            // What was saved in the settings is on the first tab.
+            let tab = if tab == SiteTab::Settings { SiteTab::Overview } else { tab };
+            let saved = text!(visitor.language(), "cabinet-site-saved");
+            Ok(visitor.redirect(tab.path(id)).with_toast(saved).into_response())
+        }
+        Err(attempt) => site_page(app, visitor, (id, tab), attempt).await,
     }
 }
 
@@ -195,17 +267,40 @@ async fn list_page(
     Ok((attempt.status(), view::list(visitor, &list, &usual, &attempt)).into_response())
 }
 
-async fn site_page(app: &App, visitor: &Visitor, id: i64, attempt: FormAttempt) -> Result<Response, PageError> {
+async fn site_page(
+    app: &App,
+    visitor: &Visitor,
+    (id, tab): (i64, SiteTab),
+    attempt: FormAttempt,
+) -> Result<Response, PageError> {
     let access = Access::for_person(app, &visitor.person).await?;
-    if !access.may(Permission::View, id) {
+    if !access.may(Permission::View, id) || !tab.is_for(&access, id) {
         return Err(PageError::Forbidden);
     }
     let (api, here) = (Sites::of_app(app), [id]);
     let open = rooms::attendance().open_sites(app, &here);
     let (site, tasks, open) = tokio::try_join!(api.site(id), api.tasks_of_site(id), open)?;
-    let (site, is_open, skipped) = (site.ok_or(PageError::NotFound)?, !open.is_empty(), tasks::skipped(app).await?);
-    let shown = view::SitePage { access, site, tasks, is_open, skipped };
+    let (site, is_open) = (site.ok_or(PageError::NotFound)?, !open.is_empty());
+    let workers = api.workers_at(id, api.today_at(&site)).await?.into_iter().collect();
+    let (staff, skipped, sections) = (Vec::new(), None, Vec::new());
+    let mut shown = view::SitePage { access, site, tab, tasks, is_open, workers, staff, skipped, sections };
+    match tab {
+        SiteTab::Overview => shown.sections = sections_of_rooms(app, visitor, &shown.site).await?,
+        SiteTab::Tasks => shown.skipped = tasks::skipped(app).await?,
+        SiteTab::Staff => {
+            let filter = PeopleFilter { ids: Some(&shown.workers), ..PeopleFilter::default() };
+            shown.staff = app.people.page_of(filter, 0).await?.people;
+        }
+        SiteTab::Settings => {}
+    }
     Ok((attempt.status(), view::site(visitor, &shown, &attempt)).into_response())
+}
+
+/// What other rooms say about a site.
+async fn sections_of_rooms(app: &App, visitor: &Visitor, site: &Site) -> Result<Vec<Section>, PageError> {
+    let rooms: Vec<_> = app.rooms.iter().collect();
+    let of_rooms = try_join_all(rooms.iter().map(|room| room.site_sections(app, &visitor.person, site))).await?;
+    Ok(of_rooms.into_iter().flatten().collect())
 }
 
 /// The form fields of a site.

@@ -26,6 +26,8 @@ const FREE: &str = "free";
 pub struct TaskListPlace<'a> {
     /// The path of the page. The paths of the tasks' forms begin with it.
     pub page: &'a str,
+    /// The page with the list, for a link back.
+    pub back: &'a str,
     pub may_edit: bool,
     /// What skipping a mandatory task without a price costs; None if it costs nothing.
     pub skipped: Option<Money>,
@@ -92,7 +94,7 @@ fn row(visitor: &Visitor, place: TaskListPlace<'_>, task: &Task, attempt: &FormA
             div {
                 (task.about.text) " "
                 @if task.about.is_mandatory { span.chip { (text!(language, "cabinet-mandatory")) } " " }
-                @if task.about.needs_media { span.chip { "📷 " (text!(language, "cabinet-needs-media")) } }
+                @if task.about.needs_media { span.chip { (text!(language, "cabinet-needs-media")) } }
                 @if let Some(fine) = place.skipped.filter(|_| task.about.is_mandatory && amount == Money::ZERO) {
                     p.quiet data-testid="skipped" { (text!(language, "cabinet-task-skipped", amount = fine.shown(language))) }
                 }
@@ -117,8 +119,8 @@ fn change(visitor: &Visitor, place: TaskListPlace<'_>, task: &Task, attempt: &Fo
     let language = visitor.language();
     let path = format!("{}/tasks/{}", place.page, task.id);
     let (now, caption) = (write(&task.about), text!(language, "cabinet-save"));
-    let version = Some(task.version);
-    let sheet = FormSpec { path: &path, now: &now, version, back: place.page, caption: &caption, testid: "save-task" };
+    let (version, back) = (Some(task.version), place.back);
+    let sheet = FormSpec { path: &path, now: &now, version, back, caption: &caption, testid: "save-task" };
     html! {
         details open[attempt.is_at(&path)] {
             summary data-testid="edit-task" { (text!(language, "cabinet-edit")) }
@@ -135,7 +137,7 @@ fn new(visitor: &Visitor, place: TaskListPlace<'_>, attempt: &FormAttempt) -> Ma
     let (language, none) = (visitor.language(), Fields::new());
     let (path, caption) = (format!("{}/tasks", place.page), text!(language, "cabinet-create"));
     let sheet =
-        FormSpec { path: &path, now: &none, version: None, back: place.page, caption: &caption, testid: "create-task" };
+        FormSpec { path: &path, now: &none, version: None, back: place.back, caption: &caption, testid: "create-task" };
     html! {
         details open[attempt.is_at(&path)] {
             summary data-testid="new-task" { (text!(language, "cabinet-new-task")) }

@@ -43,10 +43,10 @@ window.addEventListener("popstate", () => {
     if (document.getElementById("side")) openPanel(location.href, true);
 });
 
-// A filter applies at once.
+// A filter applies at once. A date changes with every digit that is typed, so it waits for the button.
 document.addEventListener("change", (event) => {
     const form = event.target.form;
-    if (form?.matches("[data-instant]")) form.requestSubmit();
+    if (form?.matches("[data-instant]") && event.target.type !== "date") form.requestSubmit();
 });
 // A new slot begins with the hours of its site.
 document.addEventListener("change", (event) => {

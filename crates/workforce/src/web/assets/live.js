@@ -40,7 +40,7 @@ function concerns(part, topics) {
 function isInUse(part) {
     const field = document.activeElement;
     const isWritingThere = part.contains(field) && field.matches("input, select, textarea");
-    return isWritingThere || part.querySelector("form[data-touched]") !== null || part.contains(drag?.day ?? null);
+    return isWritingThere || part.querySelector("form[data-touched], dialog[open]") !== null || part.contains(drag?.day ?? null);
 }
 document.addEventListener("input", (event) => {
     if (event.target.form) event.target.form.dataset.touched = "";
@@ -66,11 +66,19 @@ async function load(parts) {
         const now = page.getElementById(part.id);
         if (!now || isInUse(part)) continue;
         const fresh = document.adoptNode(now);
+        keepToken(fresh);
         showTimes(fresh);
         // An equal part stays: its pictures are not fetched again, and a video keeps playing.
         if (!fresh.isEqualNode(part)) part.replaceWith(fresh);
     }
     return 0;
+}
+
+// Every answer has the form token under another mask. With this page's own, an equal part is seen to be equal.
+function keepToken(fresh) {
+    const token = document.querySelector("input[name='csrf']")?.getAttribute("value");
+    if (!token) return;
+    for (const field of fresh.querySelectorAll("input[name='csrf']")) field.setAttribute("value", token);
 }
 
 // The first change is shown at once. Later changes are collected and shown together.

@@ -22,6 +22,7 @@ pub struct Button<'a> {
     look: Look,
     icon: Option<Icon>,
     is_small: bool,
+    is_for_no_script: bool,
     testid: Option<&'a str>,
     /// Name and value that a form sends if this button submits it.
     value: Option<(&'a str, &'a str)>,
@@ -49,6 +50,12 @@ impl<'a> Button<'a> {
     #[must_use]
     pub const fn small(self) -> Self {
         Self { is_small: true, ..self }
+    }
+
+    /// Hides it where a script does its work, such as a filter that applies at once.
+    #[must_use]
+    pub const fn without_script(self) -> Self {
+        Self { is_for_no_script: true, ..self }
     }
 
     #[must_use]
@@ -89,7 +96,9 @@ impl<'a> Button<'a> {
             Look::Plain => "button plain",
             Look::Danger => "button danger",
         };
-        if self.is_small { format!("{look} small") } else { look.to_owned() }
+        let small = if self.is_small { " small" } else { "" };
+        let hidden = if self.is_for_no_script { " without-script" } else { "" };
+        format!("{look}{small}{hidden}")
     }
 
     fn content(self) -> Markup {

@@ -14,6 +14,11 @@ pub fn headline(title: &str, beside: &Markup) -> Markup {
     html! { div.headline { h1 { (title) } (beside) } }
 }
 
+/// A number with its label.
+pub fn figure(label: &str, number: &str, testid: &str) -> Markup {
+    html! { div.card.sum { span { (label) } strong data-testid=(testid) { (number) } } }
+}
+
 /// A number with its label, as a link.
 pub fn tile(label: &str, number: &str, tone: Tone, path: &str) -> Markup {
     html! {

@@ -12,6 +12,8 @@ pub struct Field<'a> {
     pub error: Option<&'a str>,
     /// Another id, if the page has two fields with this name.
     pub id: Option<&'a str>,
+    /// Whether it takes more of a row than others.
+    pub is_wide: bool,
 }
 
 impl<'a> Field<'a> {
@@ -51,11 +53,11 @@ impl<'a> Field<'a> {
     }
 
     /// A choice: value and caption of each option.
-    pub fn select(self, value: &str, options: &[(&str, String)]) -> Markup {
+    pub fn select<V: AsRef<str>>(self, value: &str, options: &[(V, String)]) -> Markup {
         self.around(&html! {
             select id=(self.own_id()) name=(self.name) aria-invalid=[self.error.map(|_| "true")]
                 aria-describedby=[self.described_by()] {
-                @for (option, caption) in options { option value=(option) selected[*option == value] { (caption) } }
+                @for (option, caption) in options { option value=(option.as_ref()) selected[option.as_ref() == value] { (caption) } }
             }
         })
     }
@@ -64,11 +66,11 @@ impl<'a> Field<'a> {
     pub fn around(self, control: &Markup) -> Markup {
         let id = self.own_id();
         html! {
-            div.field {
+            div.field.wide[self.is_wide] {
                 label for=(id) { (self.label) }
                 (control)
                 @if let Some(hint) = self.hint { p.hint id={ (id) "-hint" } { (hint) } }
-                @if let Some(error) = self.error { p.bad id={ (id) "-error" } { (error) } }
+                @if let Some(error) = self.error { p.bad id={ (id) "-error" } data-testid={ "error-" (self.name) } { (error) } }
             }
         }
     }
@@ -98,7 +100,7 @@ mod tests {
         let field = field.error(Some("Type it like Europe/Moscow")).id("zone-2");
         assert_eq!(field.described_by().as_deref(), Some("zone-2-error zone-2-hint"));
         let markup = field.input("text", "Moscow", 40).into_string();
-        assert!(markup.contains(r#"aria-invalid="true""#) && markup.contains(r#"<p class="bad" id="zone-2-error">"#));
+        assert!(markup.contains(r#"aria-invalid="true""#) && markup.contains(r#"<p class="bad" id="zone-2-error" "#));
         assert_eq!(Field::new("a", "A").described_by(), None);
     }
 }

@@ -33,7 +33,7 @@ async fn migrations_run_once_with_concurrent_starts(kind: StorageKind) {
 }
 
 async fn tables_of_a_newer_version_are_refused(kind: StorageKind) {
-    let storage = TestStorage::new(kind).await;
+    let storage = TestStorage::with_tables(kind).await;
     let domain = storage.domain().await;
     run(&domain, "INSERT INTO migrations (name, number) VALUES ('teleport', 99)").await.unwrap();
     domain.close().await.unwrap();
@@ -42,7 +42,7 @@ async fn tables_of_a_newer_version_are_refused(kind: StorageKind) {
 }
 
 async fn tables_of_an_unreleased_version_are_refused(kind: StorageKind) {
-    let storage = TestStorage::new(kind).await;
+    let storage = TestStorage::with_tables(kind).await;
     let domain = storage.domain().await;
     run(&domain, "UPDATE migrations SET name = 'long_histories' WHERE name = 'people'").await.unwrap();
     domain.close().await.unwrap();
@@ -51,7 +51,7 @@ async fn tables_of_an_unreleased_version_are_refused(kind: StorageKind) {
 }
 
 async fn a_write_is_atomic(kind: StorageKind) {
-    let storage = TestStorage::new(kind).await;
+    let storage = TestStorage::with_tables(kind).await;
     let domain = storage.domain().await;
     let refused = domain
         .write(|db| {
@@ -69,7 +69,7 @@ async fn a_write_is_atomic(kind: StorageKind) {
 }
 
 async fn registered_people_have_documents(kind: StorageKind) {
-    let storage = TestStorage::new(kind).await;
+    let storage = TestStorage::with_tables(kind).await;
     let domain = storage.domain().await;
     for (status, main, selfie) in [
         ("pending", "NULL", "NULL"),
@@ -89,7 +89,7 @@ async fn registered_people_have_documents(kind: StorageKind) {
 }
 
 async fn documents_are_deleted_only_with_their_person(kind: StorageKind) {
-    let storage = TestStorage::new(kind).await;
+    let storage = TestStorage::with_tables(kind).await;
     let domain = storage.domain().await;
     domain.write(|db| Box::pin(async move { register(db, 5).await })).await.unwrap();
     assert!(run(&domain, "DELETE FROM documents WHERE id = 'p5'").await.is_err());
@@ -100,7 +100,7 @@ async fn documents_are_deleted_only_with_their_person(kind: StorageKind) {
 }
 
 async fn only_rejected_people_may_register_again(kind: StorageKind) {
-    let storage = TestStorage::new(kind).await;
+    let storage = TestStorage::with_tables(kind).await;
     let domain = storage.domain().await;
     domain.write(|db| Box::pin(async move { register(db, 5).await })).await.unwrap();
     let twice = domain.write(|db| Box::pin(async move { people::enrol(db, enrolment(5), NOON).await.map(drop) })).await;
@@ -118,7 +118,7 @@ async fn only_rejected_people_may_register_again(kind: StorageKind) {
 }
 
 async fn role_changes_are_audited(kind: StorageKind) {
-    let storage = TestStorage::new(kind).await;
+    let storage = TestStorage::with_tables(kind).await;
     let domain = storage.domain().await;
     domain.write(|db| Box::pin(people::grant(db, owner(), NOON))).await.unwrap();
     let another = Grant { telegram_id: 2, ..owner() };

@@ -18,11 +18,6 @@ async fn anna_talks_to_the_bot_on_a_phone() {
 }
 
 #[tokio::test]
-async fn anna_presses_every_key_of_the_keyboard_on_a_desktop() {
-    visit_chat("keyboard", Screen::Desktop, press_every_key).await;
-}
-
-#[tokio::test]
 async fn anna_presses_every_key_of_the_keyboard_on_a_phone() {
     visit_chat("keyboard", Screen::Phone, press_every_key).await;
 }
@@ -32,9 +27,18 @@ async fn photos_are_echoed_on_a_desktop() {
     visit_chat("pictures", Screen::Desktop, send_pictures).await;
 }
 
-#[tokio::test]
-async fn photos_are_echoed_on_a_phone() {
-    visit_chat("pictures", Screen::Phone, send_pictures).await;
+mod all_screens {
+    use super::{Screen, press_every_key, send_pictures, visit_chat};
+
+    #[tokio::test]
+    async fn anna_presses_every_key_of_the_keyboard_on_a_desktop() {
+        visit_chat("keyboard", Screen::Desktop, press_every_key).await;
+    }
+
+    #[tokio::test]
+    async fn photos_are_echoed_on_a_phone() {
+        visit_chat("pictures", Screen::Phone, send_pictures).await;
+    }
 }
 
 async fn talk(page: Page) {

@@ -181,6 +181,8 @@ const TABLE: &[Row] = &[
     row("front", "", "menu", NO_ARGUMENT, &[(EMMA, &[]), (MAX, &[])]),
     row("front", "", "cabinet", NO_ARGUMENT, &[(EMMA, &[]), (MAX, &[])]),
     row("front", "", "language:", Argument::Word, &[(EMMA, &[])]),
+    row("summary", "", "summary:", Argument::Word, &[]),
+    row("quiet", "", "quiet:", Argument::Word, &[(EMMA, &[])]),
 ];
 
 #[test]

@@ -68,6 +68,17 @@ impl AppProcess {
         self.process.id().unwrap()
     }
 
+    /// Sends a signal by its short name.
+    pub fn signal(&self, name: &str) {
+        let id = self.pid().to_string();
+        assert!(std::process::Command::new("kill").args(["-s", name, &id]).status().unwrap().success());
+    }
+
+    /// Waits until it has ended by itself.
+    pub async fn ended(mut self) {
+        timeout(TIMEOUT, self.process.wait()).await.expect("it did not end").unwrap();
+    }
+
     /// Kills it with SIGKILL.
     pub async fn kill(mut self) {
         self.process.kill().await.unwrap();
@@ -77,8 +88,7 @@ impl AppProcess {
     pub async fn stop(mut self) -> Vec<String> {
         // Before this line the program does not handle signals yet.
         self.wait_for_log("opora starts").await;
-        let id = self.pid().to_string();
-        assert!(std::process::Command::new("kill").args(["-s", "TERM", &id]).status().unwrap().success());
+        self.signal("TERM");
         let ended = timeout(TIMEOUT, self.process.wait()).await.expect("it did not stop").unwrap();
         self.wait_for_log("the database is closed").await;
         let log = self.log.lock().await.clone();
@@ -223,7 +233,7 @@ async fn demo_people_have_roles_and_keep_changes() {
     let folder = tempfile::tempdir().unwrap();
     let demo = Demo::product(&folder, &[]).await;
     let listed = people_of(&folder).await;
-    for role in ["owner, superadmin", "manager", "dispatcher", "employee, master", "6 people"] {
+    for role in ["owner, superadmin", "manager", "dispatcher", "employee, master", "8 people"] {
         assert!(listed.contains(role), "no {role} in {listed}");
     }
     demo.says(BORIS, "/me").await;

@@ -1,17 +1,18 @@
 //! The cabinet's pages and a running bot in this process, and a browser that keeps cookies and form tokens.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::{Body, to_bytes};
+use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::ConnectInfo;
 use axum::http::{HeaderMap, Method, Request, StatusCode, header};
 use opora::bot::{Bot, SendLimits, Stop};
 use opora::clock::Clock;
 use opora::store::Store;
+use opora::telegram::Telegram;
 use opora::testing::clock_at_noon;
 use parking_lot::Mutex;
 use tokio::task::JoinHandle;
@@ -70,36 +71,56 @@ impl Cabinet {
 
     /// Serves the pages on a port, for real browsers. The bot uses the manual clock too. Returns the address as well.
     pub async fn on_port() -> (Self, String) {
+        let (cabinet, base) = Self::new_business().await;
+        cabinet.hire(BORIS, "Boris", Role::Employee).await;
+        (cabinet, base)
+    }
+
+    /// Like [`Self::on_port`], for a business on its first day: Anna is an owner, and no one else is known.
+    pub async fn new_business() -> (Self, String) {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
-        let cabinet = Self::start(StorageKind::Sqlite, Rooms::all(), &[("PUBLIC_URL", &base)], true).await;
+        let cabinet =
+            Self::launch(StorageKind::Sqlite, Rooms::all(), &[("PUBLIC_URL", &base)], true, |store| store).await;
+        cabinet.hire(ANNA, "Anna", Role::Owner).await;
+        let telegram = Telegram::new(&cabinet.emulator.token, &cabinet.emulator.base).unwrap();
+        cabinet.app.learn_bot_name(&telegram).await.unwrap();
         let service = cabinet.router.clone().into_make_service_with_connect_info::<SocketAddr>();
         tokio::spawn(axum::serve(listener, service).into_future());
         (cabinet, base)
     }
 
     pub async fn with_settings(kind: StorageKind, rooms: Rooms, more: &[(&str, &str)]) -> Self {
-        Self::start(kind, rooms, more, false).await
+        Self::start(kind, rooms, more, |store| store).await
     }
 
     /// Puts a layer between the bot and the application's store.
     pub async fn with_store_layer(layer: impl FnOnce(Arc<dyn Store>) -> Arc<dyn Store>) -> Self {
         let more = [("PUBLIC_URL", "http://office.example")];
-        Self::start_with_layer(StorageKind::Sqlite, Rooms::all(), &more, false, layer).await
+        Self::start(StorageKind::Sqlite, Rooms::all(), &more, layer).await
     }
 
-    async fn start(kind: StorageKind, rooms: Rooms, more: &[(&str, &str)], is_bot_clock_manual: bool) -> Self {
-        Self::start_with_layer(kind, rooms, more, is_bot_clock_manual, |store| store).await
+    async fn start(
+        kind: StorageKind,
+        rooms: Rooms,
+        more: &[(&str, &str)],
+        layer: impl FnOnce(Arc<dyn Store>) -> Arc<dyn Store>,
+    ) -> Self {
+        let cabinet = Self::launch(kind, rooms, more, false, layer).await;
+        cabinet.hire(ANNA, "Anna", Role::Owner).await;
+        cabinet.hire(BORIS, "Boris", Role::Employee).await;
+        cabinet
     }
 
-    async fn start_with_layer(
+    /// Starts bot and pages. No one is known yet.
+    async fn launch(
         kind: StorageKind,
         rooms: Rooms,
         more: &[(&str, &str)],
         is_bot_clock_manual: bool,
         layer: impl FnOnce(Arc<dyn Store>) -> Arc<dyn Store>,
     ) -> Self {
-        let (storage, emulator) = (TestStorage::new(kind).await, start_emulator().await);
+        let (storage, emulator) = (TestStorage::with_tables(kind).await, start_emulator().await);
         let config = storage.config(&[&[("BOT_TOKEN", emulator.token.as_str())], more].concat());
         let clock = clock_at_noon();
         let bot = Bot::new(&emulator.token).api_url(&emulator.base).send_limits(SendLimits::Off);
@@ -112,10 +133,7 @@ impl Cabinet {
         let bot = tokio::spawn(async move { bot.run_until(stopped).await.unwrap() });
         until("the bot runs", async || app.bot.is_running().then_some(())).await;
         let router = application::router(&app);
-        let cabinet = Self { app, clock, router, emulator, stop, bot, storage };
-        cabinet.hire(ANNA, "Anna", Role::Owner).await;
-        cabinet.hire(BORIS, "Boris", Role::Employee).await;
-        cabinet
+        Self { app, clock, router, emulator, stop, bot, storage }
     }
 
     pub async fn hire(&self, telegram_id: i64, name: &str, role: Role) -> Person {
@@ -244,6 +262,22 @@ impl Browser {
     }
 
     pub async fn send(&self, method: Method, path: &str, body: &str, headers: &[(&str, &str)]) -> PageResponse {
+        let (status, headers, body) = self.fetch(method, path, body, headers).await;
+        let body = String::from_utf8_lossy(&body).into_owned();
+        if let Some((_, rest)) = body.split_once("name=\"csrf\" value=\"") {
+            *self.csrf.lock() = rest.split('"').next().unwrap().to_owned();
+        }
+        PageResponse { status, headers, body }
+    }
+
+    /// The bytes of a response, as they are sent.
+    pub async fn fetch(
+        &self,
+        method: Method,
+        path: &str,
+        body: &str,
+        headers: &[(&str, &str)],
+    ) -> (StatusCode, HeaderMap, Bytes) {
         let mut request = Request::builder().method(method).uri(path).header(header::COOKIE, self.cookies());
         request = request.header(header::ACCEPT_LANGUAGE, "en");
         if headers.iter().all(|(name, _)| *name != "content-type") {
@@ -257,11 +291,21 @@ impl Browser {
         let response = self.router.clone().oneshot(request).await.unwrap();
         self.keep_cookies(response.headers());
         let (parts, body) = response.into_parts();
-        let body = String::from_utf8_lossy(&to_bytes(body, 1 << 20).await.unwrap()).into_owned();
-        if let Some((_, rest)) = body.split_once("name=\"csrf\" value=\"") {
-            *self.csrf.lock() = rest.split('"').next().unwrap().to_owned();
+        (parts.status, parts.headers, to_bytes(body, 1 << 20).await.unwrap())
+    }
+
+    /// How many bytes a browser that was never here receives for a page with its style sheet, scripts and icons.
+    pub async fn first_load_bytes(&self, path: &str) -> usize {
+        let page = self.get(path).await;
+        let linked = page.body.split('"').filter(|value| value.starts_with("/assets/"));
+        let mut total = 0;
+        for path in linked.chain([path]).collect::<BTreeSet<_>>() {
+            let (status, headers, body) = self.fetch(Method::GET, path, "", &[("accept-encoding", "gzip")]).await;
+            assert!(status.is_success(), "{path}: {status}");
+            total +=
+                body.len() + headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum::<usize>();
         }
-        PageResponse { status: parts.status, headers: parts.headers, body }
+        total
     }
 
     fn keep_cookies(&self, headers: &HeaderMap) {

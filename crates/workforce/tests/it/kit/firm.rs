@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use opora::bot::Bot;
+use opora::jobs::{JobRow, JobState};
 use opora::store::Store;
 use opora::testing::chat::{ChatUser, Stage};
 use opora::testing::clock_at_noon;
@@ -85,13 +86,31 @@ pub struct Firm {
     pub storage: TestStorage,
 }
 
+impl StorageKind {
+    fn is_on_postgres(self) -> bool {
+        matches!(self, Self::Postgres | Self::RedisAndPostgres)
+    }
+}
+
 impl TestStorage {
+    /// Empty storage: the first start creates the tables.
     pub async fn new(kind: StorageKind) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let postgres = match kind {
-            StorageKind::Postgres | StorageKind::RedisAndPostgres => Some(PostgresSchema::new().await),
-            StorageKind::Sqlite | StorageKind::RedisAndSqlite => None,
+        let postgres = if kind.is_on_postgres() { Some(PostgresSchema::new().await) } else { None };
+        Self::on(kind, postgres)
+    }
+
+    /// Storage whose PostgreSQL has the application's tables, which saves the time to create them.
+    pub async fn with_tables(kind: StorageKind) -> Self {
+        let create_tables = async |url: String| {
+            Domain::migrate(&Address::parse(&url).unwrap()).await.unwrap();
         };
+        let postgres =
+            if kind.is_on_postgres() { Some(PostgresSchema::with_tables(create_tables).await) } else { None };
+        Self::on(kind, postgres)
+    }
+
+    fn on(kind: StorageKind, postgres: Option<PostgresSchema>) -> Self {
+        let folder = tempfile::tempdir().unwrap();
         let redis =
             matches!(kind, StorageKind::RedisAndPostgres | StorageKind::RedisAndSqlite).then(RedisNamespace::new);
         let file = format!("sqlite:{}/opora.db", folder.path().display());
@@ -126,7 +145,7 @@ impl Firm {
     }
 
     pub async fn with_rooms(kind: StorageKind, rooms: Rooms) -> Self {
-        Self::on_storage(TestStorage::new(kind).await, rooms).await
+        Self::on_storage(TestStorage::with_tables(kind).await, rooms).await
     }
 
     pub async fn on_storage(storage: TestStorage, rooms: Rooms) -> Self {
@@ -147,11 +166,21 @@ impl Firm {
         App::new(&config, domain, rooms, Bot::new("7:stage").handle(), clock)
     }
 
-    /// Runs a job by its name.
+    /// Runs a scheduled job by its name, and everything else that is due. The job has to succeed.
     pub async fn run_job(&self, job: &str) {
-        let found = self.app.rooms.jobs().into_iter().find(|one| one.name == job);
-        let found = found.unwrap_or_else(|| panic!("there is no job {job}"));
-        (found.run)(self.app.clone()).await.unwrap();
+        let row = self.try_job(job).await;
+        assert_eq!(row.state, JobState::Completed, "{row:?}");
+    }
+
+    /// Like [`Firm::run_job`], and returns the job after the attempt.
+    pub async fn try_job(&self, job: &str) -> JobRow {
+        let jobs = self.app.rooms.jobs();
+        let found = jobs.list().iter().find(|one| one.name == job);
+        let new = found.unwrap_or_else(|| panic!("there is no job {job}")).job.clone();
+        let enqueued = self.app.domain.store().enqueue_jobs(self.app.bot_id, vec![new], self.app.clock.now());
+        let id = enqueued.await.unwrap()[0].id();
+        let ran = self.stage.run_jobs(&jobs.workers()).await;
+        ran.into_iter().find(|row| row.id == id).unwrap_or_else(|| panic!("{job} did not run"))
     }
 
     /// A person with these roles, whose Telegram is in English.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use opora_testkit::environment;
 use serde_json::{Value, json};
 use thirtyfour::error::WebDriverErrorInner;
 use thirtyfour::{By, WebDriver, WebElement, WindowHandle};
@@ -130,6 +131,11 @@ impl Page {
     /// Waits for the visible element with a test id.
     pub async fn find(&self, testid: &str) -> WebElement {
         self.find_css(&by_testid(testid)).await
+    }
+
+    /// The field of the chat that takes pictures. It is invisible.
+    pub async fn find_file_field(&self) -> WebElement {
+        self.find_hidden("file-input-photo").await
     }
 
     pub async fn find_css(&self, css: &str) -> WebElement {
@@ -266,19 +272,29 @@ impl Page {
         assert_eq!(overflowing, Value::Array(Vec::new()), "elements that overflow");
     }
 
-    /// Saves a screenshot under `target/screenshot_folder`.
+    /// Saves a screenshot of a step if a folder for screenshots is set. Drawing them all takes a while.
     pub async fn screenshot(&self, step: &str) {
-        let folder = screenshot_folder();
-        std::fs::create_dir_all(&folder).unwrap();
-        self.driver.screenshot(&folder.join(format!("{}-{step}.png", self.name))).await.unwrap();
+        if let Some(folder) = environment::screenshots() {
+            self.save_screenshot(&folder, step).await;
+        }
     }
 
-    /// Saves a screenshot of the whole page, beyond the viewport.
+    /// Like [`Self::screenshot`], of the whole page, beyond the viewport.
     pub async fn screenshot_full(&self, step: &str) {
-        let picture = self.full_picture().await;
+        if let Some(folder) = environment::screenshots() {
+            self.save_full_screenshot(&folder.join(format!("{}-{step}.png", self.name))).await;
+        }
+    }
+
+    /// Saves a screenshot of a failure under `target/screenshots`.
+    pub async fn screenshot_of_failure(&self) {
         let folder = screenshot_folder();
         std::fs::create_dir_all(&folder).unwrap();
-        std::fs::write(folder.join(format!("{}-{step}.png", self.name)), picture).unwrap();
+        self.save_screenshot(&folder, "failure").await;
+    }
+
+    async fn save_screenshot(&self, folder: &Path, step: &str) {
+        self.driver.screenshot(&folder.join(format!("{}-{step}.png", self.name))).await.unwrap();
     }
 
     async fn full_picture(&self) -> Vec<u8> {
@@ -351,7 +367,7 @@ fn remove_old_screenshots(name: &str) {
     }
 }
 
-/// `target/screenshot_folder`. The program is in `target/<profile>`.
+/// `target/screenshots`. The program is in `target/<profile>`.
 fn screenshot_folder() -> PathBuf {
     program().ancestors().nth(2).expect("the program is in a profile's folder").join("screenshots")
 }

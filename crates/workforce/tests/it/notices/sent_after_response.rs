@@ -123,7 +123,7 @@ async fn a_kill_after_posting_a_notice_sends_it_once(kind: StorageKind) {
 
 /// A page has answered, and the process is killed while it sends the page's notice.
 async fn kill_at(kind: StorageKind, place: &str) {
-    let (storage, emulator) = (TestStorage::new(kind).await, start_emulator().await);
+    let (storage, emulator) = (TestStorage::with_tables(kind).await, start_emulator().await);
     let database = storage.database.url();
     for command in [
         &["people", "grant", "1001", "owner", "--name", "Anna", "--language", "en", "--test"][..],

@@ -17,7 +17,8 @@ on_every_store! {
     mistakes_in_arguments_or_map_change_nothing,
 }
 
-const MANY: u64 = 10_000;
+/// Ten batches of the import.
+const MANY: u64 = 2_500;
 
 #[tokio::test]
 async fn thousands_of_conversations_are_imported_to_sqlite() {

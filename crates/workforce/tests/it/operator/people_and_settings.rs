@@ -53,10 +53,10 @@ async fn settings_are_listed_changed_and_refused(kind: StorageKind) {
     let shown = |name: &str, value: &str| {
         listed.lines().any(|line| line.split_whitespace().collect::<Vec<_>>() == [name, value])
     };
-    assert!(shown("enable_test_users", "false") && shown("mandatory_task_penalty_roubles", "50.00"), "{listed}");
-    let set = run(&variables, &["settings", "set", "mandatory_task_penalty_roubles", "75,5"]).await.success();
-    assert_eq!(set.stdout, "mandatory_task_penalty_roubles is 75.50 now\n");
-    let got = run(&variables, &["settings", "get", "mandatory_task_penalty_roubles"]).await.success();
+    assert!(shown("enable_test_users", "false") && shown("mandatory_task_penalty", "50.00"), "{listed}");
+    let set = run(&variables, &["settings", "set", "mandatory_task_penalty", "75,5"]).await.success();
+    assert_eq!(set.stdout, "mandatory_task_penalty is 75.50 now\n");
+    let got = run(&variables, &["settings", "get", "mandatory_task_penalty"]).await.success();
     assert_eq!(got.stdout, "75.50\n");
     let odd = run(&variables, &["settings", "set", "enable_test_users", "perhaps"]).await;
     odd.fails_with(&["`perhaps` is not a valid enable_test_users"]);

@@ -94,7 +94,7 @@ async fn set_up(cabinet: &Cabinet) -> TestData {
 
 /// Another owner saves first. Both versions are shown, nothing is lost, and the first owner saves on top.
 async fn edit_at_once(page: &Page, data: &TestData) {
-    let path = format!("/sites/{}", data.site);
+    let path = format!("/sites/{}/settings", data.site);
     sign_in(page, &path, ANNA).await;
     let name = "form:has([data-testid='save-site']) [name='name']";
     let field = page.find_css(name).await;
@@ -122,6 +122,7 @@ async fn edit_at_once(page: &Page, data: &TestData) {
 /// A double click adds one bonus.
 async fn click_twice(page: &Page, data: &TestData) {
     page.goto(&format!("/payroll/people/{}?period=2026-01", data.boris.id)).await;
+    page.press("ask-add").await;
     for (name, typed) in [("amount", "500"), ("reason", "A happy client")] {
         page.find_css(&format!("form:has([data-testid='add']) [name='{name}']")).await.send_keys(typed).await.unwrap();
     }
@@ -153,7 +154,7 @@ async fn give_permissions(page: &Page, data: &TestData) {
 
 async fn change_settings(page: &Page) {
     page.goto("/settings").await;
-    let penalty = page.find_css("[name='mandatory_task_penalty_roubles']").await;
+    let penalty = page.find_css("[name='mandatory_task_penalty']").await;
     penalty.clear().await.unwrap();
     penalty.send_keys("75").await.unwrap();
     page.press("save-settings").await;
@@ -176,7 +177,7 @@ async fn look_as_a_manager(page: &Page) {
     page.wait_for_count("[data-testid='payroll'] tbody tr", 1).await;
     page.assert_no_overflow().await;
     page.screenshot("9-payroll-of-a-manager").await;
-    page.press_css(".list.pay a.name").await;
+    page.press_css("[data-testid='payroll'] a.name").await;
     page.find("amounts").await;
     page.assert_no_overflow().await;
     page.screenshot_full("10-earnings-of-a-manager").await;

@@ -34,11 +34,11 @@ const SITE: [(&str, &str); 14] = [
 async fn an_owner_creates_a_site_and_no_edit_is_lost() {
     let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let owner = cabinet.signed_in(ANNA).await;
-    owner.get("/sites").await.is(200, "No sites yet.");
+    owner.get("/sites").await.is(200, "No sites yet");
     let wrong = site_form_with(&[("rate", "much"), ("position", "here")]);
     owner.post("/sites", &wrong).await.is(422, "Enter an amount").is(422, "value=\"much\"");
     let site = make_site(&cabinet, &owner).await;
-    let path = format!("/sites/{site}");
+    let (path, tasks) = (format!("/sites/{site}"), format!("/sites/{site}/tasks"));
     owner.get("/sites").await.is(200, "Cafe &lt;One&gt;").is(200, "250.50");
 
     let task = [
@@ -48,22 +48,22 @@ async fn an_owner_creates_a_site_and_no_edit_is_lost() {
         ("is_mandatory", "on"),
         ("needs_media", "on"),
     ];
-    owner.post(&format!("{path}/tasks"), &task).await.redirects_to(&path);
-    let page = owner.get(&path).await;
+    owner.post(&tasks, &task).await.redirects_to(&tasks);
+    let page = owner.get(&tasks).await;
     page.is(200, "Wash the floor").is(200, "penalty 33").is(200, "needs a photo");
     let id = Sites::of_app(&cabinet.app).tasks(site, false).await.unwrap()[0].id;
     let edit = |version: &'static str, text: &'static str| {
-        let (owner, path) = (owner.clone(), format!("{path}/tasks/{id}"));
+        let (owner, path) = (owner.clone(), format!("{tasks}/{id}"));
         async move {
             owner.post(&path, &[("version", version), ("text", text), ("price", "penalty"), ("amount", "50")]).await
         }
     };
-    edit("1", "Wash all floors").await.redirects_to(&path);
+    edit("1", "Wash all floors").await.redirects_to(&tasks);
     let stale = edit("1", "Sweep the floor").await;
     stale.is(409, "Someone changed this first").is(409, "value=\"Sweep the floor\"").is(409, "Now: Wash all floors");
-    owner.post(&format!("{path}/tasks/{id}/delete"), &[("version", "2")]).await.redirects_to(&path);
-    owner.get(&path).await.is(200, "Restore");
-    owner.post(&format!("{path}/tasks/{id}/restore"), &[]).await.redirects_to(&path);
+    owner.post(&format!("{tasks}/{id}/delete"), &[("version", "2")]).await.redirects_to(&tasks);
+    owner.get(&tasks).await.is(200, "Restore");
+    owner.post(&format!("{tasks}/{id}/restore"), &[]).await.redirects_to(&tasks);
 
     let renamed = [&site_form_with(&[("name", "Cafe Two")])[..], &[("version", "1")]].concat();
     owner.post(&path, &renamed).await.redirects_to(&path);
@@ -133,7 +133,7 @@ async fn a_shift_page_shows_tasks_and_explains_amounts() {
     post_352(&cabinet.app, boris, "2026-01-01").await;
     let page = owner.get("/shifts/352").await;
     page.is(200, "Boris").is(200, "10 minutes late at").is(200, "Drive 123 km").is(200, "30.77");
-    page.is(200, "✅").is(200, "m from the site");
+    page.is(200, "task-mark done").is(200, "m from the site");
     owner.get("/shifts").await.is(200, "shift-352").is(200, "30.77");
     // A person sees their own shifts only.
     let own = cabinet.signed_in(BORIS).await;
@@ -146,8 +146,8 @@ async fn a_shift_page_shows_tasks_and_explains_amounts() {
     let charts = owner.get("/charts?period=2026-01").await;
     charts.is(200, "<rect").is(200, "30.77");
     // A scale with round numbers and units, and every value as a table.
-    charts.is(200, ">1 h</text>").is(200, ">40\u{a0}₽</text>").is(200, "<td class=\"amount\">0.07 h</td>");
-    charts.is(200, "<td class=\"amount\">2 late starts</td>").is(200, "aria-label=\"Cost by day, January 2026.");
+    charts.is(200, ">1 h</text>").is(200, ">40\u{a0}₽</text>").is(200, ">0.07 h</td>");
+    charts.is(200, ">2 late starts</td>").is(200, "aria-label=\"Cost by day, January 2026.");
     cabinet.close().await;
 }
 
@@ -173,7 +173,9 @@ async fn today_shows_working_late_and_missing_people() {
         let found = page.body.split(&format!("data-testid=\"today-{name}\">")).nth(1).unwrap();
         assert!(found.starts_with(&count.to_string()), "{name}: {found:.40}");
     }
-    page.is(200, "10 min late").is(200, "no-show").is(200, "1 open shift today");
+    page.is(200, "10 min late").is(200, "no-show").is(200, "1 open spot today");
+    // The rest of the shift that goes on.
+    assert_eq!(page.body.matches("part tone-info planned").count(), 1, "{}", page.body);
     // What needs attention comes first, each with its button.
     page.is(200, "hasn't clocked in").is(200, "1 open spot today").is(200, "/calendar?day=2026-01-01&amp;slot=1");
     page.is(200, "working since 13:15, until 18:00").is(200, "<h1>Thursday, January 1</h1>");
@@ -200,15 +202,21 @@ async fn managers_need_permissions_for_pages() {
     }
     let (room, anna) = (Sites::of_app(&cabinet.app), cabinet.person(ANNA).await);
     room.set_permissions(&anna, may.id, site, vec![Permission::View]).await.unwrap();
-    let page = manager.get(&path).await;
-    page.is(200, "Lenin street, 1");
-    assert!(!page.body.contains("save-site") && !page.body.contains("new-task"), "{}", page.body);
+    manager.get(&path).await.is(200, "Lenin street, 1");
+    let page = manager.get(&format!("{path}/tasks")).await;
+    assert!(!page.is(200, "").body.contains("new-task"), "{}", page.body);
+    for tab in ["staff", "settings"] {
+        manager.get(&format!("{path}/{tab}")).await.is(403, "You don't have access to this page");
+    }
     manager
         .post(&format!("{path}/tasks"), &[("text", "x"), ("price", "free")])
         .await
         .is(403, "You don't have access to this page");
     room.set_permissions(&anna, may.id, site, vec![Permission::View, Permission::Edit]).await.unwrap();
-    manager.post(&format!("{path}/tasks"), &[("text", "Sweep"), ("price", "free")]).await.redirects_to(&path);
+    manager
+        .post(&format!("{path}/tasks"), &[("text", "Sweep"), ("price", "free")])
+        .await
+        .redirects_to(&format!("{path}/tasks"));
     cabinet.close().await;
 }
 

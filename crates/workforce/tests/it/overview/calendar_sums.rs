@@ -38,7 +38,7 @@ async fn daily_sums_warn_and_link_to_the_week(kind: StorageKind) {
     assert_eq!(month.body.matches("data-slot=").count(), 0, "{}", month.body);
     // The week shows every slot, including shifts at other sites.
     let week = owner.get(&week).await;
-    week.is(200, "overlaps another shift: 09:00–17:00").is(200, "Boris: 14 h on this day");
+    week.is(200, "overlaps another shift: 09:00–17:00").is(200, "Boris: 14\u{a0}h on this day");
     assert_eq!(week.body.matches("data-slot=").count(), 57, "{}", week.body);
     // A year later there is nothing.
     let empty = owner.get("/calendar?view=month&day=2027-01-05").await;

@@ -52,8 +52,8 @@ async fn employees_take_free_places_on_the_page() {
     // Staff see the long day.
     own.post(&format!("/schedule/slots/{evening}/take"), &[]).await.redirects_to("/schedule");
     let calendar = format!("/calendar?site={site}&day=2026-01-05");
-    owner.get(&calendar).await.is(200, "Boris: 15 h on this day");
-    owner.get(&format!("/calendar/slots/{evening}")).await.is(200, "Boris: 15 h on this day");
+    owner.get(&calendar).await.is(200, "Boris: 15\u{a0}h on this day");
+    owner.get(&format!("/calendar/slots/{evening}")).await.is(200, "Boris: 15\u{a0}h on this day");
     cabinet.close().await;
 }
 

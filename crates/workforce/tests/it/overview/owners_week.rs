@@ -23,7 +23,7 @@ const LATITUDE: &str = "55.75";
 const LONGITUDE: &str = "37.61";
 /// By the clock of the site, where it is three in the afternoon of the first of January.
 const WEEK: (&str, &str) = ("2026-01-01", "2026-01-07");
-const TOMORROW: &str = "02.01";
+const TOMORROW: &str = "Jan 2";
 /// Until ten past nine the next morning.
 const UNTIL_NEXT_MORNING: Duration = Duration::from_secs((18 * 60 + 10) * 60);
 /// The shift ends after eight and a half hours.
@@ -109,6 +109,7 @@ async fn make_site(page: &Page) {
     page.tick(form, "Sun").await;
     screenshot(page, "1-new-site").await;
     page.press("create-site").await;
+    page.click("Tasks").await;
     page.expand("new-task").await;
     let form = "form:has([data-testid='create-task'])";
     page.set_field(&format!("{form} [name='text']"), TASK).await;
@@ -223,12 +224,14 @@ async fn look_at_pay(page: &Page) {
     page.set_color_scheme("dark").await;
     screenshot(page, "13-payroll-dark").await;
     page.set_color_scheme("light").await;
-    let sums = page.evaluate("document.querySelector('.list.pay tbody tr').innerText.replaceAll('\\u00a0', ' ')").await;
+    let sums = page
+        .evaluate("document.querySelector('[data-testid=payroll] tbody tr').innerText.replaceAll('\\u00a0', ' ')")
+        .await;
     let sums = sums.as_str().unwrap();
     for amount in ["Boris", "8.50", "2,550 ₽", "150 ₽", "−50 ₽", "2,650 ₽"] {
         assert!(sums.contains(amount), "no {amount} in {sums}");
     }
-    page.press_text(".list.pay a", "Boris").await;
+    page.press_text("[data-testid='payroll'] a", "Boris").await;
     page.find("amounts").await;
     let told = page
         .evaluate("document.querySelector(\"[data-testid='amounts']\").textContent.replaceAll('\\u00a0', ' ')")

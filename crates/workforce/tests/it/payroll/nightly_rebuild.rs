@@ -1,10 +1,12 @@
 //! The nightly rebuild of the sums: what it repairs, that one failure does not stop the rest, and when it runs.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use chrono::NaiveDate;
+use chrono::{DateTime, NaiveDate, Utc};
+use opora::clock::Millis;
 use workforce::payroll;
-use workforce::settings::{self, TIME_ZONE};
+use workforce::rooms::Rooms;
 
 use super::{PayrollFixture, january, post_352, roubles};
 use crate::kit::firm::{NOON, StorageKind, on_every_database};
@@ -15,7 +17,6 @@ const WRONG: &str =
 
 on_every_database! {
     wrong_sums_are_rebuilt,
-    the_job_runs_once_a_day_after_four_in_the_morning,
 }
 
 async fn wrong_sums_are_rebuilt(kind: StorageKind) {
@@ -30,47 +31,29 @@ async fn wrong_sums_are_rebuilt(kind: StorageKind) {
     assert_eq!(fixture.total("2026-01").await, "30.77");
 }
 
-async fn the_job_runs_once_a_day_after_four_in_the_morning(kind: StorageKind) {
-    let fixture = PayrollFixture::open(kind).await;
-    let clock = fixture.firm.stage.clock();
-    let minutes = |count: u64| Duration::from_secs(60 * count);
-    post_352(&fixture.firm.app, fixture.vera.id, "2026-01-01").await;
-    let after_the_job = async || {
-        fixture.firm.run_job("payroll").await;
-        fixture.total("2026-01").await
-    };
-    fixture.sql(WRONG).await.unwrap();
-    assert_eq!(after_the_job().await, "30.77", "it is 15:00 in Moscow, and the job has not run today");
-    fixture.sql(WRONG).await.unwrap();
-    clock.advance(minutes(60));
-    assert_eq!(after_the_job().await, "-92.22", "the job has run today");
-    clock.advance(minutes(12 * 60 - 1));
-    assert_eq!(after_the_job().await, "-92.22", "a minute before four in the morning");
-    clock.advance(minutes(1));
-    assert_eq!(after_the_job().await, "30.77");
-    // It is eleven in the morning in Vladivostok.
-    fixture.sql(WRONG).await.unwrap();
-    let domain = &fixture.firm.app.domain;
-    let zone = domain.write(|db| Box::pin(settings::set(db, TIME_ZONE.name, "Asia/Vladivostok", None, NOON)));
-    zone.await.unwrap();
-    assert_eq!(after_the_job().await, "-92.22", "it is the same day there");
-    clock.advance(minutes(17 * 60 - 1));
-    assert_eq!(after_the_job().await, "-92.22", "a minute before four there");
-    clock.advance(minutes(1));
-    assert_eq!(after_the_job().await, "30.77");
+/// The schedule follows the clock of the business.
+#[tokio::test]
+async fn the_job_runs_at_four_in_the_morning() {
+    for (zone, tick) in [("Europe/Moscow", "2026-01-02T01:00:00Z"), ("Asia/Vladivostok", "2026-01-01T18:00:00Z")] {
+        let schedules = Rooms::all().jobs().schedules(&BTreeMap::new(), zone.parse().unwrap()).unwrap();
+        let payroll = schedules.iter().find(|schedule| schedule.name() == "payroll").unwrap();
+        let tick = tick.parse::<DateTime<Utc>>().unwrap().timestamp_millis();
+        assert_eq!(payroll.next_after(NOON), Some(Millis(tick)), "{zone}");
+    }
 }
 
 #[tokio::test]
-async fn a_failed_rebuild_is_repeated_on_the_same_day() {
+async fn a_failed_rebuild_is_repeated() {
     let fixture = PayrollFixture::open(StorageKind::Sqlite).await;
     post_352(&fixture.firm.app, fixture.vera.id, "2026-01-01").await;
     fixture.sql(WRONG).await.unwrap();
     let held = "CREATE TRIGGER sums_stay BEFORE UPDATE ON payroll_entries BEGIN SELECT RAISE(ABORT, 'not now'); END";
     fixture.sql(held).await.unwrap();
-    let job = fixture.firm.app.rooms.jobs().into_iter().find(|job| job.name == "payroll").unwrap();
-    assert!((job.run)(fixture.firm.app.clone()).await.is_err());
+    let failed = fixture.firm.try_job("payroll").await;
+    assert!(failed.errors[0].reason.contains("sums of 2026-01"), "{failed:?}");
     fixture.sql("DROP TRIGGER sums_stay").await.unwrap();
-    fixture.firm.run_job("payroll").await;
+    fixture.firm.stage.clock().advance(Duration::from_secs(60));
+    fixture.firm.stage.run_jobs(&fixture.firm.app.rooms.jobs().workers()).await;
     assert_eq!(fixture.total("2026-01").await, "30.77");
 }
 

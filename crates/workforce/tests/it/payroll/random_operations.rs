@@ -37,6 +37,7 @@ enum Action {
     Restore { which: usize },
     Pay { month: usize, is_vera: bool, kopecks: i64 },
     Close { month: usize },
+    Reopen { month: usize },
 }
 
 fn any_action() -> impl Strategy<Value = Action> {
@@ -51,7 +52,8 @@ fn any_action() -> impl Strategy<Value = Action> {
         2 => which.prop_map(|which| Action::Restore { which }),
         2 => (month.clone(), any::<bool>(), 1_i64..90_000)
             .prop_map(|(month, is_vera, kopecks)| Action::Pay { month, is_vera, kopecks }),
-        1 => month.prop_map(|month| Action::Close { month }),
+        2 => month.clone().prop_map(|month| Action::Close { month }),
+        1 => month.prop_map(|month| Action::Reopen { month }),
     ]
 }
 
@@ -117,8 +119,12 @@ async fn check_sums(kind: StorageKind, actions: Vec<Action>) {
         }
         assert_eq!(sums_of_payments(&fixture).await, sums_of_paid(&fixture).await, "after {action:?}");
         assert!(closed.iter().all(|(key, stood)| sums[key] == *stood), "a closed month has changed: {action:?}");
-        if let (Action::Close { month }, Ok(())) = (&action, done) {
-            closed.extend(sums.into_iter().filter(|((period, _), _)| period == MONTHS[*month]));
+        match (&action, done) {
+            (Action::Close { month }, Ok(())) => {
+                closed.extend(sums.into_iter().filter(|((period, _), _)| period == MONTHS[*month]));
+            }
+            (Action::Reopen { month }, Ok(())) => closed.retain(|(period, _), _| period != MONTHS[*month]),
+            _ => {}
         }
     }
 }
@@ -136,11 +142,16 @@ async fn apply(fixture: &PayrollFixture, zoe: i64, action: &Action) -> Result<()
         Action::Add { month, is_vera, kopecks } => {
             let day: NaiveDate = format!("{}-15", MONTHS[month]).parse().unwrap();
             let user = if is_vera { vera } else { zoe };
-            payroll.add_manual(owner, user, day, Money::from_kopecks(kopecks), "A happy client").await
+            payroll.add_manual(owner, user, day, Money::from_kopecks(kopecks), "A happy client").await.map(drop)
         }
         Action::Change { which, kopecks } => match any_line(fixture, zoe, which).await {
             Some(line) => {
-                payroll.change(owner, line.id, line.version, Money::from_kopecks(kopecks), "Not so much").await
+                let amount = Money::from_kopecks(kopecks);
+                payroll.change(owner, line.id, line.version, amount, "Not so much").await?;
+                // With its corrections the amount is what was written last, whether its month was closed or not.
+                let now = payroll.adjustment(line.id).await?.unwrap();
+                assert_eq!(now.corrected.unwrap_or(now.amount), amount);
+                Ok(())
             }
             None => Ok(()),
         },
@@ -155,9 +166,10 @@ async fn apply(fixture: &PayrollFixture, zoe: i64, action: &Action) -> Result<()
         Action::Pay { month, is_vera, kopecks } => {
             let (period, user) = (MONTHS[month].parse().unwrap(), if is_vera { vera } else { zoe });
             let version = payroll.entry_of(user, period).await?.map_or(NO_ENTRY, |entry| entry.version);
-            payroll.mark_paid(owner, period, user, Money::from_kopecks(kopecks), version, true).await
+            payroll.mark_paid(owner, period, user, Money::from_kopecks(kopecks), version, true).await.map(drop)
         }
         Action::Close { month } => payroll.close_period(owner, MONTHS[month].parse().unwrap()).await,
+        Action::Reopen { month } => payroll.reopen_period(owner, MONTHS[month].parse().unwrap(), "A mistake").await,
     }
 }
 

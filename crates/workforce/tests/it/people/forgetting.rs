@@ -26,7 +26,7 @@ async fn a_kill_after_the_store_forgot_is_recovered(kind: StorageKind) {
 
 /// Anna is in the middle of the questionnaire when she is forgotten.
 async fn kill_at(kind: StorageKind, place: &str, is_still_kept: bool) {
-    let (storage, emulator) = (TestStorage::new(kind).await, start_emulator().await);
+    let (storage, emulator) = (TestStorage::with_tables(kind).await, start_emulator().await);
     hire(&storage).await;
     let process = AppProcess::start(&storage, &emulator, &[("OPORA_FAILPOINTS", &format!("{place}=pause"))]);
     emulator.says(ANNA, "/start").await;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use axum::http::Method;
+use chrono_tz::Europe::Moscow;
 use futures_util::future::BoxFuture;
 use maud::html;
 use opora::key::ConversationKey;
@@ -10,13 +11,17 @@ use opora::store::{ParkedId, ParkedTurn};
 use workforce::application::App;
 use workforce::audit;
 use workforce::people::{self, PeopleRoom};
-use workforce::person::{Person, Role, Status};
+use workforce::person::{Permission, Person, Role, Status};
 use workforce::rooms::{Room, Rooms};
+use workforce::sites::{AboutContract, AboutSite, Sites};
 use workforce::web::{Card, PageError, Routes, Section, Web};
 
-use crate::kit::cabinet::{Browser, Cabinet};
+use crate::kit::cabinet::{Browser, Cabinet, PageResponse};
 use crate::kit::demo::{ANNA, BORIS};
 use crate::kit::firm::{NOON, StorageKind, on_every_database};
+use crate::kit::sql::run_sql;
+use crate::overview::business_pages::{MAY, make_site};
+use crate::sites::permissions::hire_may;
 
 on_every_database! {
     role_changes_and_blocks_are_audited,
@@ -104,6 +109,48 @@ async fn people_are_searched_and_paged(kind: StorageKind) {
     owner.get("/people?q=%3Cb%3E").await.is(200, "No one found").is(200, "value=\"&lt;b&gt;\"");
     owner.get("/people?page=99").await.is(200, "No one found");
     owner.get("/people?page=x").await.is(400, "didn't understand");
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn people_are_filtered_by_status_role_and_site() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
+    let owner = cabinet.signed_in(ANNA).await;
+    let may = hire_may(&cabinet).await;
+    let zoe = cabinet.hire(5001, "Zoe", Role::Employee).await;
+    cabinet.hire(5002, "Yan the applicant", Role::Employee).await;
+    run_sql(&cabinet.app.domain, "UPDATE users SET status = 'pending' WHERE telegram_id = 5002").await;
+    let (room, anna) = (Sites::of_app(&cabinet.app), cabinet.person(ANNA).await);
+    let shop = make_site(&cabinet, &owner).await;
+    let other = AboutSite { name: "Other".into(), address: "Other street, 1".into(), ..AboutSite::usual(Moscow) };
+    let other = room.create(&anna, other).await.unwrap();
+    room.create_contract(&anna, zoe.id, AboutContract::active(vec![shop])).await.unwrap();
+    let names = |page: &PageResponse| -> Vec<String> {
+        let rows = page.body.split("data-testid=\"person-").skip(1);
+        rows.map(|row| row.split_once('>').unwrap().1.split('<').next().unwrap().to_owned()).collect()
+    };
+    let list = async |query: &str| names(owner.get(&format!("/people{query}")).await.is(200, ""));
+    // Applicants come first, with a button.
+    let all = owner.get("/people").await;
+    all.is(200, "5 people").is(200, "data-testid=\"review\"").is(200, "Applicants<span class=\"count-badge\">1</span>");
+    assert_eq!(names(&all), ["Yan the applicant", "Anna", "Boris", "May", "Zoe"]);
+    assert_eq!(list("?status=pending").await, ["Yan the applicant"]);
+    assert_eq!(list("?role=manager").await, ["May"]);
+    assert_eq!(list(&format!("?site={shop}")).await, ["Zoe"]);
+    assert_eq!(list(&format!("?site={shop}&role=manager")).await, Vec::<String>::new());
+    assert_eq!(list("?role=employee&q=z").await, ["Zoe"]);
+    owner.get(&format!("/people?site={other}")).await.is(200, "No one found").is(200, "data-testid=\"show-all\"");
+    // Unknown values filter nothing, and the other filters stay in the links.
+    assert_eq!(list("?role=boss&status=x&site=999").await.len(), 5);
+    owner.get("/people?role=employee").await.is(200, "href=\"/people?role=employee&amp;status=pending\"");
+    // The button of the filter works without a script.
+    owner.get("/people").await.is(200, "data-testid=\"filter\"").is(200, "data-instant");
+
+    // A manager filters only among the people of their own sites.
+    let permissions = vec![Permission::View, Permission::Employees];
+    room.set_permissions(&anna, may.id, other, permissions).await.unwrap();
+    let manager = cabinet.signed_in(MAY).await;
+    assert_eq!(names(manager.get(&format!("/people?site={shop}")).await.is(200, "")), Vec::<String>::new());
     cabinet.close().await;
 }
 
@@ -379,7 +426,7 @@ async fn the_admin_page_shows_states_and_parked_turns() {
     let page = cabinet.signed_in(ANNA).await.get("/admin").await;
     page.is(200, "<code>registration:language</code></dt><dd>2</dd>").is(200, "PostgreSQL ");
     page.is(200, &format!("<strong>#{number}</strong>")).is(200, "1002").is(200, "01.01.2026 12:00");
-    page.is(200, "<dt>Unprocessed messages</dt><dd>1</dd>");
+    page.is(200, "<dt>Parked turns</dt><dd>1</dd>");
     assert!(!page.body.contains("Secret"), "texts of people are on the page: {}", page.body);
     cabinet.close().await;
 }

@@ -96,7 +96,7 @@ async fn a_removed_owner_changes_nothing(kind: StorageKind) {
 }
 
 async fn the_command_line_keeps_the_last_owner(kind: StorageKind) {
-    let storage = TestStorage::new(kind).await;
+    let storage = TestStorage::with_tables(kind).await;
     let database = storage.database.url();
     let (folder, last) = (storage.folder.path().display().to_string(), "this is the last owner");
     let variables = [("DATABASE_URL", database.as_str()), ("DATA_DIR", folder.as_str())];

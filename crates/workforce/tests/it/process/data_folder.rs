@@ -23,7 +23,7 @@ async fn a_conversation_continues_after_a_restart() {
     assert_eq!((demo.texts(ANNA).await, demo.texts(BORIS).await), (anna, boris));
     demo.says(ANNA, "still here?").await;
     demo.until("the bot continues", async |demo| (demo.texts(ANNA).await.len() == 4).then_some(())).await;
-    assert_eq!(demo.world().await["users"].as_array().unwrap().len(), 8, "no person exists twice");
+    assert_eq!(demo.world().await["users"].as_array().unwrap().len(), 10, "no person exists twice");
     demo.stop().await;
 }
 

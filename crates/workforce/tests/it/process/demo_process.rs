@@ -97,10 +97,33 @@ async fn its_chat_page_offers_sites_roles_and_a_tour() {
     assert_eq!(places, ["Coffee house on Tverskaya", "Warehouse on Leninskaya"]);
     let notes = hints["people"].as_array().unwrap();
     let notes: Vec<_> = notes.iter().map(|person| person["note"]["en"].as_str().unwrap()).collect();
-    let roles = ["owner", "manager", "dispatcher", "technician", "employee", "employee", "newcomer", "newcomer"];
-    assert_eq!(notes, roles);
+    let staff = ["owner", "manager", "dispatcher", "technician", "employee", "employee"];
+    assert_eq!(notes, [&staff[..], &["newcomer", "newcomer", "applicant", "applicant"]].concat());
     assert_eq!(hints["links"][0]["url"], "/");
     assert_eq!(hints["tour"].as_array().unwrap().len(), 5);
+    demo.stop().await;
+}
+
+#[tokio::test]
+async fn two_applications_wait_for_approval() {
+    let folder = tempfile::tempdir().unwrap();
+    let demo = Demo::product(&folder, &[]).await;
+    let session = signed_in(&demo, "1001").await.unwrap();
+    let get = async |path: &str| {
+        demo.http.get(format!("{}{path}", demo.base)).header("cookie", &session).send().await.unwrap()
+    };
+    let queue = get("/registrations").await.text().await.unwrap();
+    assert!(queue.contains("Irina Belova") && queue.contains("Kirill Fomin"), "{queue}");
+    let pictures: Vec<_> = queue.split("src=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    let pictures: Vec<_> = pictures.into_iter().filter(|path| path.starts_with("/documents/")).collect();
+    assert_eq!(pictures.len(), 4, "{pictures:?}");
+    for path in pictures {
+        let picture = get(path).await;
+        assert_eq!(
+            (picture.status().as_u16(), &picture.headers()["content-type"]),
+            (200, &"image/jpeg".parse().unwrap())
+        );
+    }
     demo.stop().await;
 }
 

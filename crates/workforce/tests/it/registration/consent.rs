@@ -113,9 +113,9 @@ async fn leaving_a_rejection_decides_nothing() {
         } else {
             olga.presses(leave).await
         }
-        olga.sees("no decision was made on Anna Smith");
+        olga.sees("Anna Smith is still awaiting a decision");
         assert_eq!(olga.state().await, None);
     }
     olga.presses("📝 Registrations").await;
-    olga.sees("waiting since 01.01.2026 15:00");
+    olga.sees("waiting since Jan 1, 2026, 15:00");
 }

@@ -1,21 +1,23 @@
 //! Approval and contract in one step, on the page and in the bot.
 
 use serde_json::json;
+use workforce::people::blocking;
 use workforce::person::{Role, Status};
-use workforce::registration::{Approval, DecisionError, Registrations};
-use workforce::sites::{SiteRefusal, Sites};
+use workforce::registration::{Approval, DecisionError, Registrations, give_contract};
+use workforce::sites::{ActionError, ChangedBy, SiteRefusal, Sites};
 
 use super::in_process::{complete_registration, pending_document_id, registration_of};
 use super::{person, registered_person};
 use crate::kit::cabinet::Cabinet;
 use crate::kit::demo::ANNA;
-use crate::kit::firm::{Firm, StorageKind, on_every_database};
+use crate::kit::firm::{Firm, NOON, StorageKind, on_every_database};
 use crate::shifts::{about_site, person as member};
 
 on_every_database! {
     an_approval_gives_a_contract_and_one_message,
     a_refused_contract_leaves_the_registration_pending,
     a_contract_in_the_bot_is_given_once,
+    a_blocked_person_gets_no_contract_at_the_commit,
 }
 
 const VERA: i64 = 1003;
@@ -101,4 +103,23 @@ async fn a_contract_in_the_bot_is_given_once(kind: StorageKind) {
         olga.sees_toast("This registration has changed since.");
     }
     assert_eq!(sites.contracts_of(id).await.unwrap().len(), 1);
+}
+
+/// The person was blocked between the owner's tap and the commit.
+async fn a_blocked_person_gets_no_contract_at_the_commit(kind: StorageKind) {
+    let firm = Firm::open(kind).await;
+    let olga = firm.member("Olga", &[Role::Owner]).await;
+    let olga = member(&firm, &olga).await;
+    let anna = firm.member("Anna", &[Role::Employee]).await;
+    let anna = member(&firm, &anna).await.id;
+    let sites = Sites::of_app(&firm.app);
+    let site = sites.create(&olga, about_site("Coffee House")).await.unwrap();
+    let by = ChangedBy { person: Some(olga.id), at: NOON };
+    let block = firm.app.domain.write_and_get(move |db| Box::pin(blocking::block(db, anna, None, NOON)));
+    block.await.unwrap();
+    let approval = Approval { sites: vec![site], ..Approval::default() };
+    let given = firm.app.domain.write(move |db| Box::pin(give_contract(db, anna, approval, by)));
+    let refused: ActionError = given.await.unwrap_err().into();
+    assert!(matches!(refused, ActionError::Refused(SiteRefusal::NotMember)), "{refused:?}");
+    assert!(sites.contracts_of(anna).await.unwrap().is_empty());
 }

@@ -122,7 +122,7 @@ async fn only_deciders_see_the_list_of_registrations() {
     let anna = registered_person(&firm, "Anna").await;
     olga.sends("/start").await;
     olga.presses("📝 Registrations · 1").await;
-    olga.sees("waiting since 01.01.2026 15:00");
+    olga.sees("waiting since Jan 1, 2026, 15:00");
     olga.sees("1 registration awaiting approval.");
     let user = anna.key().user;
     for data in ["reg:waiting".to_owned(), format!("reg:approve:{user}:"), format!("reg:papers:{user}:")] {

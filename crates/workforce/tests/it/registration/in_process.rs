@@ -42,6 +42,8 @@ async fn anna_registers_and_is_approved(kind: StorageKind) {
     complete_registration(&emulator, ANNA).await;
     emulator.receives(ANNA, "Done! Your registration is awaiting approval.").await;
     emulator.receives(BORIS, "New registration: Anna Smith").await;
+    let log = emulator.get("/log?limit=500").await.to_string();
+    assert!(log.contains("request_contact") && !log.contains("one_time_keyboard"), "the phone's key stays until used");
     let (person, documents) = registration_of(&app, ANNA).await;
     assert_eq!(documents.iter().map(|one| one.size_bytes).collect::<Vec<_>>(), [TOWER.len() as i64, HILL.len() as i64]);
     let folder = storage.folder.path();

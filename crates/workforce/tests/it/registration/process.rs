@@ -30,7 +30,7 @@ pub struct Deployment {
 
 impl Deployment {
     pub async fn new(kind: StorageKind) -> Self {
-        Self { storage: TestStorage::new(kind).await, emulator: start_emulator().await, settings: Vec::new() }
+        Self { storage: TestStorage::with_tables(kind).await, emulator: start_emulator().await, settings: Vec::new() }
     }
 
     pub fn start(&self) -> AppProcess {

@@ -9,7 +9,7 @@ use crate::kit::demo::{ANNA, BORIS};
 use crate::kit::firm::{NOON, StorageKind};
 
 const PATH: &str = "/settings";
-const PENALTY: &str = "mandatory_task_penalty_roubles";
+const PENALTY: &str = "mandatory_task_penalty";
 const QUESTIONS: &str = "questions_go_to";
 
 #[tokio::test]

@@ -82,13 +82,13 @@ const BEFORE_WORK: &[Question] = &[
         back: (Some("plan_shift:site"), "Which site?"),
     },
     Question {
-        way: ("🗓 Pick up a shift", &[Press("Shop"), Press("03.01")]),
+        way: ("🗓 Pick up a shift", &[Press("Shop"), Press("Jan 3")]),
         at: ("plan_shift:slot", "What time?"),
         answer: Button,
         back: (Some("plan_shift:day"), "Which day?"),
     },
     Question {
-        way: ("🗓 Pick up a shift", &[Press("Shop"), Press("03.01"), Press("03.01 15:00")]),
+        way: ("🗓 Pick up a shift", &[Press("Shop"), Press("Jan 3"), Press("15:00")]),
         at: ("plan_shift:confirm", "an hour"),
         answer: Button,
         back: (Some("plan_shift:slot"), "What time?"),

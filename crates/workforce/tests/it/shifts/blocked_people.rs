@@ -16,8 +16,9 @@ use crate::kit::demo::{ANNA, BORIS};
 use crate::kit::firm::{NOON, StorageKind, on_databases};
 use crate::kit::queries::QueryCounter;
 use crate::kit::sql::run_sql;
+use crate::notices::chat_notices::all_are_sent;
 use crate::overview::business_pages::make_site;
-use crate::shifts::{Workplace, about_contract, opens, person, plans};
+use crate::shifts::{Workplace, about_contract, first_day, opens, person, plans};
 
 on_databases! { [sqlite Sqlite, postgres Postgres]
     a_blocked_person_frees_places_and_is_not_missed,
@@ -102,7 +103,7 @@ async fn a_block_asks_first_and_says_what_happens() {
     assert!(!shown.body.contains(&format!("action=\"{page}/block\"")), "no block by one click");
     let question = owner.get(&format!("{page}/block")).await;
     question.is(200, "Block Boris?").is(200, "Their planned shift will be given back").is(200, "signed out everywhere");
-    question.is(200, "05.01 10:00–14:00").is(200, "The bot will tell them");
+    question.is(200, "Jan 5, 10:00–14:00").is(200, "The bot will tell them");
     assert_eq!(cabinet.person(BORIS).await.status, Status::Verified, "a question changes nothing");
     owner.post(&format!("{page}/block"), &[]).await.redirects_to(&page);
     cabinet.emulator.receives(BORIS, "Your access has been suspended and your planned shift has been cancelled").await;
@@ -110,7 +111,7 @@ async fn a_block_asks_first_and_says_what_happens() {
 
     // Unblocking offers the place again, and takes it in the same commit.
     let question = owner.get(&format!("{page}/unblock")).await;
-    question.is(200, "Restore the planned shift that is still free").is(200, "05.01 10:00–14:00");
+    question.is(200, "Restore the planned shift that is still free").is(200, "Jan 5, 10:00–14:00");
     owner.post(&format!("{page}/unblock"), &[("restores", "on")]).await.redirects_to(&page);
     cabinet.emulator.receives(BORIS, "You have access again, and your planned shift is back").await;
     assert_eq!(Sites::of_app(&cabinet.app).slot(slot).await.unwrap().unwrap().taken, 1);
@@ -129,7 +130,7 @@ async fn an_unblock_names_shifts_that_are_gone() {
     let version = room.slot(slot).await.unwrap().unwrap().version;
     room.delete_slot(&anna, slot, version).await.unwrap();
     let question = owner.get(&format!("{page}/unblock")).await;
-    question.is(200, "can't be restored").is(200, "05.01 10:00–14:00");
+    question.is(200, "can't be restored").is(200, "Jan 5, 10:00–14:00");
     assert!(!question.body.contains("name=\"restores\""), "{}", question.body);
     owner.post(&format!("{page}/unblock"), &[("restores", "on")]).await.redirects_to(&page);
     assert_eq!(cabinet.person(BORIS).await.status, Status::Verified);
@@ -143,26 +144,23 @@ async fn former_members_get_no_notices() {
     let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let (app, boris) = (cabinet.app.clone(), cabinet.person(BORIS).await);
     let id = boris.id;
-    let notice = |when: &str| Notice::Reminder { site: "Shop".into(), when: when.into() };
-    let wait = async |user: i64, when: &str| {
-        let told = vec![(user, notice(when))];
+    let notice = |site: &str| Notice::Reminder { site: site.into(), when: first_day("16:00", "18:00") };
+    let wait = async |user: i64, site: &str| {
+        let told = vec![(user, notice(site))];
         app.domain.write(move |db| Box::pin(notices::write(db, told, NOON))).await.unwrap();
     };
     app.domain.write(move |db| Box::pin(people::set_status(db, id, Status::Blocked, None, NOON))).await.unwrap();
     wait(id, "while he is kept out").await;
-    notices::send_pending(app.clone()).await.unwrap();
-    assert_eq!(notices::unsent(&app.domain).await.unwrap(), [], "no notice waits");
+    all_are_sent(&app).await;
     app.domain.write(move |db| Box::pin(people::set_status(db, id, Status::Verified, None, NOON))).await.unwrap();
     wait(id, "once he is back").await;
-    notices::send_pending(app.clone()).await.unwrap();
     cabinet.emulator.receives(BORIS, &notice("once he is back").text(Language::En)).await;
     let texts = cabinet.emulator.texts(BORIS).await;
     assert!(texts.iter().all(|text| !text.contains("while he is kept out")), "{texts:?}");
 
     people::forget(&app.domain, &app.rooms, &app.files, &boris, None, NOON).await.unwrap();
     wait(id, "after he was forgotten").await;
-    notices::send_pending(app.clone()).await.unwrap();
-    assert_eq!(notices::unsent(&app.domain).await.unwrap(), []);
+    all_are_sent(&app).await;
     cabinet.app.bot.post("the last", ANNA, "The last").await.unwrap();
     cabinet.emulator.receives(ANNA, "The last").await;
     let log = cabinet.emulator.get("/log?limit=500").await.to_string();
@@ -202,15 +200,14 @@ async fn plans_without_a_contract_get_a_warning() {
 }
 
 #[tokio::test]
-async fn all_waiting_notices_are_sent_in_one_run() {
+async fn all_waiting_notices_are_sent() {
     const NEWS: usize = 250;
     let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let (app, boris) = (cabinet.app.clone(), cabinet.person(BORIS).await);
-    let news = |number: usize| Notice::Reminder { site: "Shop".into(), when: format!("No. {number:03}") };
+    let news = |number: usize| Notice::Reminder { site: format!("No. {number:03}"), when: first_day("16:00", "18:00") };
     let waiting: Vec<_> = (0..NEWS).map(|number| (boris.id, news(number))).collect();
     app.domain.write(move |db| Box::pin(notices::write(db, waiting, NOON))).await.unwrap();
-    notices::send_pending(app.clone()).await.unwrap();
-    assert_eq!(notices::unsent(&app.domain).await.unwrap(), []);
+    all_are_sent(&app).await;
     cabinet.emulator.receives(BORIS, &news(NEWS - 1).text(Language::En)).await;
     let texts = cabinet.emulator.texts(BORIS).await;
     assert_eq!(texts.iter().filter(|text| text.contains("No. ")).count(), NEWS);

@@ -258,8 +258,8 @@ async fn closing_a_site_closes_the_own_shift_first() {
     anna.presses("⬜ Of the slot").await;
     anna.presses("Continue to clock out").await;
     shares_position(&anna).await;
-    is_notified(&workplace, &anna, "Bonus for a task «Of the slot»: +10").await;
-    is_notified(&workplace, &anna, "Task not done «Of the site»: −5").await;
+    is_notified(&workplace, &anna, "Bonus for a task “Of the slot”: +10").await;
+    is_notified(&workplace, &anna, "Task not done “Of the site”: −5").await;
     anna.sees("Others are still working here.");
     boris.presses("Continue to clock out").await;
     shares_position(&boris).await;
@@ -297,12 +297,12 @@ async fn a_rejected_late_cancellation_costs_two_fines() {
     let anna = workplace.worker("Anna", &[site], |_| {}).await;
     plans(&anna).await;
     chooses_from_menu(&anna, "📅 My shifts").await;
-    anna.presses("✖ Cancel 01.01 16:00–18:00").await;
+    anna.presses("✖ Cancel Jan 1, 16:00–18:00").await;
     anna.presses("Something else").await;
     anna.sends("I do not feel like it").await;
     anna.presses("Skip").await;
     anna.sends_photo().await;
-    anna.sees("Shift cancelled: Shop, 01.01 16:00–18:00.");
+    anna.sees("Shift cancelled: Shop, Jan 1, 16:00–18:00.");
     anna.sees_button("🏠 Main menu");
     assert_eq!(workplace.sites.slot(slot).await.unwrap().unwrap().taken, 0, "the place is free at once");
     assert!(workplace.adjustments().await.is_empty(), "the reason is not judged yet");
@@ -343,9 +343,9 @@ async fn a_place_is_planned_by_site_and_day() {
     for who in [&anna, &boris] {
         chooses_from_menu(who, "🗓 Pick up a shift").await;
         who.presses("Shop").await;
-        who.presses("Thu 01.01 · 1").await;
+        who.presses("Thu Jan 1 · 1").await;
         who.presses(&button_with(who, "cashier")).await;
-        who.sees("01.01 16:00–00:00\n100\u{a0}₽ an hour");
+        who.sees("Jan 1, 16:00–00:00\n100\u{a0}₽ an hour");
     }
     anna.presses("Yes, I'll be there").await;
     anna.sees("You're signed up: Shop");
@@ -356,7 +356,7 @@ async fn a_place_is_planned_by_site_and_day() {
     workplace.slot(other, 4 * 60, 60, |_| {}).await;
     chooses_from_menu(&anna, "🗓 Pick up a shift").await;
     anna.presses("Other").await;
-    assert!(!anna.transcript().contains("01.01 · 2"), "overlapping slots are not offered");
+    assert!(!anna.transcript().contains("Jan 1 · 2"), "overlapping slots are not offered");
 }
 
 #[tokio::test]
@@ -370,8 +370,8 @@ async fn an_owner_sees_today_and_creates_a_slot() {
     workplace.firm.stage.advance(Duration::from_secs(3600)).await;
     let max = workplace.firm.member("Max", &[workforce::person::Role::Owner]).await;
     chooses_from_menu(&max, "📋 Today").await;
-    max.sees("⚪ Shop\n• Anna no-show: 01.01 15:00–19:00");
-    opens(&anna, "01.01").await;
+    max.sees("⚪ Shop\n• Anna no-show: Jan 1, 15:00–19:00");
+    opens(&anna, "Jan 1").await;
     chooses_from_menu(&max, "📋 Today").await;
     max.sees("🟢 Shop\n• Anna working since 16:00\n⏰ 60 minutes late");
     chooses_from_menu(&max, "🏢 Sites").await;
@@ -381,7 +381,7 @@ async fn an_owner_sees_today_and_creates_a_slot() {
     max.sends("tomorrow").await;
     max.sees("I didn't get that.");
     max.sends("02.01 22:00-06:00 3").await;
-    max.sees("New shift at Shop: 02.01 22:00–06:00.");
+    max.sees("New shift at Shop: Jan 2, 22:00–06:00.");
     anna.presses_data("owner:sites").await;
     anna.sees_toast("You don't have permission");
 }

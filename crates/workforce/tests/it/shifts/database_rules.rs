@@ -21,7 +21,7 @@ const TASK: &str = "INSERT INTO shift_tasks (id, shift_id, source, place, text, 
     VALUES (1, 1, 'site', 1, 'Sweep', 100, FALSE, TRUE)";
 
 async fn the_database_enforces_the_rules(kind: StorageKind) {
-    let storage = TestStorage::new(kind).await;
+    let storage = TestStorage::with_tables(kind).await;
     let domain = storage.domain().await;
     for telegram_id in [1, 2] {
         let grant =

@@ -10,7 +10,7 @@ use workforce::sites::{
     AboutSite, AboutSlot, AboutTask, ActionError, FillDays, Hours, Period, SiteRefusal, WhichDays, monday_of,
 };
 
-use super::{Workplace, about_site, person, plans, task};
+use super::{Workplace, about_site, first_day, person, plans, task};
 use crate::kit::firm::{NOON, StorageKind, on_every_database};
 
 on_every_database! {
@@ -64,9 +64,9 @@ async fn plans_move_and_return_with_their_slot(kind: StorageKind) {
     let slot = workplace.sites.slot(id).await.unwrap().unwrap();
     let later = AboutSlot { hours: Hours::new(17 * 60, 19 * 60), ..slot.about.clone() };
     workplace.sites.edit_slot(&workplace.owner, id, slot.version, later).await.unwrap();
-    let (site_name, before, after) =
-        ("Shop".to_owned(), "01.01 16:00–18:00".to_owned(), "01.01 17:00–19:00".to_owned());
-    let moved = Notice::PlanMoved { site: site_name.clone(), before, after: after.clone() };
+    let (before, after) = (first_day("16:00", "18:00"), first_day("17:00", "19:00"));
+    let site_name = "Shop".to_owned();
+    let moved = Notice::PlanMoved { site: site_name.clone(), before, after };
     let told = |at: usize| {
         let domain = workplace.firm.app.domain.clone();
         async move { notices::unsent(&domain).await.unwrap()[at].2.clone() }
@@ -76,7 +76,7 @@ async fn plans_move_and_return_with_their_slot(kind: StorageKind) {
     assert_eq!((slot.taken, slot.period.from), (1, Millis(NOON.0 + 2 * 3_600_000)));
 
     workplace.sites.delete_slot(&workplace.owner, id, slot.version).await.unwrap();
-    assert_eq!(told(1).await, Notice::PlanCancelled { site: site_name.clone(), when: after.clone() });
+    assert_eq!(told(1).await, Notice::PlanCancelled { site: site_name.clone(), when: after });
     let worker = person(&workplace.firm, &anna).await;
     let shifts = Shifts::of_app(&workplace.firm.app);
     assert!(shifts.plans_of(worker.id, NOON).await.unwrap().is_empty());

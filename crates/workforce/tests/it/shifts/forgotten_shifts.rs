@@ -9,7 +9,7 @@ use workforce::shifts::{self, ShiftStart, Shifts};
 use workforce::sites::{AboutSite, AboutSlot, Hours, Sites};
 
 use super::moved_slots::hire_boris;
-use super::{Workplace, about_site, chooses_from_menu, closes, opens, person, plans};
+use super::{Workplace, about_site, chooses_from_menu, closes, first_day_at, opens, person, plans};
 use crate::kit::cabinet::Cabinet;
 use crate::kit::demo::ANNA;
 use crate::kit::firm::{NOON, StorageKind, on_databases};
@@ -37,7 +37,7 @@ async fn a_forgotten_shift_does_not_block_the_next(kind: StorageKind) {
     // Half an hour after its end the job would not close it yet.
     workplace.minutes_pass(31).await;
     chooses_from_menu(&anna, "▶️ Clock in").await;
-    anna.sees("Your shift at Shop ended at 01.01 17:00, but you never clocked out.");
+    anna.sees("Your shift at Shop ended on Jan 1, 17:00, but you never clocked out.");
     anna.sees_button("⏹ Clock out");
     opens(&anna, "· Bar").await;
     assert_eq!(workplace.adjustments().await, [("shift_base".to_owned(), 20_000)]);
@@ -50,7 +50,7 @@ async fn a_forgotten_shift_does_not_block_the_next(kind: StorageKind) {
     assert_eq!(open, [[bar.to_string()]]);
     let unsent = notices::unsent(&workplace.firm.app.domain).await.unwrap().pop().map(|row| (row.1, row.2));
     let total = Money::from_roubles(200);
-    let closed = Notice::ClosedByTime { site: "Shop".into(), end: "01.01 17:00".into(), total };
+    let closed = Notice::ClosedByTime { site: "Shop".into(), end: first_day_at("17:00"), total };
     assert_eq!(unsent, Some((person(&workplace.firm, &anna).await.id, closed)));
     workplace.minutes_pass(60).await;
     closes(&anna).await;
@@ -68,6 +68,7 @@ async fn two_forgotten_shifts_do_not_deadlock(kind: StorageKind) {
         users.push(person(&workplace.firm, &someone).await.id);
     }
     let other = Domain::open_for_command(&workplace.firm.storage.database).await.unwrap();
+    let other = other.for_bot(workplace.firm.app.bot_id);
     let at = opora::clock::Millis(NOON.0 + 2 * 3_600_000);
     let next = |domain: Domain, user_id: i64, site_id: i64| async move {
         let start = ShiftStart { user_id, site_id, plan_id: None, position: None, started_at: at, at };
@@ -104,7 +105,7 @@ async fn staff_set_the_end_of_a_forgotten_shift(kind: StorageKind) {
 
     let shift = opened(plan_id, 240).await;
     let (page, close) = (format!("/shifts/{shift}"), format!("/shifts/{shift}/close"));
-    owner.get(&page).await.is(200, "<option value=\"by_itself\" selected>as scheduled: 01.01.2026 17:00</option>");
+    owner.get(&page).await.is(200, "<option value=\"by_itself\" selected>as scheduled: Jan 1, 2026, 17:00</option>");
     for outside in ["2026-01-01T19:01", "2026-01-01T14:59"] {
         let refused = owner.post(&close, &[("end", "at"), ("time", outside)]).await;
         refused.is(422, "Choose a time between the start of the shift and now.").is(422, outside);

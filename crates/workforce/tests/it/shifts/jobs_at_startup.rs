@@ -1,9 +1,9 @@
-//! The program finds work that was due before it started: its jobs do it and notify people, once.
+//! Work that was due before the program started: its jobs do it and notify people, once.
 
 use chrono::Timelike;
 use chrono_tz::Europe::Moscow;
 use opora::clock::{Clock, Millis};
-use serde_json::json;
+use serde_json::{Value, json};
 use workforce::domain::Domain;
 use workforce::people::{self, Grant, People};
 use workforce::person::Role;
@@ -18,12 +18,13 @@ use crate::kit::app_process::{AppProcess, start_emulator};
 use crate::kit::demo::{ANNA, BORIS, Demo, until};
 use crate::kit::firm::{StorageKind, TestStorage, embedded_and_on_servers};
 use crate::kit::sql::run_sql;
+use crate::operator;
 
 embedded_and_on_servers! {
     overdue_work_is_done_and_told_once,
 }
 
-const OLGA: i64 = 1003;
+pub const OLGA: i64 = 1003;
 const MINUTE_MS: i64 = 60_000;
 const HOUR_MS: i64 = 60 * MINUTE_MS;
 
@@ -87,7 +88,7 @@ impl DueWork {
 }
 
 /// A closed shift without pay, a shift that was not closed, a plan for soon, and a missed plan.
-async fn prepare(storage: &TestStorage) -> Domain {
+pub async fn prepare(storage: &TestStorage) -> Domain {
     let due = DueWork::new(storage).await;
     due.person(OLGA, "Olga", Role::Owner).await;
     let (anna, boris) = (due.worker(ANNA, "Anna").await, due.worker(BORIS, "Boris").await);
@@ -105,6 +106,7 @@ async fn overdue_work_is_done_and_told_once(kind: StorageKind) {
     emulator.post("/users", json!({"id": OLGA, "first_name": "Olga", "language_code": "en"})).await;
     let domain = prepare(&storage).await;
     let process = AppProcess::start(&storage, &emulator, &[]);
+    run_all_jobs(&storage, &emulator).await;
     for (chat, words) in EXPECTED_MESSAGES {
         emulator.receives(chat, words).await;
     }
@@ -115,22 +117,42 @@ async fn overdue_work_is_done_and_told_once(kind: StorageKind) {
     until("both shifts are paid", async || (amounts().await == ["10000", "5000"]).then_some(())).await;
     process.stop().await;
     // After a restart every job runs again and finds nothing to do.
-    let process = AppProcess::start(&storage, &emulator, &[("RUST_LOG", "info,workforce::jobs=debug")]);
-    for job in Rooms::all().jobs() {
-        process.wait_for_log(&format!("job finished job=\"{}\"", job.name)).await;
-    }
+    let process = AppProcess::start(&storage, &emulator, &[]);
+    run_all_jobs(&storage, &emulator).await;
     assert_told_once(&emulator).await;
     process.stop().await;
     assert_eq!(amounts().await, ["10000", "5000"]);
     let kinds = first_column::<String>(&domain, "SELECT DISTINCT kind FROM adjustments").await;
-    let sums = first_column::<String>(&domain, "SELECT CAST(SUM(total_kopecks) AS TEXT) FROM payroll_entries").await;
-    assert_eq!((kinds, sums), (vec!["shift_base".to_owned()], vec!["15000".to_owned()]));
+    assert_eq!((kinds, sums_of(&domain).await), (vec!["shift_base".to_owned()], vec!["15000".to_owned()]));
     domain.close().await.unwrap();
     emulator.stop().await;
 }
 
-async fn assert_told_once(emulator: &Demo) {
+/// The sum of all pay.
+pub async fn sums_of(domain: &Domain) -> Vec<String> {
+    first_column(domain, "SELECT CAST(SUM(total_kopecks) AS TEXT) FROM payroll_entries").await
+}
+
+/// Runs every scheduled job by the command line, beside the program, and waits for their ends.
+async fn run_all_jobs(storage: &TestStorage, emulator: &Demo) {
+    let database = storage.database.url();
+    let settings = [("DATABASE_URL", database.as_str()), ("BOT_TOKEN", emulator.token.as_str())];
+    for job in Rooms::all().jobs().list() {
+        let said = operator::run(&settings, &["jobs", "run", job.name, "--json"]).await.success().stdout;
+        let id = serde_json::from_str::<Value>(&said).unwrap()["id"].to_string();
+        let is_done = async || {
+            let said = operator::run(&settings, &["jobs", "show", &id, "--json"]).await.success().stdout;
+            let shown: Value = serde_json::from_str(&said).unwrap();
+            assert!(shown["errors"].as_array().unwrap().is_empty(), "{shown:#}");
+            (shown["state"] == "completed").then_some(())
+        };
+        until(job.name, is_done).await;
+    }
+}
+
+pub async fn assert_told_once(emulator: &Demo) {
     for (chat, words) in EXPECTED_MESSAGES {
+        emulator.receives(chat, words).await;
         // Messages arrive in order, so everything posted before the answer has arrived.
         let before = emulator.texts(chat).await.len();
         emulator.says(chat, "/me").await;

@@ -209,7 +209,7 @@ async fn a_fine_that_has_changed_is_not_deducted_unseen() {
     let (_, waiting) = cancel_plans(&cabinet, 1).await;
     let (judge, owner) = (format!("/cancellations/{}/judge", waiting[0]), cabinet.signed_in(ANNA).await);
     owner.post(&judge, &[("accepted", "false")]).await.is(400, "");
-    let change = [("cancel_short_notice_fine_roubles", "700"), ("seen-cancel_short_notice_fine_roubles", "500.00")];
+    let change = [("cancel_short_notice_fine", "700"), ("seen-cancel_short_notice_fine", "500.00")];
     owner.post("/settings", &change).await.redirects_to("/settings");
     let stale = owner.post(&judge, &[("accepted", "false"), ("fine", FINE)]).await;
     stale.is(409, "The penalty has changed.").is(409, "Reject and deduct 1,200\u{a0}₽");

@@ -59,7 +59,7 @@ async fn a_restart_between_any_two_steps_loses_nothing(kind: StorageKind) {
 
 /// Runs every step with its own process.
 async fn run_shift_over_processes(kind: StorageKind, ends: impl AsyncFn(AppProcess)) {
-    let (storage, emulator) = (TestStorage::new(kind).await, start_emulator().await);
+    let (storage, emulator) = (TestStorage::with_tables(kind).await, start_emulator().await);
     prepare(&storage).await;
     let anna = PersonChat::of(ANNA, &emulator);
     for step in STEPS {

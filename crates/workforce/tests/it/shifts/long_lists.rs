@@ -34,7 +34,7 @@ async fn all_of_many_sites_can_be_chosen() {
     anna.sees_button("Site 081");
     turn_pages(&anna, 1).await;
     anna.presses("Site 120").await;
-    anna.sees_button("Thu 01.01 · 1");
+    anna.sees_button("Thu Jan 1 · 1");
 
     chooses_from_menu(&anna, "▶️ Clock in").await;
     turn_pages(&anna, 5).await;
@@ -70,16 +70,16 @@ async fn all_days_places_and_plans_can_be_chosen() {
     chooses_from_menu(&anna, "🗓 Pick up a shift").await;
     anna.presses("Shop").await;
     turn_pages(&anna, 1).await;
-    anna.sees_button("Wed 21.01 · 1");
+    anna.sees_button("Wed Jan 21 · 1");
     anna.presses("◂ Previous").await;
-    anna.presses("Thu 01.01 · 30").await;
+    anna.presses("Thu Jan 1 · 30").await;
     turn_pages(&anna, 1).await;
-    anna.presses("01.01 16:00–18:00 · post 30 · 1").await;
+    anna.presses("16:00–18:00 · post 30 · 1").await;
     anna.sees("Sign you up?");
     chooses_from_menu(&anna, "🗓 Pick up a shift").await;
     anna.presses("⚡ Next open shifts").await;
     turn_pages(&anna, 2).await;
-    anna.presses("21.01 16:00–18:00 · Shop").await;
+    anna.presses("Jan 21, 16:00–18:00 · Shop").await;
     anna.sees("Sign you up?");
 
     let (room, user) = (Shifts::of_app(&workplace.firm.app), person(&workplace.firm, &anna).await.id);
@@ -89,7 +89,7 @@ async fn all_days_places_and_plans_can_be_chosen() {
     }
     chooses_from_menu(&anna, "📅 My shifts").await;
     turn_pages(&anna, 1).await;
-    anna.presses("✖ Cancel 22.01 16:00–18:00").await;
+    anna.presses("✖ Cancel Jan 22, 16:00–18:00").await;
     anna.sees("Why can't you make it?");
 }
 

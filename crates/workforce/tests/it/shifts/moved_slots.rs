@@ -9,7 +9,7 @@ use workforce::person::Person;
 use workforce::shifts::{ShiftStart, Shifts, jobs};
 use workforce::sites::{AboutSlot, ActionError, Hours, SiteRefusal, Sites};
 
-use super::{Workplace, about_contract, closes, opens, person, plans};
+use super::{Workplace, about_contract, closes, first_day, opens, person, plans};
 use crate::kit::cabinet::Cabinet;
 use crate::kit::demo::{ANNA, BORIS};
 use crate::kit::firm::{NOON, StorageKind, on_databases};
@@ -72,7 +72,7 @@ async fn a_longer_slot_extends_the_paid_time(kind: StorageKind) {
     edit_slot(&workplace, slot, until(19)).await.unwrap();
     let told: Vec<_> =
         notices::unsent(&workplace.firm.app.domain).await.unwrap().into_iter().map(|row| row.2).collect();
-    let (before, after) = ("01.01 15:00–17:00".to_owned(), "01.01 15:00–19:00".to_owned());
+    let (before, after) = (first_day("15:00", "17:00"), first_day("15:00", "19:00"));
     assert_eq!(told.last(), Some(&Notice::PlanMoved { site: "Shop".into(), before, after }));
     workplace.firm.stage.advance(Duration::from_secs(3 * 3600)).await;
     jobs::close_overdue(workplace.firm.app.clone()).await.unwrap();

@@ -135,7 +135,7 @@ async fn owners_judge_a_managers_own_reason_in_the_bot() {
     workplace.sites.set_permissions(&workplace.owner, id, site, allowed).await.unwrap();
     plans(&max).await;
     chooses_from_menu(&max, "📅 My shifts").await;
-    max.presses("✖ Cancel 01.01 16:00–18:00").await;
+    max.presses("✖ Cancel Jan 1, 16:00–18:00").await;
     max.presses("Illness").await;
     max.presses("Skip").await;
     max.presses("Skip").await;

@@ -17,7 +17,7 @@ async fn cancels(workplace: &Workplace, site: i64) -> ChatUser {
     let anna = workplace.worker("Anna", &[site], |_| {}).await;
     plans(&anna).await;
     chooses_from_menu(&anna, "📅 My shifts").await;
-    anna.presses("✖ Cancel 01.01 16:00–18:00").await;
+    anna.presses("✖ Cancel Jan 1, 16:00–18:00").await;
     anna.presses("Something else").await;
     anna.sends("An operation").await;
     anna.sends("Certificate 77").await;
@@ -128,7 +128,7 @@ async fn a_site_shows_its_slots_and_taken_places() {
     // On the eighth day, and at another site.
     workplace.slot(site, 7 * day, 120, |_| {}).await;
     workplace.slot(workplace.site("Depot", 10_000).await, 60, 120, |_| {}).await;
-    assert_eq!(week().await, ["01.01 16:00–18:00 cashier · 1/2", "07.01 15:00–17:00 · 0/1"]);
+    assert_eq!(week().await, ["Jan 1, 16:00–18:00 cashier · 1/2", "Jan 7, 15:00–17:00 · 0/1"]);
     // The list is not cut.
     for minutes in 0..30 {
         workplace.slot(site, 2 * day + minutes, 60, |_| {}).await;

@@ -41,7 +41,7 @@ async fn all_personal_data_is_exported_and_forgotten(kind: StorageKind) {
         plans(&anna).await;
     }
     chooses_from_menu(&anna, "📅 My shifts").await;
-    anna.presses("✖ Cancel 01.01 20:00–22:00").await;
+    anna.presses("✖ Cancel Jan 1, 20:00–22:00").await;
     anna.presses("Something else").await;
     anna.sends("My cat is ill").await;
     anna.sends("Paper 17").await;

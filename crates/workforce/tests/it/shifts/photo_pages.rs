@@ -214,6 +214,7 @@ async fn the_demo_has_downloaded_task_photos() {
     let folder = tempfile::tempdir().unwrap();
     let demo = Demo::product(&folder, &[]).await;
     let files = folder.path().join("files");
-    until("the pictures are fetched", async || (file_count(&files) == 2).then_some(())).await;
+    // Beside the four documents of the applicants.
+    until("the pictures are fetched", async || (file_count(&files) == 6).then_some(())).await;
     demo.stop().await;
 }

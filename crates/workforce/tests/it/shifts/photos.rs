@@ -104,8 +104,7 @@ async fn a_photo_is_requested_with_the_mark_and_stored_once(kind: StorageKind) {
 
 /// Runs the job. No bot runs here, so wanted files stay wanted.
 pub async fn run_attachments_job(app: &App) {
-    let job = app.rooms.jobs().into_iter().find(|job| job.name == "attachments").unwrap();
-    drop((job.run)(app.clone()).await);
+    drop(attachments::retry_pending(app.clone()).await);
 }
 
 async fn failed_downloads_are_retried_with_backoff(kind: StorageKind) {

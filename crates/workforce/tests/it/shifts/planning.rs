@@ -51,7 +51,7 @@ async fn planning_warns_of_long_days_and_overlaps() {
     let late = workplace.slot(site, 8 * 60, 5 * 60, |_| {}).await;
     chooses_from_menu(&anna, "🗓 Pick up a shift").await;
     anna.presses("⚡ Next open shifts").await;
-    anna.presses(&button_with(&anna, "01.01 23:00")).await;
+    anna.presses(&button_with(&anna, "Jan 1, 23:00")).await;
     anna.sees("⚠️ With this shift you'd work about 13 hours that day.");
     anna.sees_button("Yes, I'll be there");
     // Meanwhile staff give her another plan at that time.
@@ -87,7 +87,7 @@ async fn worked_hours_count_for_the_long_day_warning() {
     workplace.slot(site, 8 * 60, 8 * 60, |_| {}).await;
     chooses_from_menu(&anna, "🗓 Pick up a shift").await;
     anna.presses("⚡ Next open shifts").await;
-    anna.presses(&button_with(&anna, "01.01 23:00")).await;
+    anna.presses(&button_with(&anna, "Jan 1, 23:00")).await;
     anna.sees("⚠️ With this shift you'd work about 13 hours that day.");
 }
 
@@ -104,13 +104,13 @@ async fn my_shifts_lists_planned_open_and_past_shifts() {
     workplace.firm.stage.advance(Duration::from_secs(90 * 60)).await;
     chooses_from_menu(&anna, "📅 My shifts").await;
     anna.sees(
-        "🗓 02.01 15:00–17:00 · Shop\n▶️ 01.01 15:00–16:30 · Shop · 1\u{a0}h 30\u{a0}min so far, 100\u{a0}₽ an hour",
+        "🗓 Jan 2, 15:00–17:00 · Shop\n▶️ Jan 1, 15:00–16:30 · Shop · 1\u{a0}h 30\u{a0}min so far, 100\u{a0}₽ an hour",
     );
     closes(&anna).await;
     workplace.firm.stage.advance(Duration::from_secs(3600)).await;
     chooses_from_menu(&anna, "📅 My shifts").await;
-    anna.sees("🗓 02.01 15:00–17:00 · Shop\n✔️ 01.01 15:00–16:30 · Shop · 1\u{a0}h 30\u{a0}min, 100\u{a0}₽ an hour");
-    anna.sees_button("✖ Cancel 02.01 15:00–17:00");
+    anna.sees("🗓 Jan 2, 15:00–17:00 · Shop\n✔️ Jan 1, 15:00–16:30 · Shop · 1\u{a0}h 30\u{a0}min, 100\u{a0}₽ an hour");
+    anna.sees_button("✖ Cancel Jan 2, 15:00–17:00");
     // After two weeks it is not shown any more.
     workplace.firm.stage.advance(Duration::from_secs(15 * 24 * 3600)).await;
     chooses_from_menu(&anna, "📅 My shifts").await;

@@ -94,7 +94,7 @@ async fn a_slots_tasks_are_listed_when_closing_its_site() {
     anna.sees("✅ Of the slot · +10\u{a0}₽\n⬜ Of the site · −5\u{a0}₽");
     goes_on_to_close(&anna).await;
     shares_position(&anna).await;
-    let expected = "Bonus for a task «Of the slot»: +10\u{a0}₽\nTask not done «Of the site»: −5";
+    let expected = "Bonus for a task “Of the slot”: +10\u{a0}₽\nTask not done “Of the site”: −5";
     is_notified(&workplace, &anna, expected).await;
 }
 
@@ -129,18 +129,15 @@ async fn a_penalty_stays_negative_everywhere(kind: StorageKind) {
     let cabinet = Cabinet::open(kind).await;
     let owner = cabinet.signed_in(ANNA).await;
     let (site, app) = (make_site(&cabinet, &owner).await, cabinet.app.clone());
-    let path = format!("/sites/{site}");
-    owner
-        .post(&format!("{path}/tasks"), &[("text", "Sweep"), ("price", "penalty"), ("amount", "33")])
-        .await
-        .redirects_to(&path);
+    let path = format!("/sites/{site}/tasks");
+    owner.post(&path, &[("text", "Sweep"), ("price", "penalty"), ("amount", "33")]).await.redirects_to(&path);
     let sites = workforce::sites::Sites::of_app(&app);
     let template = sites.tasks(site, false).await.unwrap().remove(0);
     assert_eq!(template.about.amount_kopecks, -3_300);
     // The form shows a penalty without its sign, and can be sent back as shown.
     owner.get(&path).await.is(200, "value=\"33\"").is(200, "penalty 33");
     let again = [("version", "1"), ("text", "Sweep well"), ("price", "penalty"), ("amount", "33.00")];
-    owner.post(&format!("{path}/tasks/{}", template.id), &again).await.redirects_to(&path);
+    owner.post(&format!("{path}/{}", template.id), &again).await.redirects_to(&path);
     assert_eq!(sites.tasks(site, false).await.unwrap()[0].about.amount_kopecks, -3_300);
 
     let (person, boss) = (cabinet.person(BORIS).await, cabinet.person(ANNA).await);

@@ -28,7 +28,7 @@ async fn a_site_without_a_position_needs_none() {
     anna.presses("⬜ Sweep").await;
     anna.presses("Continue to clock out").await;
     anna.sees("You're clocked out.");
-    is_notified(&workplace, &anna, "Bonus for a task «Sweep»: +50\u{a0}₽\nTotal: 50").await;
+    is_notified(&workplace, &anna, "Bonus for a task “Sweep”: +50\u{a0}₽\nTotal: 50").await;
 
     chooses_from_menu(&anna, "▶️ Clock in").await;
     anna.presses("Shop, unscheduled").await;

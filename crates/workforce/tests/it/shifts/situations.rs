@@ -33,7 +33,7 @@ async fn the_menu_follows_the_situation() {
     assert_eq!(menu(&anna).await[0], "🗓 Pick up a shift");
     plans(&anna).await;
     assert_eq!(menu(&anna).await[0], "🗓 Pick up a shift", "it is too early to clock in");
-    anna.sees("🗓 Your shift: Shop, 01.01 18:00–20:00.");
+    anna.sees("🗓 Your shift: Shop, Jan 1, 18:00–20:00.");
     workplace.firm.stage.advance(Duration::from_secs(3 * 3600)).await;
     assert_eq!(menu(&anna).await[0], "▶️ Clock in");
 
@@ -82,7 +82,7 @@ async fn a_fine_is_named_before_a_reason_is_chosen() {
         plans(&anna).await;
         chooses_from_menu(&anna, "📅 My shifts").await;
         anna.presses(&button_with(&anna, "✖ Cancel")).await;
-        anna.sees("Cancelling your shift: Shop, 02.01");
+        anna.sees("Cancelling your shift: Shop, Jan 2");
         anna.sees(words);
         anna.presses("Illness").await;
         anna.presses("Skip").await;

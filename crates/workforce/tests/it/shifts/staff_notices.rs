@@ -7,7 +7,7 @@ use workforce::notices::{self, Notice};
 use workforce::shifts::Shifts;
 use workforce::texts::Language;
 
-use super::{Workplace, opens, person};
+use super::{Workplace, first_day, first_day_at, opens, person};
 use crate::kit::firm::{NOON, StorageKind, on_databases};
 
 on_databases! { [sqlite Sqlite, postgres Postgres]
@@ -29,12 +29,13 @@ async fn people_are_told_of_plans_that_staff_change(kind: StorageKind) {
     room.plan(&anna, anna.id, own).await.unwrap();
     assert_eq!(unsent_notices(&workplace).await, []);
     let plan = room.plan(&workplace.owner, anna.id, theirs).await.unwrap();
-    let (site, when) = ("Shop".to_owned(), "01.01 20:00–22:00".to_owned());
-    let made = (anna.id, Notice::PlanMade { site: site.clone(), when: when.clone() });
+    let (site, when) = ("Shop".to_owned(), first_day("20:00", "22:00"));
+    let made = (anna.id, Notice::PlanMade { site: site.clone(), when });
     assert_eq!(unsent_notices(&workplace).await, std::slice::from_ref(&made));
     room.cancel(&workplace.owner, plan).await.unwrap();
     assert_eq!(unsent_notices(&workplace).await, [made.clone(), (anna.id, Notice::PlanCancelled { site, when })]);
-    assert_eq!(made.1.text(Language::En), "You've been signed up for a shift at Shop: 01.01 20:00–22:00.");
+    assert_eq!(made.1.text(Language::En), "You've been signed up for a shift at Shop: Jan 1, 20:00–22:00.");
+    assert!(made.1.text(Language::Ru).contains("01.01, 20:00–22:00"), "in the reader's language");
     assert_eq!(room.plans_of(anna.id, NOON).await.unwrap().len(), 1);
 }
 
@@ -49,6 +50,6 @@ async fn people_are_told_of_shifts_that_staff_close(kind: StorageKind) {
     let shift = room.active_of(anna.id).await.unwrap().unwrap();
     room.close(&workplace.owner, shift.id).await.unwrap();
     let closed =
-        Notice::ClosedByStaff { site: "Shop".into(), end: "01.01 16:00".into(), total: Money::from_roubles(95) };
+        Notice::ClosedByStaff { site: "Shop".into(), end: first_day_at("16:00"), total: Money::from_roubles(95) };
     assert_eq!(unsent_notices(&workplace).await, [(anna.id, closed)]);
 }

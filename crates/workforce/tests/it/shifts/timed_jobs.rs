@@ -14,7 +14,9 @@ use workforce::shifts::jobs;
 use workforce::sites::{AboutSite, AboutSlot, Hours, Period};
 use workforce::texts::Language;
 
-use super::{Workplace, about_site, chooses_from_menu, closes, opens, person, plans, shares_position};
+use super::{
+    Workplace, about_site, chooses_from_menu, closes, first_day, first_day_at, opens, person, plans, shares_position,
+};
 use crate::kit::firm::{NOON, StorageKind, on_every_database};
 use crate::kit::queries::QueryCounter;
 use crate::kit::sql::run_sql;
@@ -55,7 +57,7 @@ async fn an_overdue_shift_is_paid_to_the_end_of_its_slot(kind: StorageKind) {
     assert_eq!(shift, [["completed", "time", &(NOON.0 + 7_200_000).to_string()]]);
     assert_eq!(workplace.rows("SELECT closed_by FROM site_openings WHERE closed_at IS NOT NULL").await, [["-"]]);
     let expected =
-        Notice::ClosedByTime { site: "Shop".into(), end: "01.01 17:00".into(), total: Money::from_roubles(200) };
+        Notice::ClosedByTime { site: "Shop".into(), end: first_day_at("17:00"), total: Money::from_roubles(200) };
     assert_eq!(unsent_notices(&workplace).await, [(person(&workplace.firm, &anna).await.id, expected)]);
     anna.sends("/start").await;
     anna.presses("⏹ Clock out").await;
@@ -177,13 +179,13 @@ async fn reminders_and_no_shows_are_told_once() {
     assert_eq!(all().await, [], "more than two hours are left");
     workplace.minutes_pass(30).await;
     let anna_id = person(&workplace.firm, &anna).await.id;
-    let (site, when) = ("Shop".to_owned(), "01.01 17:30–19:30".to_owned());
-    let reminder = (anna_id, Notice::Reminder { site: site.clone(), when: when.clone() });
+    let (site, when) = ("Shop".to_owned(), first_day("17:30", "19:30"));
+    let reminder = (anna_id, Notice::Reminder { site: site.clone(), when });
     assert_eq!(all().await, std::slice::from_ref(&reminder));
     workplace.minutes_pass(179).await;
     assert_eq!(all().await.len(), 1, "she may still come");
     workplace.minutes_pass(1).await;
-    let you = (anna_id, Notice::YouMissed { site: site.clone(), when: when.clone() });
+    let you = (anna_id, Notice::YouMissed { site: site.clone(), when });
     let owner = (workplace.owner.id, Notice::Missed { name: "Anna".into(), site, when });
     assert_eq!(all().await, [reminder, you, owner]);
 }
@@ -288,11 +290,11 @@ async fn a_missing_base_amount_is_posted_once(kind: StorageKind) {
     }
     assert_eq!(workplace.adjustments().await, [("task_penalty".to_owned(), -500), ("shift_base".to_owned(), 5_000)]);
     assert_eq!((posted("task_penalty").await, total().await), (penalty, vec![vec!["4500".to_owned()]]));
-    // The job looks back seven days.
+    // However old the shift is.
     loses_it().await;
-    workplace.firm.stage.clock().advance(Duration::from_secs(7 * 24 * 3600));
+    workplace.firm.stage.clock().advance(Duration::from_secs(3 * 365 * 24 * 3600));
     workplace.firm.run_job("shift-adjustments").await;
-    assert_eq!(workplace.adjustments().await.len(), 1);
+    assert_eq!(workplace.adjustments().await.len(), 2);
 }
 
 #[tokio::test]

@@ -39,11 +39,11 @@ async fn employee_dialogues_time_out_and_can_be_resumed() {
     assert_resumed(&workplace, &anna, "▶️ Clock in", "Which shift are you starting?").await;
     plans(&anna).await;
     chooses_from_menu(&anna, "📅 My shifts").await;
-    anna.presses("✖ Cancel 01.01 19:00–21:00").await;
+    anna.presses("✖ Cancel Jan 1, 19:00–21:00").await;
     workplace.firm.stage.advance(TIMEOUT_PASSED).await;
     anna.sees("You can continue any time.");
     anna.presses("📅 My shifts").await;
-    anna.sees_button("✖ Cancel 01.01 19:00–21:00");
+    anna.sees_button("✖ Cancel Jan 1, 19:00–21:00");
     opens(&anna, "unscheduled").await;
     chooses_from_menu(&anna, "✅ My tasks").await;
     assert_resumed(&workplace, &anna, "✅ My tasks", "⬜ Sweep").await;
@@ -61,12 +61,12 @@ async fn owner_dialogues_time_out_and_can_be_resumed() {
     chooses_from_menu(&max, "🏢 Sites").await;
     max.presses("Shop").await;
     max.presses("➕ New shift").await;
-    max.sees("31.12");
+    max.sees("Dec 31");
     workplace.firm.stage.advance(TIMEOUT_PASSED).await;
     max.sees("It's been a while, so let's leave this for now.");
     max.presses("➕ New shift").await;
     max.sends("02.01 09:00-18:00 2").await;
-    max.sees("New shift at Shop: 02.01 09:00–18:00.");
+    max.sees("New shift at Shop: Jan 2, 09:00–18:00.");
     chooses_from_menu(&max, "📊 Report").await;
     assert_resumed(&workplace, &max, "📊 Report", "Which days?").await;
 }

@@ -29,10 +29,12 @@ impl HeldTransaction {
     }
 }
 
-/// Counts the sessions that wait for a lock among those that use this test's schema.
+/// Counts the sessions that wait for a lock among those that use this test's database, as all databases of tests have
+/// tables with the same ids.
 pub const WAITING_SESSIONS: &str = "SELECT COUNT(*) FROM pg_locks AS waits WHERE NOT waits.granted AND waits.pid IN \
-    (SELECT here.pid FROM pg_locks AS here JOIN pg_class ON here.relation = pg_class.oid \
-     WHERE here.granted AND pg_class.relnamespace = CAST(current_schema() AS regnamespace))";
+    (SELECT here.pid FROM pg_locks AS here JOIN pg_database ON here.database = pg_database.oid \
+     JOIN pg_class ON here.relation = pg_class.oid WHERE here.granted AND pg_database.datname = current_database() \
+     AND pg_class.relnamespace = CAST(current_schema() AS regnamespace))";
 
 pub async fn hold<F>(domain: &Domain, write_rows: F) -> HeldTransaction
 where

@@ -72,7 +72,7 @@ async fn shift_352(workplace: &Workplace) {
     is_notified(
         workplace,
         &anna,
-        "Hours worked: +7.77\u{a0}₽\nLate start: −100\u{a0}₽\nBonus for a task «Drive 123»: +123\u{a0}₽",
+        "Hours worked: +7.77\u{a0}₽\nLate start: −100\u{a0}₽\nBonus for a task “Drive 123”: +123\u{a0}₽",
     )
     .await;
     is_notified(workplace, &anna, "Total: 30.77\u{a0}₽").await;

@@ -1,7 +1,8 @@
 //! Messages to the staff of a site: preview, progress, results, cancelling.
 
+use opora::jobs::{JobFilter, JobState};
 use serde_json::json;
-use workforce::person::{Permission, Role};
+use workforce::person::{Permission, Person, Role};
 use workforce::sites::{BroadcastDraft, DeliveryState, Sites};
 
 use crate::kit::cabinet::Cabinet;
@@ -52,6 +53,51 @@ async fn a_message_reaches_the_chosen_staff_once() {
 }
 
 #[tokio::test]
+async fn a_delayed_message_keeps_its_result() {
+    let (cabinet, site, anna, boris) = staffed_site().await;
+    let sites = Sites::of_app(&cabinet.app);
+    cabinet.emulator.post("/faults", json!({ "method": "sendMessage", "times": 1, "retry_after": 2 })).await;
+    let draft = BroadcastDraft { text: "Hello".into(), recipients: vec![boris] };
+    sites.send_broadcast(&anna, site, draft).await.unwrap();
+    let count = async |state| sites.broadcasts(site).await.unwrap()[0].count(state);
+    until("the message is posted", async || (count(DeliveryState::Waiting).await == 0).then_some(())).await;
+    let filter = JobFilter { bot: cabinet.app.bot_id, name: Some("broadcast".to_owned()), ..JobFilter::default() };
+    let jobs = async || cabinet.app.domain.store().operator().jobs(&filter, None, 10).await.unwrap();
+    until("the job runs again", async || (jobs().await[0].attempt > 1).then_some(())).await;
+    assert_eq!(count(DeliveryState::Unknown).await, 0, "another run waits for the same result");
+    until("it is sent", async || (count(DeliveryState::Sent).await == 1).then_some(())).await;
+    until("the job completes", async || (jobs().await[0].state == JobState::Completed).then_some(())).await;
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn a_failure_has_its_own_reason() {
+    let (cabinet, site, anna, boris) = staffed_site().await;
+    let (sites, actor) = (Sites::of_app(&cabinet.app), json!({ "from": BORIS }));
+    // Another message to him failed at the same time, because he had blocked the bot.
+    cabinet.emulator.post(&format!("/chats/{BORIS}/block"), actor.clone()).await;
+    cabinet.app.bot.post("another message", BORIS, "Another message").await.unwrap();
+    let store = cabinet.app.domain.store();
+    until("the other message has failed", async || {
+        let failed = store.operator().failed(cabinet.app.bot_id, None, 1).await.unwrap();
+        (!failed.is_empty()).then_some(())
+    })
+    .await;
+    cabinet.emulator.post(&format!("/chats/{BORIS}/unblock"), actor).await;
+    let refused = json!({ "method": "sendMessage", "status": 400, "description": "Bad Request: no reason" });
+    cabinet.emulator.post("/faults", refused).await;
+    let draft = BroadcastDraft { text: "Hello".into(), recipients: vec![boris] };
+    sites.send_broadcast(&anna, site, draft).await.unwrap();
+    let result = until("a result", async || {
+        let broadcast = sites.broadcasts(site).await.unwrap().remove(0);
+        (broadcast.left() == 0).then_some(broadcast)
+    });
+    let result = result.await;
+    assert_eq!((result.count(DeliveryState::Failed), result.count(DeliveryState::Blocked)), (1, 0));
+    cabinet.close().await;
+}
+
+#[tokio::test]
 async fn messages_need_the_permission_for_employees() {
     let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let (owner, sites) = (cabinet.signed_in(ANNA).await, Sites::of_app(&cabinet.app));
@@ -92,4 +138,15 @@ async fn what_is_not_sent_yet_can_be_cancelled() {
     sites.cancel_broadcast(owner, site, id).await.unwrap();
     let lines = workplace.rows("SELECT action FROM audit WHERE action LIKE 'broadcast%' ORDER BY id").await;
     assert_eq!(lines, [["broadcast sent"], ["broadcast cancelled"]]);
+}
+
+/// A site where Boris works. Returns the site, the owner and the id of Boris.
+async fn staffed_site() -> (Cabinet, i64, Person, i64) {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
+    let owner = cabinet.signed_in(ANNA).await;
+    let site = make_site(&cabinet, &owner).await;
+    let (anna, boris) = (cabinet.person(ANNA).await, cabinet.person(BORIS).await.id);
+    let contract = about_contract(&[site], true);
+    Sites::of_app(&cabinet.app).create_contract(&anna, boris, contract).await.unwrap();
+    (cabinet, site, anna, boris)
 }

@@ -1,12 +1,14 @@
 //! What the forms of sites accept, and what they say about fields that do not fit.
 
 use chrono_tz::Tz;
-use workforce::sites::{Position, Sites};
+use workforce::person::Permission;
+use workforce::sites::{AboutContract, Position, Sites};
 
 use crate::kit::cabinet::Cabinet;
-use crate::kit::demo::ANNA;
+use crate::kit::demo::{ANNA, BORIS};
 use crate::kit::firm::StorageKind;
-use crate::overview::business_pages::{make_site, site_form_with};
+use crate::overview::business_pages::{MAY, make_site, site_form_with};
+use crate::sites::permissions::hire_may;
 
 #[tokio::test]
 async fn a_wrong_field_says_what_to_type_and_keeps_the_text() {
@@ -19,7 +21,7 @@ async fn a_wrong_field_says_what_to_type_and_keeps_the_text() {
     page.is(422, "Enter a time zone, for example Moscow or Europe/Moscow, or choose it from the list.");
     page.is(422, "Enter an amount, for example 250 or 250.50.");
     page.is(422, "value=\"at the corner\"").is(422, "value=\"Atlantis\"").is(422, "value=\"much\"");
-    page.is(422, "aria-describedby=\"error-position\"").is(422, "id=\"error-position\"");
+    page.is(422, "aria-describedby=\"sites-position-error\"").is(422, "id=\"sites-position-error\"");
     // The first wrong field has the focus, and no other.
     let focused: Vec<&str> = page.body.split("<input").filter(|input| input.contains(" autofocus")).collect();
     assert_eq!(focused.len(), 1);
@@ -67,20 +69,51 @@ async fn a_task_is_a_bonus_or_a_penalty_without_a_sign() {
     let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let owner = cabinet.signed_in(ANNA).await;
     let site = make_site(&cabinet, &owner).await;
-    let (path, tasks) = (format!("/sites/{site}"), format!("/sites/{site}/tasks"));
+    let tasks = format!("/sites/{site}/tasks");
     for (text, price, amount) in [("Sweep", "penalty", "33,50"), ("Sell", "bonus", "-100"), ("Lock up", "free", "")] {
         let form = [("text", text), ("price", price), ("amount", amount), ("is_mandatory", "on")];
-        owner.post(&tasks, &form).await.redirects_to(&path);
+        owner.post(&tasks, &form).await.redirects_to(&tasks);
     }
     let stored = Sites::of_app(&cabinet.app).tasks(site, false).await.unwrap();
     let amounts: Vec<i64> = stored.iter().map(|task| task.about.amount_kopecks).collect();
     assert_eq!(amounts, [-3350, 10_000, 0]);
-    let page = owner.get(&path).await;
+    let page = owner.get(&tasks).await;
     page.is(200, "penalty 33.50").is(200, "bonus 100").is(200, "no pay");
     // A mandatory task without a price is not free to skip.
     page.is(200, "Skipping it costs 50");
     let empty = owner.post(&tasks, &[("text", "Paint"), ("price", "bonus"), ("amount", "")]).await;
     empty.is(422, "Enter an amount above zero").is(422, "value=\"Paint\"");
     owner.post(&tasks, &[("text", "Paint"), ("amount", "5")]).await.is(422, "Choose an option from the list.");
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn a_site_has_tabs_for_what_the_visitor_may_see() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
+    let (owner, room) = (cabinet.signed_in(ANNA).await, Sites::of_app(&cabinet.app));
+    let (site, anna, boris) =
+        (make_site(&cabinet, &owner).await, cabinet.person(ANNA).await, cabinet.person(BORIS).await);
+    let path = format!("/sites/{site}");
+    owner.get(&format!("{path}/staff")).await.is(200, "No one works here yet");
+    room.create_contract(&anna, boris.id, AboutContract::active(vec![site])).await.unwrap();
+    let overview = owner.get(&path).await;
+    overview.is(200, "aria-current=\"page\">Overview</a>").is(200, "Staff<span class=\"count-badge\">1</span>");
+    // The day, and what is known of the site.
+    overview.is(200, "Nothing planned for the rest of the day.").is(200, "Lenin street, 1").is(200, "250.50");
+    owner.get(&format!("{path}/staff")).await.is(200, "Boris").is(200, &format!("/people?site={site}"));
+    owner.get(&format!("{path}/tasks")).await.is(200, "data-testid=\"new-task\"");
+    owner.get(&format!("{path}/settings")).await.is(200, "data-testid=\"save-site\"").is(200, "Delete Cafe");
+    let may = hire_may(&cabinet).await;
+    room.set_permissions(&anna, may.id, site, vec![Permission::View]).await.unwrap();
+    let manager = cabinet.signed_in(MAY).await;
+    let shown = manager.get(&path).await;
+    assert!(
+        !shown.is(200, "Overview").body.contains("/staff\"") && !shown.body.contains("/settings\""),
+        "{}",
+        shown.body
+    );
+    for tab in ["staff", "settings"] {
+        manager.get(&format!("{path}/{tab}")).await.is(403, "You don't have access to this page");
+    }
     cabinet.close().await;
 }

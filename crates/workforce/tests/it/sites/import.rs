@@ -1,8 +1,10 @@
 //! Import of staff and sites: a preview that writes nothing, every mistake named, nothing twice.
 
 use axum::http::Method;
+use workforce::people::blocking;
 use workforce::person::Role;
-use workforce::sites::Sites;
+use workforce::sites::import::{Table, read_staff};
+use workforce::sites::{ActionError, SiteRefusal, Sites};
 
 use crate::kit::cabinet::Cabinet;
 use crate::kit::demo::{ANNA, BORIS};
@@ -14,6 +16,7 @@ const STAFF: &str = "name;telegram id;phone;role;site;rate\n\
 
 on_every_database! {
     a_table_is_imported_once,
+    people_without_access_get_no_contract,
 }
 
 async fn a_table_is_imported_once(kind: StorageKind) {
@@ -43,6 +46,50 @@ async fn a_table_is_imported_once(kind: StorageKind) {
     owner.post("/import/staff/now", &[("text", STAFF)]).await.redirects_to("/people");
     owner.post("/import/sites/now", &[("text", SITES)]).await.redirects_to("/sites");
     assert_eq!((room.list().await.unwrap().len(), room.contracts_of(vera.id).await.unwrap().len()), (2, 1));
+    cabinet.close().await;
+}
+
+async fn people_without_access_get_no_contract(kind: StorageKind) {
+    let cabinet = Cabinet::open(kind).await;
+    let (owner, room, boris) =
+        (cabinet.signed_in(ANNA).await, Sites::of_app(&cabinet.app), cabinet.person(BORIS).await);
+    owner.post("/import/sites/now", &[("text", SITES)]).await.redirects_to("/sites");
+    let (id, at) = (boris.id, cabinet.app.clock.now());
+    let blocked = cabinet.app.domain.write_and_get(move |db| Box::pin(blocking::block(db, id, None, at)));
+    blocked.await.unwrap();
+    let preview = owner.post("/import/staff", &[("text", STAFF)]).await;
+    preview.is(200, "no access, no contract").is(200, "2 rows will add something");
+    owner.post("/import/staff/now", &[("text", STAFF)]).await.redirects_to("/people");
+    assert!(room.contracts_of(boris.id).await.unwrap().is_empty());
+    cabinet.close().await;
+}
+
+/// The site was deleted between the check of the table and the commit.
+#[tokio::test]
+async fn a_contract_for_a_deleted_site_is_not_imported() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
+    let (owner, room, anna) = (cabinet.signed_in(ANNA).await, Sites::of_app(&cabinet.app), cabinet.person(ANNA).await);
+    owner.post("/import/sites/now", &[("text", SITES)]).await.redirects_to("/sites");
+    let sites = room.list().await.unwrap();
+    let lines = read_staff(&Table::read(STAFF).unwrap(), &sites).unwrap();
+    let shop = sites.iter().find(|site| site.about.name == "Shop").unwrap();
+    room.delete(&anna, shop.id, shop.version).await.unwrap();
+    let refused = room.import_staff(&anna, lines).await;
+    assert!(matches!(refused, Err(ActionError::Refused(SiteRefusal::Gone))), "{refused:?}");
+    assert!(cabinet.app.people.by_telegram(3001).await.unwrap().is_none(), "all or nothing");
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn a_page_lists_only_the_first_mistakes() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
+    let owner = cabinet.signed_in(ANNA).await;
+    let bad = format!("name,telegram id\n{}", "Ivan Petrov,soon\n".repeat(60));
+    let refused = owner.post("/import/staff", &[("text", &bad)]).await;
+    refused.is(422, "There are 60 mistakes").is(422, "The first 50 are listed.");
+    assert_eq!(refused.body.matches("digits only").count(), 50);
+    let wide = format!("name,telegram id\n{}", ",".repeat(40));
+    owner.post("/import/staff", &[("text", &wide)]).await.is(422, "A row has too many columns: 30 at most.");
     cabinet.close().await;
 }
 

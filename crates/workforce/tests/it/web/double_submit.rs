@@ -57,13 +57,10 @@ async fn forms_sent_twice_create_one_thing() {
     let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let (owner, boris) = (cabinet.signed_in(ANNA).await, cabinet.person(BORIS).await.id);
     let (site, room) = (make_site(&cabinet, &owner).await, Sites::of_app(&cabinet.app));
-    let page = format!("/sites/{site}");
+    let page = format!("/sites/{site}/tasks");
     let once = idempotency_key(&owner, &page).await;
     for _ in 0..2 {
-        owner
-            .post(&format!("{page}/tasks"), &[("text", "Sweep"), ("price", "free"), ("once", &once)])
-            .await
-            .redirects_to(&page);
+        owner.post(&page, &[("text", "Sweep"), ("price", "free"), ("once", &once)]).await.redirects_to(&page);
     }
     assert_eq!(room.tasks(site, true).await.unwrap().len(), 1);
 

@@ -1,5 +1,5 @@
 //! Every page of the product in a real browser: no violation that axe finds, and nothing that scrolls sideways on a
-//! narrow phone, with names of sixty characters.
+//! narrow phone, with names of sixty characters. A first load is small.
 //!
 //! The pages come from the routes, so a new page is looked at without being named here. `cargo xtask screenshots` runs
 //! the same walk and keeps pictures instead.
@@ -23,6 +23,8 @@ mod site_map;
 const DESKTOP: u32 = 1280;
 const PHONE: u32 = 390;
 const NARROWEST: u32 = 360;
+/// For a page with its style sheet, scripts and icons, as they are sent.
+const MAX_FIRST_LOAD_BYTES: u64 = 100 * 1024;
 const LONG_NAMES: &str =
     "UPDATE users SET full_name = substr(full_name || ' ' || replace(hex(zeroblob(40)), '00', 'Юж'), 1, 60);
     UPDATE sites SET name = substr(name || ' ' || replace(hex(zeroblob(40)), '00', 'Юж'), 1, 60)";
@@ -80,6 +82,11 @@ async fn look_for_mistakes(page: &Page, map: &SiteMap, themes: &[&str]) {
                 }
             }
         }
+        let loaded = page.evaluate(LOADED_BYTES).await.as_u64().unwrap();
+        // The chat page is the emulator's, which runs on the developer's own machine.
+        if view.path != "/chat" && !(1..=MAX_FIRST_LOAD_BYTES).contains(&loaded) {
+            mistakes.push(format!("a first load of {} has {loaded} bytes", view.path));
+        }
         page.set_width(NARROWEST).await;
         let needed = page.evaluate("document.documentElement.scrollWidth").await;
         if needed.as_u64() > Some(NARROWEST.into()) {
@@ -123,6 +130,12 @@ async fn lengthen_names(folder: &TempDir) {
 /// A line for each element that breaks a rule.
 const VIOLATIONS: &str = r#"axe.run(document, { resultTypes: ["violations"] }).then((found) =>
     found.violations.flatMap((rule) => rule.nodes.map((node) => `${rule.id}: ${node.html.slice(0, 200)}`)))"#;
+
+/// The size of the page and of what it links to. Photos and parts that are loaded later do not count, files in the
+/// browser's cache do.
+const LOADED_BYTES: &str = r#"performance.getEntriesByType("navigation").concat(performance.getEntriesByType("resource"))
+    .filter((one) => ["navigation", "link", "script", "css"].includes(one.initiatorType))
+    .reduce((sum, one) => sum + one.encodedBodySize + 300, 0)"#;
 
 /// The widest elements that no ancestor clips or scrolls.
 const TOO_WIDE: &str = r#"(() => {

@@ -97,6 +97,7 @@ impl RoutesFixture {
             .replace("{medium}", "1")
             .replace("{plan}", "1")
             .replace("{token}", "1")
+            .replace("{queue}", "shifts")
             .replace("{broadcast}", "1")
     }
 

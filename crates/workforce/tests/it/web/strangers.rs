@@ -110,7 +110,7 @@ async fn a_phone_with_and_without_plus_shares_limits() {
 
 /// Two processes. The second is a standby and only serves pages.
 async fn a_pin_requested_on_a_standby_is_sent_by_the_leader(kind: StorageKind) {
-    let (storage, emulator) = (TestStorage::new(kind).await, start_emulator().await);
+    let (storage, emulator) = (TestStorage::with_tables(kind).await, start_emulator().await);
     let database = storage.database.url();
     let grant = ["people", "grant", "1001", "owner", "--name", "Anna", "--language", "en"];
     operator::run(&[("DATABASE_URL", &database)], &grant).await.success();

@@ -52,5 +52,5 @@ pub(super) async fn create_in_database(database: &SqlDatabase) -> StoreResult<()
 }
 
 /// Why a database cannot have a journal.
-pub(in crate::store) const KEEPS_CONVERSATIONS: &str = "the database has stored conversations itself, before they moved to Redis, and a journal would be mixed up with them: \
+pub(crate) const KEEPS_CONVERSATIONS: &str = "the database has stored conversations itself, before they moved to Redis, and a journal would be mixed up with them: \
      remove them with `opora state discard`, or leave `journal=database` out";

@@ -39,7 +39,7 @@ impl RedisStore {
 
 impl RedisBackend {
     /// Accepts a loss.
-    pub(in crate::store::redis) async fn accept(&self, loss: &RedisLoss) -> StoreResult<()> {
+    pub(crate) async fn accept(&self, loss: &RedisLoss) -> StoreResult<()> {
         accept(&self.connection, &self.keys, &self.last_seen, loss).await?;
         self.loss_of(loss.bot).await.map(drop)
     }

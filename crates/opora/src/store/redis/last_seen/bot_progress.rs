@@ -23,7 +23,7 @@ const COUNTS: usize = 2 * PARTITIONS;
 
 /// The counters that were seen of one bot.
 #[derive(Debug)]
-pub(in crate::store::redis) struct BotProgress {
+pub(crate) struct BotProgress {
     counts: [AtomicI64; COUNTS],
     highest_version: AtomicI64,
     last_change: AtomicI64,
@@ -33,7 +33,7 @@ pub(in crate::store::redis) struct BotProgress {
 }
 
 impl BotProgress {
-    pub(in crate::store::redis) fn new(record: &BotRecord, now: Millis) -> Self {
+    pub(crate) fn new(record: &BotRecord, now: Millis) -> Self {
         let numbers = |from: &[i64]| std::array::from_fn(|at| from.get(at).copied().unwrap_or_default());
         let commits: Counts = numbers(&record.commits);
         let flushed: Counts = numbers(&record.flushed);
@@ -48,12 +48,12 @@ impl BotProgress {
     }
 
     /// Notes the number of writes that a partition has reported.
-    pub(in crate::store::redis) fn note(&self, partition: usize, number: i64, now: Millis) {
+    pub(crate) fn note(&self, partition: usize, number: i64, now: Millis) {
         self.count(partition, number, now);
     }
 
     /// Notes the number of delivered inputs that a partition has reported.
-    pub(in crate::store::redis) fn note_delivered(&self, partition: usize, number: i64, now: Millis) {
+    pub(crate) fn note_delivered(&self, partition: usize, number: i64, now: Millis) {
         self.count(PARTITIONS + partition, number, now);
     }
 
@@ -70,12 +70,12 @@ impl BotProgress {
     }
 
     /// Notes all counters as the server has them now.
-    pub(in crate::store::redis) fn note_found(&self, numbers: &[i64], now: Millis) {
+    pub(crate) fn note_found(&self, numbers: &[i64], now: Millis) {
         numbers.iter().take(COUNTS).enumerate().for_each(|(place, number)| self.count(place, *number, now));
     }
 
     /// Notes counters that the leader has seen, as its lease says now.
-    pub(in crate::store::redis) fn note_view(&self, numbers: &[i64], highest_version: i64, now: Millis) {
+    pub(crate) fn note_view(&self, numbers: &[i64], highest_version: i64, now: Millis) {
         self.note_version(highest_version);
         let ours = self.numbers();
         let pairs = || numbers.iter().zip(ours);
@@ -96,26 +96,26 @@ impl BotProgress {
     }
 
     /// Notes the version of a conversation.
-    pub(in crate::store::redis) fn note_version(&self, version: i64) {
+    pub(crate) fn note_version(&self, version: i64) {
         self.highest_version.fetch_max(version, Ordering::AcqRel);
     }
 
     /// The highest version that was seen of any conversation.
-    pub(in crate::store::redis) fn highest_version(&self) -> i64 {
+    pub(crate) fn highest_version(&self) -> i64 {
         self.highest_version.load(Ordering::Acquire)
     }
 
     /// How many writes of a partition were seen.
-    pub(in crate::store::redis) fn writes_seen(&self, partition: usize) -> i64 {
+    pub(crate) fn writes_seen(&self, partition: usize) -> i64 {
         self.counts[partition].load(Ordering::Acquire)
     }
 
     /// How many inputs delivered to a partition were seen.
-    pub(in crate::store::redis) fn deliveries_seen(&self, partition: usize) -> i64 {
+    pub(crate) fn deliveries_seen(&self, partition: usize) -> i64 {
         self.counts[PARTITIONS + partition].load(Ordering::Acquire)
     }
 
-    pub(in crate::store::redis) fn record(&self) -> BotRecord {
+    pub(crate) fn record(&self) -> BotRecord {
         let last = Millis(self.last_change.load(Ordering::Acquire));
         let old_enough = last.minus(EVERYSEC);
         let snapshots = self.snapshots.lock();

@@ -41,22 +41,22 @@ impl fmt::Display for RedisLoss {
 }
 
 impl RedisLoss {
-    pub(in crate::store::redis) fn into_error(self) -> StoreError {
+    pub(crate) fn into_error(self) -> StoreError {
         StoreError::Lost { what: format!("{}. {CHOICES}", self.description) }
     }
 }
 
 /// The progress of a bot as the server has it.
 #[derive(Debug)]
-pub(in crate::store::redis) struct ServerProgress {
-    pub(in crate::store::redis) generation: String,
+pub(crate) struct ServerProgress {
+    pub(crate) generation: String,
     /// The number of writes by partition, then the number of delivered inputs by partition.
-    pub(in crate::store::redis) counts: Vec<i64>,
+    pub(crate) counts: Vec<i64>,
 }
 
 impl RedisBackend {
     /// Checks whether data of a bot is missing. If not, notes the server's progress.
-    pub(in crate::store::redis) async fn loss_of(&self, bot: i64) -> StoreResult<Option<RedisLoss>> {
+    pub(crate) async fn loss_of(&self, bot: i64) -> StoreResult<Option<RedisLoss>> {
         let found = read_progress(&self.connection, &self.keys, bot).await?;
         let loss = find_loss(&self.last_seen, bot, &found, &self.connection.address.to_string());
         if loss.is_none() {
@@ -67,7 +67,7 @@ impl RedisBackend {
     }
 
     /// Checks for a loss before a lease is claimed. Fails unless the bot may go on after it.
-    pub(in crate::store::redis) async fn verify(&self, bot: i64) -> StoreResult<()> {
+    pub(crate) async fn verify(&self, bot: i64) -> StoreResult<()> {
         match self.loss_of(bot).await? {
             Some(loss) => self.continue_after(loss).await,
             None => Ok(()),
@@ -75,7 +75,7 @@ impl RedisBackend {
     }
 
     /// Accepts a loss if the settings say so. Fails otherwise.
-    pub(in crate::store::redis) async fn continue_after(&self, loss: RedisLoss) -> StoreResult<()> {
+    pub(crate) async fn continue_after(&self, loss: RedisLoss) -> StoreResult<()> {
         if !may_continue(self.last_seen.after_loss, &loss) {
             return Err(loss.into_error());
         }
@@ -101,11 +101,7 @@ fn may_continue(after_loss: AfterLoss, loss: &RedisLoss) -> bool {
 }
 
 /// Reads a bot's progress from the server.
-pub(in crate::store::redis) async fn read_progress(
-    connection: &Connection,
-    keys: &Keys,
-    bot: i64,
-) -> StoreResult<ServerProgress> {
+pub(crate) async fn read_progress(connection: &Connection, keys: &Keys, bot: i64) -> StoreResult<ServerProgress> {
     let bot_keys = keys.bot_keys(bot);
     let numbers = (0..PARTITIONS).map(async |partition| {
         let mut command = redis::cmd("HMGET");
@@ -121,7 +117,7 @@ pub(in crate::store::redis) async fn read_progress(
 }
 
 /// Reads the generations of all partitions. They are one unless some partitions were emptied.
-pub(in crate::store::redis) async fn read_generation(connection: &Connection, keys: &Keys) -> StoreResult<String> {
+pub(crate) async fn read_generation(connection: &Connection, keys: &Keys) -> StoreResult<String> {
     let read = (0..PARTITIONS).map(async |partition| {
         connection.query::<Option<String>>(redis::cmd("GET").arg(keys.generation(partition))).await
     });
@@ -130,12 +126,7 @@ pub(in crate::store::redis) async fn read_generation(connection: &Connection, ke
 }
 
 /// Compares the server's progress with the last-seen record.
-pub(in crate::store::redis) fn find_loss(
-    last_seen: &LastSeen,
-    bot: i64,
-    found: &ServerProgress,
-    address: &str,
-) -> Option<RedisLoss> {
+pub(crate) fn find_loss(last_seen: &LastSeen, bot: i64, found: &ServerProgress, address: &str) -> Option<RedisLoss> {
     let expected = last_seen.generation();
     let BotRecord { commits, flushed, at, .. } = last_seen.progress_of(bot).record();
     let missing_by_counter: Vec<i64> =

@@ -220,14 +220,16 @@ function functions.accept(keys, args)
 end
 frees.accept = true
 
--- Returns the sizes of inbox, outbox, failed, timers, effects, parked; the oldest row of the outbox or ''; counts by
--- state.
+-- Returns the sizes of inbox, outbox, failed, timers, effects, parked; the oldest row of inbox, outbox and effects, or
+-- ''; counts by state.
 function functions.numbers(keys)
   local out = {}
   for i, list in ipairs({ INBOX, OUTBOX, FAILED, TIMERS, EFFECTS, PARKED }) do
     out[i] = tostring(call('ZCARD', keys[list]))
   end
-  out[#out + 1] = call('ZRANGE', keys[OUTBOX], 0, 0)[1] or ''
+  for _, list in ipairs({ INBOX, OUTBOX, EFFECTS }) do
+    out[#out + 1] = call('ZRANGE', keys[list], 0, 0)[1] or ''
+  end
   for _, part in ipairs(call('HGETALL', keys[COUNTS])) do
     out[#out + 1] = part
   end

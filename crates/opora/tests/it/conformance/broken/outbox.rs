@@ -1,7 +1,7 @@
 //! Faults of the outbox.
 
 use opora::clock::Millis;
-use opora::store::{Epoch, IfUnsure, OutboxId, Outgoing, Settled, Settlement, Statistics, Store, StoreResult};
+use opora::store::{Epoch, IfUnsure, OutboxId, Outgoing, Seq, Settled, Settlement, Statistics, Store, StoreResult};
 
 use super::{Broken, Fault};
 
@@ -84,6 +84,8 @@ impl Broken {
         {
             let rows = self.inner.unsent(bot, OutboxId(0), usize::MAX).await?;
             counted.outbox_oldest = rows.last().map(|row| row.at);
+            let inputs = self.inner.waiting(bot, Seq(0), usize::MAX).await?;
+            counted.inbox_oldest = inputs.last().map(|row| row.incoming.at);
         }
         Ok(if self.fault == Fault::CountsNothing { Statistics::default() } else { counted })
     }

@@ -196,7 +196,10 @@ fn role_form(visit: &Visit, person: &Person, action: &str, role: Role, caption: 
 
 fn grant_form(visitor: &Visitor, person: &Person) -> Markup {
     let language = visitor.language();
-    let is_offered = |role: &Role| !person.roles.has(*role) && may(visitor, person, OwnerAction::Grant(*role));
+    // A registration makes an applicant, never an owner.
+    let is_offered = |role: &Role| {
+        *role != Role::Applicant && !person.roles.has(*role) && may(visitor, person, OwnerAction::Grant(*role))
+    };
     let others: Vec<Role> = Role::ALL.into_iter().filter(is_offered).collect();
     let fields = html! {
         div.row {

@@ -5,12 +5,12 @@ use maud::{Markup, html};
 use super::super::media::{self, ShownMedia};
 use super::{CancellationPage, DECIDED, Listed, WAITING};
 use crate::attachments::{self, Attachment};
-use crate::shifts::{Cancellation, CancellationStatus, DecidedCancellation, Plan, TOPIC};
+use crate::shifts::{Cancellation, CancellationStatus, DecidedCancellation, Plan, TOPIC, hours};
 use crate::sites::{Site, SiteRefusal, local};
 use crate::text;
 use crate::texts::Language;
-use crate::web::moment;
 use crate::web::ui::{Button, Dialog, Empty, Icon, Tab, Tone, badge, headline, tabs};
+use crate::web::{self, day_and_time, moment};
 
 impl CancellationPage<'_> {
     pub fn draw(&self) -> Markup {
@@ -171,7 +171,7 @@ impl CancellationPage<'_> {
         html! {
             div.headline { h2 { (self.name(Some(one.user_id))) } (state) }
             p {
-                @if let Some(site) = site { (site.about.name) ", " (hours(plan, site)) " " }
+                @if let Some(site) = site { (site.about.name) ", " (day_and_hours(plan, site, language)) " " }
                 @if one.is_short_notice { (badge(Tone::Wait, &text!(language, "cabinet-short-notice"))) }
             }
             p { (one.reason.text(language)) @if let Some(words) = &one.words { ": " (words) } }
@@ -179,7 +179,7 @@ impl CancellationPage<'_> {
             p.quiet {
                 (text!(language, "cabinet-cancelled-at")) " "
                 @match site {
-                    Some(site) => (local(one.cancelled_at, site.about.time_zone).format("%d.%m.%Y %H:%M")),
+                    Some(site) => (day_and_time(local(one.cancelled_at, site.about.time_zone), language)),
                     None => (moment(one.cancelled_at)),
                 }
             }
@@ -194,8 +194,8 @@ fn empty(title: &str) -> Markup {
     Empty { icon: Icon::Inbox, title, text: "" }.render(&html! {})
 }
 
-/// When a plan was, by the site's clock: `31.01.2026 09:00–18:00`.
-fn hours(plan: &Plan, site: &Site) -> String {
-    let clock = |at| local(at, site.about.time_zone);
-    format!("{}–{}", clock(plan.period.from).format("%d.%m.%Y %H:%M"), clock(plan.period.to).format("%H:%M"))
+/// When a plan was, by the site's clock: `31.01.2026, 09:00–18:00`.
+fn day_and_hours(plan: &Plan, site: &Site, language: Language) -> String {
+    let day = local(plan.period.from, site.about.time_zone).date();
+    format!("{}, {}", web::day(day, language), hours(plan.period, site))
 }

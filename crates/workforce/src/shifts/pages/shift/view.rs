@@ -13,9 +13,10 @@ use crate::payroll::Basis;
 use crate::shifts::{ClosedBy, Medium, Shift, ShiftStatus, ShiftTask, TOPIC, TaskEffect, minutes_late};
 use crate::sites::{Position, Site, local};
 use crate::text;
-use crate::texts::Language;
+use crate::texts::{Language, day_and_time};
 use crate::web::form::{FormAttempt, fields};
-use crate::web::{Visitor, moment};
+use crate::web::ui::{self, Button, Column, Dialog, Empty, Field, Icon, Tone, badge, headline};
+use crate::web::{Visitor, day, moment};
 
 pub fn list(visitor: &Visitor, list: &ShiftList, may_see_others: bool) -> Markup {
     let language = visitor.language();
@@ -24,34 +25,39 @@ pub fn list(visitor: &Visitor, list: &ShiftList, may_see_others: bool) -> Markup
     visitor.page(
         &title,
         &html! {
-            h1 { (title) }
-            form.filters method="get" action="/shifts" {
-                label { (text!(language, "cabinet-from")) input type="date" name="from" value=(list.from); }
-                label { (text!(language, "cabinet-to")) input type="date" name="to" value=(list.to); }
+            (headline(&title, &html! {}))
+            form.filters method="get" action="/shifts" data-instant {
+                (Field::new("from", &text!(language, "cabinet-from")).input("date", &list.from.to_string(), 10))
+                (Field::new("to", &text!(language, "cabinet-to")).input("date", &list.to.to_string(), 10))
                 @if may_see_others {
-                    label { (text!(language, "cabinet-site"))
-                        select name="site" {
-                            option value="" { (text!(language, "cabinet-all-sites")) }
-                            @for site in &list.sites {
-                                option value=(site.id) selected[list.site == Some(site.id)] { (site_label(site, language)) }
-                            }
-                        }
-                    }
+                    (Field::new("site", &text!(language, "cabinet-site")).select(&site_value(list), &site_options(list, language)))
                     label.tick title=(text!(language, "cabinet-mine-about")) {
                         input type="checkbox" name="mine" value="1" checked[list.is_mine] data-testid="mine";
                         (text!(language, "cabinet-mine"))
                     }
                 }
-                button.plain type="submit" { (text!(language, "cabinet-show")) }
+                (Button::plain(&text!(language, "cabinet-show")).submit())
             }
             @if let Some(cut_from) = list.cut_from { (days_left_out(list, cut_from, may_see_others, language)) }
             div #shifts data-live="shifts" {
-                @if list.shifts.is_empty() { div.card.empty { (text!(language, "cabinet-no-shifts")) } }
-                @else { (table(visitor, list)) }
+                @if list.shifts.is_empty() {
+                    (Empty { icon: Icon::Clock, title: &text!(language, "cabinet-no-shifts"), text: &text!(language, "cabinet-no-shifts-about") }.render(&html! {}))
+                } @else { (table(list, language)) }
                 (cursor_pager(&path, list.newer, list.older, language))
             }
         },
     )
+}
+
+/// The chosen site as the form sends it; empty for all.
+fn site_value(list: &ShiftList) -> String {
+    list.site.map(|site| site.to_string()).unwrap_or_default()
+}
+
+fn site_options(list: &ShiftList, language: Language) -> Vec<(String, String)> {
+    let all = (String::new(), text!(language, "cabinet-all-sites"));
+    let sites = list.sites.iter().map(|site| (site.id.to_string(), site_label(site, language)));
+    [all].into_iter().chain(sites).collect()
 }
 
 /// The name of a site, marked if it is deleted.
@@ -62,77 +68,69 @@ fn site_label(site: &Site, language: Language) -> String {
 
 /// The path of the list with these days and the same filter.
 fn path(list: &ShiftList, from: NaiveDate, to: NaiveDate, may_see_others: bool) -> String {
-    let site = list.site.map(|site| site.to_string()).unwrap_or_default();
+    let site = site_value(list);
     let mine = if may_see_others && list.is_mine { "&mine=1" } else { "" };
     format!("/shifts?from={from}&to={to}&site={site}{mine}")
 }
 
 /// A hint that the period was cut, with a link to the earlier days.
 fn days_left_out(list: &ShiftList, cut_from: NaiveDate, may_see_others: bool, language: Language) -> Markup {
-    let day = |day: NaiveDate| day.format("%d.%m.%Y").to_string();
     let before = list.from.pred_opt().unwrap_or(list.from);
     html! {
         p.notice-line role="note" data-testid="cut" {
-            (text!(language, "cabinet-shifts-cut", most = MAX_DAYS, from = day(list.from))) " "
-            a href=(path(list, cut_from, before, may_see_others)) { (text!(language, "cabinet-shifts-before", to = day(before))) }
+            (text!(language, "cabinet-shifts-cut", most = MAX_DAYS, from = day(list.from, language))) " "
+            a href=(path(list, cut_from, before, may_see_others)) { (text!(language, "cabinet-shifts-before", to = day(before, language))) }
         }
     }
 }
 
-fn table(visitor: &Visitor, list: &ShiftList) -> Markup {
-    let language = visitor.language();
-    html! {
-        table.list.pay data-testid="shifts" {
-            thead { tr {
-                th { (text!(language, "cabinet-who")) }
-                th { (text!(language, "cabinet-site")) }
-                th { (text!(language, "cabinet-when")) }
-                th.amount { (text!(language, "payroll-hours")) }
-                th { (text!(language, "cabinet-state")) }
-                th.amount { (text!(language, "payroll-total")) }
-            } }
-            tbody { @for shift in &list.shifts { (row(visitor, list, shift)) } }
-        }
-    }
+fn table(list: &ShiftList, language: Language) -> Markup {
+    let columns = [
+        Column::text(text!(language, "cabinet-who")),
+        Column::text(text!(language, "cabinet-site")),
+        Column::text(text!(language, "cabinet-when")),
+        Column::amount(text!(language, "payroll-hours")),
+        Column::text(text!(language, "cabinet-state")),
+        Column::amount(text!(language, "payroll-total")),
+    ];
+    let rows: Vec<Vec<Markup>> = list.shifts.iter().map(|shift| row(list, shift, language)).collect();
+    ui::table("shifts", &columns, &rows)
 }
 
-fn row(visitor: &Visitor, list: &ShiftList, shift: &Shift) -> Markup {
-    let language = visitor.language();
+fn row(list: &ShiftList, shift: &Shift, language: Language) -> Vec<Markup> {
     let name = list.names.get(&shift.user_id).map_or("–", String::as_str);
     let site = list.seen_sites.iter().find(|site| site.id == shift.site_id);
-    html! {
-        tr {
-            td { a.name href={ "/shifts/" (shift.id) } data-testid={ "shift-" (shift.id) } { (name) } }
-            td { (site.map_or("–", |site| site.about.name.as_str())) }
-            td {
-                @match site {
-                    Some(site) => (local(shift.started_at, site.about.time_zone).format("%d.%m.%Y %H:%M")),
-                    None => (moment(shift.started_at)),
-                }
+    vec![
+        html! { a.name href={ "/shifts/" (shift.id) } data-testid={ "shift-" (shift.id) } { (name) } },
+        html! { (site.map_or("–", |site| site.about.name.as_str())) },
+        html! {
+            @match site {
+                Some(site) => (day_and_time(local(shift.started_at, site.about.time_zone), language)),
+                None => (moment(shift.started_at)),
             }
-            td.amount data-label=(text!(language, "payroll-hours")) {
-                @if shift.ended_at.is_some() { (PaidHours::worked(worked_seconds(shift, shift.started_at)).shown(language)) }
-                @else { "…" }
-            }
-            td { (state(shift, language)) }
-            td.amount data-label=(text!(language, "payroll-total")) {
-                @match list.totals.get(&shift.id) { Some(total) => (total.shown(language)), None => "–" }
-            }
-        }
-    }
+        },
+        html! {
+            @if shift.ended_at.is_some() { (PaidHours::worked(worked_seconds(shift, shift.started_at)).shown(language)) }
+            @else { "…" }
+        },
+        state(shift, language),
+        html! { @match list.totals.get(&shift.id) { Some(total) => (total.shown(language)), None => "–" } },
+    ]
 }
 
 /// Badges for the status of a shift and for a late start.
 pub fn state(shift: &Shift, language: Language) -> Markup {
-    let (class, text) = match shift.status {
-        ShiftStatus::Active => ("badge verified", text!(language, "cabinet-at-work")),
-        ShiftStatus::Completed => ("badge", text!(language, "cabinet-completed")),
-        ShiftStatus::Cancelled => ("badge rejected", text!(language, "cabinet-cancelled")),
+    let (tone, text) = match shift.status {
+        ShiftStatus::Active => (Tone::Good, text!(language, "cabinet-at-work")),
+        ShiftStatus::Completed => (Tone::Neutral, text!(language, "cabinet-completed")),
+        ShiftStatus::Cancelled => (Tone::Bad, text!(language, "cabinet-cancelled")),
     };
     let late = minutes_late(shift);
     html! {
-        span class=(class) { (text) }
-        @if late > 0 { " " span.badge.pending { (text!(language, "cabinet-late", minutes = late)) } }
+        span.badges {
+            (badge(tone, &text))
+            @if late > 0 { " " (badge(Tone::Wait, &text!(language, "cabinet-late", minutes = late))) }
+        }
     }
 }
 
@@ -144,24 +142,23 @@ pub fn shift(visitor: &Visitor, details: &ShiftDetails, attempt: &FormAttempt) -
             p.crumbs { a href="/shifts" { (text!(language, "cabinet-nav-shifts")) } }
             (attempt.notice(language))
             div #shift data-live={ (TOPIC) " " (attachments::TOPIC) } {
-                div.headline { h1 { (details.person.full_name) } (state(shift, language)) }
+                (headline(&details.person.full_name, &html! {
+                    (state(shift, language))
+                    @if details.may_close { div.row.actions { (closing(visitor, details, attempt)) } }
+                }))
                 div.columns {
-                    section.card { (facts(details, language)) }
+                    (ui::card(&text!(language, "cabinet-shift"), &facts(details, language)))
                     @if details.may_see_pay { (amounts(details, language)) }
                 }
-                section.card {
-                    h2 { (text!(language, "cabinet-tasks")) }
+                (ui::card(&text!(language, "cabinet-tasks"), &html! {
                     @if details.tasks.is_empty() { p.quiet { (text!(language, "cabinet-no-tasks")) } }
                     ul.rows data-testid="shift-tasks" { @for one in &details.tasks { (task(visitor, details, one, language)) } }
                     @if !details.media.is_empty() {
                         (visitor.visit.form(&format!("/shifts/{}/photos", shift.id), &html! {
-                            button.plain type="submit" data-testid="photos" {
-                                "📷 " (text!(language, "cabinet-photos", count = details.media.len()))
-                            }
+                            (Button::plain(&text!(language, "cabinet-photos", count = details.media.len())).icon(Icon::Send).testid("photos").submit())
                         }))
                     }
-                }
-                @if details.may_close { section.card { (closing(visitor, details, attempt)) } }
+                }))
             }
         },
     )
@@ -175,30 +172,31 @@ fn closing(visitor: &Visitor, details: &ShiftDetails, attempt: &FormAttempt) -> 
         local(details.over_since.unwrap_or(details.now), details.site.about.time_zone).format(TIME_FORMAT).to_string();
     let begins_with = fields([("end", usual.to_owned()), ("time", time)]);
     let filled = attempt.filled(&path, &begins_with, language);
-    let over = details.over_since.map(|at| text!(language, "cabinet-close-over", time = by_clock(details, at)));
+    let over =
+        details.over_since.map(|at| text!(language, "cabinet-close-over", time = by_clock(details, at, language)));
     let ends: Vec<_> = over
         .map(|text| (END_BY_ITSELF, text))
         .into_iter()
         .chain([(END_NOW, text!(language, "cabinet-close-now")), (END_AT, text!(language, "cabinet-close-at"))])
         .collect();
-    visitor.visit.form(
-        &path,
-        &html! {
-            p.quiet { (text!(language, "cabinet-close-shift-about")) }
-            div.row.fields {
-                (filled.choice("end", &text!(language, "cabinet-close-end"), &ends))
-                (filled.short("time", &text!(language, "cabinet-close-time"), "datetime-local"))
-            }
-            button.danger type="submit" data-testid="close-shift"
-                data-confirm=(text!(language, "cabinet-close-shift-sure")) {
-                (text!(language, "cabinet-close-shift"))
-            }
-        },
-    )
+    let (caption, title) = (text!(language, "cabinet-close-shift"), text!(language, "cabinet-close-shift-sure"));
+    let body = html! {
+        p { (text!(language, "cabinet-close-shift-about")) }
+        (visitor.visit.form(&path, &html! {
+            (filled.choice("end", &text!(language, "cabinet-close-end"), &ends))
+            (filled.short("time", &text!(language, "cabinet-close-time"), "datetime-local"))
+            (Button::danger(&caption).testid("close-shift").submit())
+        }))
+    };
+    let (cancel, is_open) = (text!(language, "cabinet-close-shift-not"), attempt.is_at(&path));
+    html! {
+        (Button::danger(&text!(language, "cabinet-close-shift-ask")).icon(Icon::Clock).testid("ask-close-shift").opens("close-shift-now"))
+        (Dialog { id: "close-shift-now", title: &title, cancel: &cancel, is_open }.render(&body))
+    }
 }
 
 fn facts(details: &ShiftDetails, language: Language) -> Markup {
-    let (shift, clock) = (&details.shift, |at| by_clock(details, at));
+    let (shift, clock) = (&details.shift, |at| by_clock(details, at, language));
     html! {
         dl.facts {
             dt { (text!(language, "cabinet-site")) }
@@ -230,8 +228,8 @@ fn facts(details: &ShiftDetails, language: Language) -> Markup {
 }
 
 /// The local time of an instant at the site.
-fn by_clock(details: &ShiftDetails, at: Millis) -> String {
-    local(at, details.site.about.time_zone).format("%d.%m.%Y %H:%M").to_string()
+fn by_clock(details: &ShiftDetails, at: Millis, language: Language) -> String {
+    day_and_time(local(at, details.site.about.time_zone), language)
 }
 
 /// A position with its distance from the site.
@@ -260,8 +258,7 @@ fn closed_by(by: ClosedBy, language: Language) -> String {
 fn amounts(details: &ShiftDetails, language: Language) -> Markup {
     let total: Money = details.lines.iter().map(|line| line.amount).sum();
     html! {
-        section.card {
-            h2 { (text!(language, "payroll-amounts")) }
+        (ui::card(&text!(language, "payroll-amounts"), &html! {
             @if details.lines.is_empty() { p.quiet { (text!(language, "cabinet-no-amounts")) } }
             @else {
                 ul.rows.amounts data-testid="shift-amounts" {
@@ -274,7 +271,7 @@ fn amounts(details: &ShiftDetails, language: Language) -> Markup {
                     li { strong { (text!(language, "payroll-total")) } strong.money data-testid="shift-total" { (total.shown(language)) } }
                 }
             }
-        }
+        }))
     }
 }
 
@@ -284,12 +281,13 @@ fn task(visitor: &Visitor, details: &ShiftDetails, task: &ShiftTask, language: L
     html! {
         li {
             div {
-                (if task.done_at.is_some() { "✅ " } else { "⬜ " }) (task.text) " "
+                span.task-mark.done[task.done_at.is_some()] { @if task.done_at.is_some() { (Icon::Check.svg()) } }
+                (task.text) " "
                 @if task.is_mandatory { span.chip { (text!(language, "cabinet-mandatory")) } " " }
-                @if task.needs_media { span.chip { "📷 " (text!(language, "cabinet-needs-media")) } }
-                @if let Some(at) = task.done_at { p.quiet { (text!(language, "cabinet-done-at")) " " (by_clock(details, at)) } }
+                @if task.needs_media { span.chip { (text!(language, "cabinet-needs-media")) } }
+                @if let Some(at) = task.done_at { p.quiet { (text!(language, "cabinet-done-at")) " " (by_clock(details, at, language)) } }
                 div.papers data-testid="media" {
-                    @for one in &media { (media::medium(visitor, &shown_media(details, one))) }
+                    @for one in &media { (media::medium(visitor, &shown_media(details, one, language))) }
                 }
             }
             @if details.may_see_pay {
@@ -309,10 +307,10 @@ fn penalty_of(details: &ShiftDetails, task: &ShiftTask) -> Money {
     posted.unwrap_or(details.mandatory_task_penalty)
 }
 
-fn shown_media<'a>(details: &'a ShiftDetails, medium: &Medium) -> ShownMedia<'a> {
+fn shown_media<'a>(details: &'a ShiftDetails, medium: &Medium, language: Language) -> ShownMedia<'a> {
     ShownMedia {
         path: format!("/shifts/{}/media/{}", details.shift.id, medium.id),
         file: details.files.get(&medium.telegram_file).unwrap_or(&Attachment::Pending),
-        sent: by_clock(details, medium.created_at),
+        sent: by_clock(details, medium.created_at, language),
     }
 }

@@ -11,6 +11,9 @@ use crate::texts::Language;
 use crate::web::Visitor;
 use crate::web::ui::{Button, Column, Icon, Tone, badge, table};
 
+/// The most mistakes that are listed: the rest is found after these are corrected.
+const MAX_SHOWN_MISTAKES: usize = 50;
+
 /// The first page: what to upload, with examples.
 pub fn start(visitor: &Visitor) -> Markup {
     let language = visitor.language();
@@ -33,7 +36,10 @@ pub fn refused(visitor: &Visitor, kind: ImportKind, refused: &Refused) -> Markup
                 Refused::NoTable(error) => div.notice-line role="status" data-testid="notice" { (table_error_text(*error, language)) },
                 Refused::Mistakes(mistakes) => {
                     div.notice-line role="status" data-testid="notice" { (text!(language, "import-mistakes", count = mistakes.len())) }
-                    (mistakes_table(mistakes, language))
+                    @if mistakes.len() > MAX_SHOWN_MISTAKES {
+                        p.quiet { (text!(language, "import-first-mistakes", count = MAX_SHOWN_MISTAKES)) }
+                    }
+                    (mistakes_table(mistakes.get(..MAX_SHOWN_MISTAKES).unwrap_or(mistakes), language))
                 },
             }
             (upload(visitor, kind))
@@ -147,7 +153,8 @@ fn staff_table(lines: &[(StaffLine, StaffEffect)], language: Language) -> Markup
             html! {
                 @if effect.is_new_person { (badge(Tone::Good, &text!(language, "import-new-person"))) " " }
                 @if effect.is_new_contract { (badge(Tone::Good, &text!(language, "import-new-contract"))) }
-                @if !effect.is_new_person && !effect.is_new_contract { (badge(Tone::Neutral, &text!(language, "import-exists"))) }
+                @if effect.is_kept_out { (badge(Tone::Bad, &text!(language, "import-kept-out"))) }
+                @else if !effect.is_new_person && !effect.is_new_contract { (badge(Tone::Neutral, &text!(language, "import-exists"))) }
             },
         ]
     };

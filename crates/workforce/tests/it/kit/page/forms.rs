@@ -22,15 +22,11 @@ impl Page {
     /// Replaces the value of a field. Dates are `2026-01-31` and times `18:00`, as forms send them.
     pub async fn set_field(&self, css: &str, value: &str) {
         let field = self.find_css(css).await;
-        let keys = match field.prop("type").await.unwrap().as_deref() {
-            Some("date") => date_keys(value),
-            Some("time") => time_keys(value),
-            _ => {
-                field.clear().await.unwrap();
-                value.to_owned()
-            }
-        };
-        field.send_keys(keys).await.unwrap();
+        let kind = field.prop("type").await.unwrap().unwrap_or_default();
+        if !matches!(kind.as_str(), "date" | "time") {
+            field.clear().await.unwrap();
+        }
+        field.send_keys(keys_for(&kind, value)).await.unwrap();
         assert_eq!(field.value().await.unwrap().as_deref(), Some(value), "{css}");
     }
 
@@ -41,6 +37,15 @@ impl Page {
         let label = self.find_where(&labels, words, |shown| shown == words).await;
         let is_ticked = label.find(By::Css("input")).await.unwrap().is_selected().await.unwrap();
         assert!(is_ticked, "{words}");
+    }
+}
+
+/// The keys that type a value into a field of this type.
+pub fn keys_for(kind: &str, value: &str) -> String {
+    match kind {
+        "date" => date_keys(value),
+        "time" => time_keys(value),
+        _ => value.to_owned(),
     }
 }
 

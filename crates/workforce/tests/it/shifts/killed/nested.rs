@@ -50,7 +50,7 @@ async fn prepare(tables: &PreparedTables) {
 }
 
 async fn a_kill_in_nested_dialogues_loses_nothing(kind: StorageKind) {
-    let (storage, emulator) = (TestStorage::new(kind).await, start_emulator().await);
+    let (storage, emulator) = (TestStorage::with_tables(kind).await, start_emulator().await);
     let (tables, anna) = (PreparedTables::new(&storage).await, PersonChat::of(ANNA, &emulator));
     prepare(&tables).await;
     for step in STEPS {

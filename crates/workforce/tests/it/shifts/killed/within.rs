@@ -89,7 +89,7 @@ async fn kill_at(kind: StorageKind, point: KillPoint) {
 
 impl KillTest {
     async fn new(kind: StorageKind) -> Self {
-        let (storage, emulator) = (TestStorage::new(kind).await, start_emulator().await);
+        let (storage, emulator) = (TestStorage::with_tables(kind).await, start_emulator().await);
         prepare(&storage).await;
         let tables = PreparedTables::new(&storage).await;
         Self { storage, emulator, tables }
@@ -114,7 +114,8 @@ impl KillTest {
     async fn kill_during(&self, (action, answer): &Step, rows: &str, point: KillPoint) {
         let said = self.emulator.texts(ANNA).await;
         PersonChat::of(ANNA, &self.emulator).act(*action).await;
-        let process = self.start(&format!("{NO_TIMERS},{}=pause", point.name));
+        // The summary of a shift is a notice, which a job sends beside the paused turn.
+        let process = self.start(&format!("{NO_TIMERS},notice.before_post=pause,{}=pause", point.name));
         process.wait_for_log(&format!("failpoint {}", point.name)).await;
         self.assert_others_are_answered().await;
         let expected = i64::from(point.is_written);

@@ -43,7 +43,7 @@ const ANNA_WORKS: &[Step] = &[
     (Action::Photo(TOWER), "✅ Drive 123 · +123\u{a0}₽ · 📷 1\n✅ Sweep · 📷 1"),
 ];
 const ANNA_EARNS: &str = "\n\nHours worked: +7.77\u{a0}₽\n\
-    Late start: −100\u{a0}₽\nBonus for a task «Drive 123»: +123\u{a0}₽\nTotal: 30.77\u{a0}₽";
+    Late start: −100\u{a0}₽\nBonus for a task “Drive 123”: +123\u{a0}₽\nTotal: 30.77\u{a0}₽";
 
 const BORIS_WORKS: &[Step] = &[
     (Action::Says("/start"), "what would you like"),
@@ -54,7 +54,7 @@ const BORIS_WORKS: &[Step] = &[
     (Action::Presses("⬜ Wash the windows"), "[✅ Wash the windows]"),
 ];
 const BORIS_EARNS: &str = "\n\nHours worked: +9.90\u{a0}₽\n\
-    Task not done «Count the till»: −33\u{a0}₽\nBonus for a task «Wash the windows»: +100\u{a0}₽\nTotal: 76.90\u{a0}₽";
+    Task not done “Count the till”: −33\u{a0}₽\nBonus for a task “Wash the windows”: +100\u{a0}₽\nTotal: 76.90\u{a0}₽";
 
 /// Her task is marked while closing.
 const VERA_WORKS: &[Step] = &[
@@ -68,7 +68,7 @@ const VERA_WORKS: &[Step] = &[
     (Action::Presses("Continue to clock out"), "Please share your location"),
 ];
 const VERA_EARNS: &str = "\n\nHours worked: +0.44\u{a0}₽\n\
-    Task done «Lock the door»: 0\u{a0}₽\nTotal: 0.44\u{a0}₽";
+    Task done “Lock the door”: 0\u{a0}₽\nTotal: 0.44\u{a0}₽";
 
 /// Processes on the same storage, each later than the one before.
 struct ProcessesOverTime {
@@ -106,7 +106,7 @@ async fn worked_examples_match_over_kills(kind: StorageKind) {
 
 impl ProcessesOverTime {
     async fn begin(kind: StorageKind) -> Self {
-        let (storage, emulator) = (TestStorage::new(kind).await, start_emulator().await);
+        let (storage, emulator) = (TestStorage::with_tables(kind).await, start_emulator().await);
         emulator.post("/users", json!({"id": VERA, "first_name": "Vera", "language_code": "en"})).await;
         let tables = PreparedTables::new(&storage).await;
         make_warehouse(&tables).await;

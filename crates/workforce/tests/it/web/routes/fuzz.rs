@@ -203,7 +203,8 @@ async fn invisible_characters_are_removed() {
     let made = owner.post("/sites", &site).await;
     let path = made.header("location").to_owned();
     let number = path.rsplit('/').next().unwrap().to_owned();
-    owner.post(&format!("{path}/tasks"), &[("text", TYPED), ("price", "free")]).await.redirects_to(&path);
+    let tasks = format!("{path}/tasks");
+    owner.post(&tasks, &[("text", TYPED), ("price", "free")]).await.redirects_to(&tasks);
     let slot =
         [("site", number.as_str()), ("title", TYPED), ("day", "2026-01-06"), ("starts", "09:00"), ("ends", "10:00")];
     let slot = [&slot[..], &[("capacity", "1")]].concat();
@@ -211,7 +212,7 @@ async fn invisible_characters_are_removed() {
     let bonus = [("period", "2026-01"), ("kind", "bonus"), ("amount", "1"), ("reason", TYPED)];
     assert_eq!(owner.post("/payroll/people/2/amounts", &bonus).await.status.as_u16(), 303);
     let week = format!("/calendar?site={number}&day=2026-01-06");
-    for page in ["/sites", &path, &week, "/payroll/people/2?period=2026-01"] {
+    for page in ["/sites", &path, &tasks, &week, "/payroll/people/2?period=2026-01"] {
         let shown = owner.get(page).await;
         assert!(shown.is(200, MEANT).body.contains(MEANT), "{page}");
         let unseen = shown.body.chars().find(|c| matches!(c, '\0' | '\u{202e}' | '\u{200b}' | '\u{2066}' | '\u{feff}'));

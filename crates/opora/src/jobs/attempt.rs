@@ -1,0 +1,125 @@
+//! One attempt of a job, and what its result makes of the job.
+
+use std::time::Duration;
+
+use tokio_util::task::AbortOnDropHandle;
+
+use super::workers::Worker;
+use super::{JobContext, JobError};
+use crate::clock::Millis;
+use crate::failpoints;
+use crate::progress::Progress;
+use crate::store::{JobFailure, JobRow, JobState, JobUpdate};
+
+/// The most characters that are kept of the reason of a failure.
+const MAX_REASON: usize = 2_000;
+/// The most failures that are kept of a job. More attempts are possible only if an operator asks for them.
+const MAX_FAILURES: usize = 100;
+
+/// The result of an attempt.
+pub(super) type AttemptResult = Result<Option<Box<str>>, JobError>;
+
+/// Runs the function in a task of its own, so that a panic fails only this attempt. The task ends when this is dropped.
+pub(super) async fn run(worker: Option<Worker>, args: Box<str>, context: JobContext) -> AttemptResult {
+    let Some(worker) = worker else {
+        return Err(JobError::Retry("no function is registered for this kind of job".into()));
+    };
+    failpoints::hit(failpoints::JOB_BEFORE_RUN).await;
+    let progress = Progress::default();
+    let work = progress.clone().scope((worker.run)(args, context));
+    let run = AbortOnDropHandle::new(tokio::spawn(work));
+    let result = match progress.until_stalled(worker.timeout, run).await {
+        Ok(Ok(result)) => result,
+        Ok(Err(panic)) => Err(JobError::Retry(format!("it panicked: {panic}").into())),
+        Err(_) => Err(JobError::Retry(format!("it took longer than {:?}", worker.timeout).into())),
+    };
+    failpoints::hit(failpoints::JOB_AFTER_RUN).await;
+    result
+}
+
+/// The end of an attempt, for metrics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AttemptEnd {
+    Completed,
+    Failed,
+    Discarded,
+    Cancelled,
+    Snoozed,
+}
+
+/// What the result of an attempt makes of a job. `backoff` is the pause before another attempt.
+pub(super) fn update(row: &JobRow, result: AttemptResult, now: Millis, backoff: Duration) -> (JobUpdate, AttemptEnd) {
+    let mut update = JobUpdate::compare(row);
+    let end = match result {
+        Ok(result) => {
+            update.result = result;
+            finish(&mut update, JobState::Completed, now);
+            AttemptEnd::Completed
+        }
+        Err(JobError::Snooze(when)) => {
+            wait(&mut update, when.resolve(now), now);
+            update.max_attempts = update.max_attempts.saturating_add(1);
+            AttemptEnd::Snoozed
+        }
+        Err(JobError::Cancel(reason)) => {
+            add_failure(&mut update, now, reason);
+            finish(&mut update, JobState::Cancelled, now);
+            AttemptEnd::Cancelled
+        }
+        Err(JobError::Discard(reason)) => {
+            add_failure(&mut update, now, reason);
+            finish(&mut update, JobState::Discarded, now);
+            AttemptEnd::Discarded
+        }
+        Err(JobError::Retry(error)) => {
+            add_failure(&mut update, now, error.to_string());
+            if row.attempt < row.max_attempts {
+                wait(&mut update, now.plus(backoff), now);
+                AttemptEnd::Failed
+            } else {
+                finish(&mut update, JobState::Discarded, now);
+                AttemptEnd::Discarded
+            }
+        }
+    };
+    (update, end)
+}
+
+/// A job whose attempt was cut off by the end of its instance. The attempt counts.
+pub(super) fn rescued(row: &JobRow, now: Millis) -> JobUpdate {
+    let reason = "the instance that ran this attempt has ended";
+    update(row, Err(JobError::Retry(reason.into())), now, Duration::ZERO).0
+}
+
+/// A job whose attempt was ended by an orderly stop. The attempt does not count.
+pub(super) fn put_back(row: &JobRow, now: Millis) -> JobUpdate {
+    update(row, Err(JobError::Snooze(now.into())), now, Duration::ZERO).0
+}
+
+fn wait(update: &mut JobUpdate, run_at: Millis, now: Millis) {
+    update.state = if run_at > now { JobState::Scheduled } else { JobState::Available };
+    update.run_at = run_at;
+}
+
+fn finish(update: &mut JobUpdate, state: JobState, now: Millis) {
+    update.state = state;
+    update.finished_at = Some(now);
+}
+
+fn add_failure(update: &mut JobUpdate, at: Millis, reason: String) {
+    let reason = match reason.char_indices().nth(MAX_REASON) {
+        Some((end, _)) => format!("{}…", &reason[..end]),
+        None => reason,
+    };
+    update.errors.push(JobFailure { attempt: update.attempt, at, reason });
+    let excess = update.errors.len().saturating_sub(MAX_FAILURES);
+    update.errors.drain(..excess);
+}
+
+/// The pause before another attempt: the backoff of the kind, and up to a quarter more, so that jobs that failed
+/// together do not start together.
+pub(super) fn pause(worker: Option<&Worker>, attempt: u32) -> Duration {
+    const WITHOUT_WORKER: Duration = Duration::from_secs(60);
+    let backoff = worker.map_or(WITHOUT_WORKER, |worker| (worker.backoff)(attempt));
+    backoff + backoff.mul_f64(fastrand::f64() / 4.0)
+}

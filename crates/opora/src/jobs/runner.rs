@@ -1,0 +1,151 @@
+//! Runs the jobs of a bot while this instance leads.
+//!
+//! One task starts jobs, stores how their attempts end, and enqueues the jobs of schedules; each attempt is a task of
+//! its own. Everything is in the store: what this task forgets, the next leader finds.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use super::attempt::{self, AttemptEnd, AttemptResult};
+use super::scheduler::Scheduler;
+use super::term::Term;
+use super::{JobContext, JobError, Schedule, Workers, metrics};
+use crate::clock::Clock;
+use crate::store::{Epoch, JobRow, JobUpdate, NewJob, Store, StoreError, StoreResult};
+use crate::turn::Context;
+
+/// The pause after an error of the store.
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
+
+/// Wakes the runner. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RunnerHandle(Arc<Notify>);
+
+impl RunnerHandle {
+    /// Jobs were enqueued by a turn or a handle.
+    pub(crate) fn enqueued(&self, jobs: &[NewJob]) {
+        if !jobs.is_empty() {
+            metrics::enqueued(jobs);
+            self.wake();
+        }
+    }
+
+    /// There may be jobs to start.
+    pub(crate) fn wake(&self) {
+        self.0.notify_one();
+    }
+}
+
+/// How the runner ends.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RunnerStop {
+    /// No more jobs start; running ones finish.
+    pub(crate) drain: CancellationToken,
+    /// Running jobs are ended and put back.
+    pub(crate) put_back: CancellationToken,
+}
+
+/// What running jobs needs.
+#[derive(Clone, Debug)]
+pub(crate) struct JobRunner {
+    pub(crate) bot: i64,
+    pub(crate) epoch: Epoch,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) clock: Clock,
+    pub(crate) workers: Arc<Workers>,
+    pub(crate) schedules: Arc<[Schedule]>,
+    pub(crate) values: Arc<Context>,
+    pub(crate) handle: RunnerHandle,
+}
+
+impl JobRunner {
+    /// Runs until it is stopped, or until the lease is lost. Returns when nothing runs any more.
+    pub(crate) async fn run(self, stop: RunnerStop) {
+        if self.workers.is_empty() && self.schedules.is_empty() {
+            return;
+        }
+        let wake = self.handle.clone();
+        let mut term = Term::new(self);
+        let mut has_failed = false;
+        while !stop.drain.is_cancelled() {
+            let pause = match term.work().await {
+                Ok(pause) => {
+                    has_failed = false;
+                    pause
+                }
+                Err(error) if error.ends_lease() => return,
+                Err(error) => {
+                    // Once for an outage.
+                    if !std::mem::replace(&mut has_failed, true) {
+                        tracing::warn!(%error, "cannot work on the jobs; trying again");
+                    }
+                    tokio::time::sleep(RETRY_PAUSE).await;
+                    Duration::ZERO
+                }
+            };
+            tokio::select! {
+                biased;
+                () = stop.drain.cancelled() => {}
+                Some(ended) = term.ended.recv() => term.collect(ended).await,
+                () = wake.0.notified() => term.is_woken = true,
+                () = tokio::time::sleep(pause) => {}
+            }
+        }
+        term.drain(&stop.put_back).await;
+    }
+
+    /// Starts due jobs of these queues.
+    pub(super) async fn start(&self, wanted: Vec<(Box<str>, usize)>) -> StoreResult<Vec<JobRow>> {
+        self.store.start_jobs(self.bot, self.epoch, wanted, self.clock.now()).await
+    }
+
+    pub(super) fn context(&self, row: &JobRow) -> JobContext {
+        JobContext::new(row.clone(), self.epoch, Arc::clone(&self.store), self.clock.clone(), Arc::clone(&self.values))
+    }
+
+    pub(super) fn update(&self, row: &JobRow, result: AttemptResult) -> (JobUpdate, AttemptEnd) {
+        let pause = attempt::pause(self.workers.get(&row.name), row.attempt);
+        attempt::update(row, result, self.clock.now(), pause)
+    }
+
+    /// Runs what is due, one job after another, until nothing is due: for tests. Returns the jobs, as they are then.
+    pub(crate) async fn run_due(&self) -> StoreResult<Vec<JobUpdate>> {
+        let mut done = Vec::new();
+        Scheduler::default().tick(self).await?;
+        loop {
+            let wanted = self.workers.queues().keys().map(|queue| (queue.clone(), 1)).collect();
+            let rows = self.start(wanted).await?;
+            if rows.is_empty() {
+                return Ok(done);
+            }
+            for row in rows {
+                let context = self.context(&row);
+                let worker = self.workers.get(&row.name).cloned();
+                let result = attempt::run(worker, row.args.clone(), context.clone()).await;
+                let writes = context.take_last_writes().filter(|_| result.is_ok());
+                let (mut update, _) = self.update(&row, result);
+                let stored = self.store.update_jobs(self.bot, self.epoch, vec![update.clone()], writes).await;
+                if let Some(reason) = writes_failed(&stored) {
+                    (update, _) = self.update(&row, Err(reason));
+                    self.store.update_jobs(self.bot, self.epoch, vec![update.clone()], None).await?;
+                } else {
+                    stored?;
+                }
+                done.push(update);
+            }
+        }
+    }
+}
+
+/// Why the last writes of a job failed, if they did.
+pub(super) fn writes_failed<T>(stored: &StoreResult<T>) -> Option<JobError> {
+    match stored {
+        Err(StoreError::Refused(_) | StoreError::WritesFailed(_) | StoreError::Unsupported(_)) => {
+            stored.as_ref().err().map(|error| JobError::Retry(error.to_string().into()))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,298 @@
+//! The jobs of a term: which run, which have ended, and what is due.
+
+use std::collections::{BTreeSet, HashMap};
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::attempt::{self, AttemptEnd, AttemptResult};
+use super::queues::Queues;
+use super::runner::{JobRunner, writes_failed};
+use super::scheduler::Scheduler;
+use super::{JobError, metrics};
+use crate::clock::{Millis, Stopwatch};
+use crate::store::{DomainWrites, JobId, JobRow, JobUpdate, StoreResult};
+
+/// How often the store is read when nothing is known to be due: other instances and operators add jobs too.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+/// How many running jobs are read at once.
+const PAGE: usize = 1_000;
+
+/// An attempt that runs.
+struct Running {
+    row: JobRow,
+    _task: AbortOnDropHandle<()>,
+}
+
+/// An attempt that has ended.
+pub(super) struct Ended {
+    id: JobId,
+    result: AttemptResult,
+    last_writes: Option<DomainWrites>,
+    took: Duration,
+}
+
+/// The end of an attempt, on its way into the store.
+struct End {
+    row: JobRow,
+    update: JobUpdate,
+    end: AttemptEnd,
+    took: Duration,
+}
+
+/// The jobs of a term.
+pub(super) struct Term {
+    runner: JobRunner,
+    scheduler: Scheduler,
+    queues: Queues,
+    running: HashMap<JobId, Running>,
+    sender: mpsc::UnboundedSender<Ended>,
+    pub(super) ended: mpsc::UnboundedReceiver<Ended>,
+    /// Ends that are not stored yet.
+    ends: Vec<End>,
+    /// Queues that may have jobs to start.
+    promising: BTreeSet<Box<str>>,
+    /// The store has to be read.
+    pub(super) is_woken: bool,
+    last_poll: Option<Stopwatch>,
+    next_due: Option<Millis>,
+    /// Jobs may be marked as running that are not running here.
+    is_unsure: bool,
+}
+
+impl Term {
+    pub(super) fn new(runner: JobRunner) -> Self {
+        let (sender, ended) = mpsc::unbounded_channel();
+        Self {
+            queues: Queues::new(runner.workers.queues(), runner.clock.now()),
+            runner,
+            scheduler: Scheduler::default(),
+            running: HashMap::new(),
+            sender,
+            ended,
+            ends: Vec::new(),
+            promising: BTreeSet::new(),
+            is_woken: true,
+            last_poll: None,
+            next_due: None,
+            // An earlier leader may have left jobs behind.
+            is_unsure: true,
+        }
+    }
+
+    /// Does what can be done now. Returns how long nothing else is known to be due.
+    pub(super) async fn work(&mut self) -> StoreResult<Duration> {
+        self.store_ends().await?;
+        if self.is_unsure {
+            self.reconcile().await?;
+            self.is_unsure = false;
+        }
+        let now = self.runner.clock.now();
+        let is_due = self.next_due.is_some_and(|due| due <= now);
+        if self.is_woken || is_due || self.last_poll.is_none_or(|last| last.elapsed() >= POLL_INTERVAL) {
+            self.poll().await?;
+        }
+        self.start().await?;
+        let until_due = self.next_due.map_or(POLL_INTERVAL, |due| due.since(self.runner.clock.now()));
+        let until_allowed =
+            self.queues.next_allowance().filter(|_| !self.promising.is_empty()).unwrap_or(POLL_INTERVAL);
+        // A job that is due and did not start waits for room, or is of a queue that does not run here.
+        let until_due = if until_due.is_zero() { POLL_INTERVAL } else { until_due };
+        Ok(until_due.min(until_allowed).min(POLL_INTERVAL))
+    }
+
+    /// Ends attempts of earlier leaders, and runs jobs whose start was stored although the answer was lost.
+    async fn reconcile(&mut self) -> StoreResult<()> {
+        let runner = self.runner.clone();
+        loop {
+            let rows = runner.store.running_jobs(runner.bot, PAGE).await?;
+            let is_full = rows.len() >= PAGE;
+            let (ours, of_others): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.epoch == runner.epoch);
+            ours.into_iter()
+                .filter(|row| !self.running.contains_key(&row.id))
+                .collect::<Vec<_>>()
+                .into_iter()
+                .for_each(|row| self.spawn(row));
+            let now = runner.clock.now();
+            let updates: Vec<_> = of_others.iter().map(|row| attempt::rescued(row, now)).collect();
+            if updates.is_empty() {
+                return Ok(());
+            }
+            let rescued = updates.len();
+            runner.store.update_jobs(runner.bot, runner.epoch, updates, None).await?;
+            tracing::warn!(bot = runner.bot, jobs = rescued, "jobs of an instance that has ended are run again");
+            self.is_woken = true;
+            if !is_full {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Reads what is due, enqueues the jobs of schedules, and ends attempts that are to be cancelled.
+    async fn poll(&mut self) -> StoreResult<()> {
+        let next_tick = match self.scheduler.tick(&self.runner).await {
+            Ok((next_tick, _)) => next_tick,
+            Err(error) => {
+                self.scheduler.forget();
+                return Err(error);
+            }
+        };
+        let poll = self.runner.store.poll_jobs(self.runner.bot).await?;
+        self.is_woken = false;
+        self.last_poll = Some(Stopwatch::start());
+        if poll.next_due.is_some_and(|due| due <= self.runner.clock.now()) {
+            self.promising = self.runner.workers.queues().keys().cloned().collect();
+        }
+        self.next_due = [poll.next_due, next_tick].into_iter().flatten().min();
+        for id in poll.to_cancel {
+            if let Some(running) = self.running.remove(&id) {
+                let cancelled = Err(JobError::Cancel("an operator has cancelled it".to_owned()));
+                self.end(running.row, cancelled, Duration::ZERO);
+            }
+        }
+        self.store_ends().await
+    }
+
+    async fn start(&mut self) -> StoreResult<()> {
+        let mut wanted = self.queues.room(self.runner.clock.now());
+        wanted.retain(|(queue, _)| self.promising.contains(queue));
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let limits = wanted.clone();
+        let rows = self.runner.start(wanted).await.inspect_err(|_| self.is_unsure = true)?;
+        for (queue, limit) in limits {
+            if rows.iter().filter(|row| row.queue == queue).count() < limit {
+                self.promising.remove(&queue);
+            }
+        }
+        rows.into_iter().for_each(|row| self.spawn(row));
+        Ok(())
+    }
+
+    fn spawn(&mut self, row: JobRow) {
+        self.queues.started(&row.queue);
+        metrics::started(&row);
+        let context = self.runner.context(&row);
+        let worker = self.runner.workers.get(&row.name).cloned();
+        let sender = self.sender.clone();
+        let (id, args) = (row.id, row.args.clone());
+        let attempt = async move {
+            let watch = Stopwatch::start();
+            let result = attempt::run(worker, args, context.clone()).await;
+            let last_writes = context.take_last_writes().filter(|_| result.is_ok());
+            // An error means that the runner has ended. Then the next leader runs the job again.
+            let _ = sender.send(Ended { id, result, last_writes, took: watch.elapsed() });
+        };
+        self.running.insert(id, Running { row, _task: AbortOnDropHandle::new(tokio::spawn(attempt)) });
+    }
+
+    /// Takes the results of all attempts that have ended.
+    pub(super) async fn collect(&mut self, first: Ended) {
+        let mut with_writes = Vec::new();
+        let mut next = Some(first);
+        while let Some(Ended { id, result, last_writes, took }) = next {
+            // Otherwise it was cancelled meanwhile.
+            if let Some(running) = self.running.remove(&id) {
+                match last_writes {
+                    Some(writes) => with_writes.push((running.row, result, writes, took)),
+                    None => self.end(running.row, result, took),
+                }
+            }
+            next = self.ended.try_recv().ok();
+        }
+        let finish = with_writes.into_iter().map(|(row, result, writes, took)| {
+            let (update, end) = self.runner.update(&row, result);
+            let runner = &self.runner;
+            async move {
+                let stored = runner.store.update_jobs(runner.bot, runner.epoch, vec![update.clone()], Some(writes));
+                (stored.await, End { row, update, end, took })
+            }
+        });
+        for (stored, end) in join_all(finish).await {
+            match (&stored, writes_failed(&stored)) {
+                (_, Some(reason)) => self.end(end.row, Err(reason), end.took),
+                (Ok(_), None) => self.release(&end),
+                // It may be stored nevertheless; then the job does not run any more, and this changes nothing.
+                (Err(error), None) => {
+                    let reason = JobError::Retry(format!("the store did not answer: {error}").into());
+                    self.end(end.row, Err(reason), end.took);
+                }
+            }
+        }
+    }
+
+    fn end(&mut self, row: JobRow, result: AttemptResult, took: Duration) {
+        if let Err(JobError::Retry(error)) = &result {
+            let [id, attempt] = [row.id.0, i64::from(row.attempt)];
+            // Only debug, because the words may quote a person. The job keeps them.
+            tracing::debug!(job = id, name = %row.name, attempt, %error, "reason of a failed job");
+        }
+        let (update, end) = self.runner.update(&row, result);
+        self.ends.push(End { row, update, end, took });
+    }
+
+    /// Stores the ends of attempts. They stay in memory until the store has answered.
+    async fn store_ends(&mut self) -> StoreResult<()> {
+        if self.ends.is_empty() {
+            return Ok(());
+        }
+        let runner = &self.runner;
+        let updates = self.ends.iter().map(|end| end.update.clone()).collect();
+        runner.store.update_jobs(runner.bot, runner.epoch, updates, None).await?;
+        for end in std::mem::take(&mut self.ends) {
+            self.release(&end);
+        }
+        Ok(())
+    }
+
+    /// An attempt has ended, and the store knows it.
+    fn release(&mut self, End { row, end, took, update }: &End) {
+        self.queues.ended(&row.queue);
+        metrics::ended(row, *end, *took);
+        let (job, name, attempt) = (row.id.0, &row.name, row.attempt);
+        match end {
+            AttemptEnd::Failed => tracing::warn!(job, %name, attempt, "a job failed; trying again"),
+            AttemptEnd::Discarded => tracing::error!(job, %name, attempt, "a job failed for good and is discarded"),
+            _ => tracing::debug!(job, %name, attempt, state = update.state.name(), "an attempt of a job has ended"),
+        }
+        if !update.state.is_finished() {
+            // It may be due before the next job that the runner knows of.
+            self.next_due = Some(self.next_due.map_or(update.run_at, |due| due.min(update.run_at)));
+        }
+    }
+
+    /// Waits for the running jobs, or ends them and puts them back.
+    pub(super) async fn drain(mut self, put_back: &CancellationToken) {
+        while !self.running.is_empty() || !self.ends.is_empty() {
+            if let Err(error) = self.store_ends().await {
+                tracing::warn!(%error, "cannot store the ends of jobs; the next leader runs them again");
+                return;
+            }
+            if self.running.is_empty() {
+                return;
+            }
+            tokio::select! {
+                biased;
+                Some(ended) = self.ended.recv() => self.collect(ended).await,
+                () = put_back.cancelled() => break,
+            }
+        }
+        let now = self.runner.clock.now();
+        let updates: Vec<_> = self.running.values().map(|running| attempt::put_back(&running.row, now)).collect();
+        // Aborts the attempts.
+        self.running.clear();
+        if !updates.is_empty() {
+            tracing::warn!(
+                jobs = updates.len(),
+                "some jobs did not finish in time; they run again after the next start"
+            );
+            if let Err(error) = self.runner.store.update_jobs(self.runner.bot, self.runner.epoch, updates, None).await {
+                tracing::warn!(%error, "cannot put jobs back; the next leader finds them");
+            }
+        }
+    }
+}

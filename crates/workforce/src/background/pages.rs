@@ -1,0 +1,256 @@
+//! `/admin/jobs`: queues, jobs by filters, one job with its attempts, and what an operator may do.
+//!
+//! A request is audited first, in a commit that checks the operator's role again, and then made.
+
+use std::collections::HashMap;
+
+use axum::Form;
+use axum::extract::{Path, Query, State};
+use maud::Markup;
+use opora::jobs::{JobFilter, JobId, JobRequest, JobRow, JobState};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::queues::{QueueStatus, queues};
+use super::{BulkAction, TOPIC, all_of, change_all};
+use crate::application::App;
+use crate::audit;
+use crate::people;
+use crate::person::OPERATORS;
+use crate::text;
+use crate::web::ui::PageRedirect;
+use crate::web::{Event, Operator, PageError, Visitor};
+
+mod view;
+
+pub const PATH: &str = "/admin/jobs";
+/// Jobs on a page.
+const PAGE_SIZE: usize = 50;
+/// Lines of the audit log on the page.
+const AUDIT_LINES: u64 = 10;
+/// What audit lines about jobs and queues belong to.
+const SUBJECT: (&str, i64) = ("jobs", 0);
+
+/// The filters of the list, as its address names them. Empty ones do not filter.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Filters {
+    queue: String,
+    state: String,
+    name: String,
+    /// Only jobs before this id.
+    before: Option<i64>,
+}
+
+/// The data of the list.
+struct JobsPage {
+    queues: Vec<QueueStatus>,
+    filters: Filters,
+    jobs: Vec<JobRow>,
+    /// Whether older jobs follow.
+    has_more: bool,
+    /// Names of jobs that can be filtered by.
+    names: Vec<&'static str>,
+    audit: Vec<audit::Line>,
+    actors: HashMap<i64, String>,
+}
+
+impl Filters {
+    fn state(&self) -> Result<Option<JobState>, PageError> {
+        match self.state.as_str() {
+            "" => Ok(None),
+            state => JobState::of_name(state).map(Some).ok_or(PageError::BadRequest),
+        }
+    }
+
+    fn filter(&self, bot: i64) -> Result<JobFilter, PageError> {
+        let given = |text: &String| (!text.is_empty()).then(|| text.clone());
+        Ok(JobFilter { queue: given(&self.queue), name: given(&self.name), state: self.state()?, ..all_of(bot) })
+    }
+
+    /// The address of the list with these filters.
+    fn path(&self) -> String {
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        for (name, value) in [("queue", &self.queue), ("state", &self.state), ("name", &self.name)] {
+            if !value.is_empty() {
+                query.append_pair(name, value);
+            }
+        }
+        if let Some(before) = self.before {
+            query.append_pair("before", &before.to_string());
+        }
+        match query.finish() {
+            query if query.is_empty() => PATH.to_owned(),
+            query => format!("{PATH}?{query}"),
+        }
+    }
+
+    /// What the filters select, for the audit.
+    fn words(&self) -> String {
+        let named = [("queue", &self.queue), ("state", &self.state), ("name", &self.name)];
+        let given = named.iter().filter(|(_, value)| !value.is_empty());
+        let words: Vec<_> = given.map(|(name, value)| format!("{name}={value}")).collect();
+        if words.is_empty() { "*".to_owned() } else { words.join(" ") }
+    }
+}
+
+/// `GET /admin/jobs`.
+pub async fn list(
+    State(app): State<App>,
+    Operator(visitor): Operator,
+    Query(filters): Query<Filters>,
+) -> Result<Markup, PageError> {
+    let (store, now) = (app.domain.store(), app.clock.now());
+    let filter = filters.filter(app.bot_id)?;
+    let before = filters.before.map(JobId);
+    let queues = queues(&**store, app.bot_id, now).await.map_err(anyhow::Error::from)?;
+    let mut jobs = store.operator().jobs(&filter, before, PAGE_SIZE + 1).await.map_err(anyhow::Error::from)?;
+    let has_more = jobs.len() > PAGE_SIZE;
+    jobs.truncate(PAGE_SIZE);
+    let audit = audit::latest(&app.domain, SUBJECT, AUDIT_LINES).await?;
+    let actors = app.people.names(audit.iter().filter_map(|line| line.actor)).await?;
+    let names = app.rooms.jobs().list().iter().map(|job| job.name).collect();
+    Ok(view::list(&visitor, &JobsPage { queues, filters, jobs, has_more, names, audit, actors }, now))
+}
+
+/// `GET /admin/jobs/{id}`.
+pub async fn show(
+    State(app): State<App>,
+    Operator(visitor): Operator,
+    Path(id): Path<i64>,
+) -> Result<Markup, PageError> {
+    let job = find(&app, id).await?;
+    Ok(view::job(&visitor, &job))
+}
+
+async fn find(app: &App, id: i64) -> Result<JobRow, PageError> {
+    let filter = JobFilter { id: Some(JobId(id)), ..all_of(app.bot_id) };
+    let found = app.domain.store().operator().jobs(&filter, None, 1).await.map_err(anyhow::Error::from)?;
+    found.into_iter().next().ok_or(PageError::NotFound)
+}
+
+/// `POST /admin/jobs/{id}/retry`.
+pub async fn retry(
+    State(app): State<App>,
+    Operator(visitor): Operator,
+    Path(id): Path<i64>,
+) -> Result<PageRedirect, PageError> {
+    change_one(&app, &visitor, id, BulkAction::Retry).await
+}
+
+/// `POST /admin/jobs/{id}/cancel`.
+pub async fn cancel(
+    State(app): State<App>,
+    Operator(visitor): Operator,
+    Path(id): Path<i64>,
+) -> Result<PageRedirect, PageError> {
+    change_one(&app, &visitor, id, BulkAction::Cancel).await
+}
+
+async fn change_one(app: &App, visitor: &Visitor, id: i64, action: BulkAction) -> Result<PageRedirect, PageError> {
+    let job = find(app, id).await?;
+    note(app, visitor, action_name(action), json!({ "what": format!("#{id} {}", job.name) })).await?;
+    request(app, action.request(vec![job.id])).await?;
+    let toast = done(visitor, action, 1);
+    Ok(visitor.redirect(format!("{PATH}/{id}")).with_toast(toast))
+}
+
+/// `POST /admin/jobs/retry`.
+pub async fn retry_all(
+    State(app): State<App>,
+    Operator(visitor): Operator,
+    Form(filters): Form<Filters>,
+) -> Result<PageRedirect, PageError> {
+    change_many(&app, &visitor, filters, BulkAction::Retry).await
+}
+
+/// `POST /admin/jobs/cancel`.
+pub async fn cancel_all(
+    State(app): State<App>,
+    Operator(visitor): Operator,
+    Form(filters): Form<Filters>,
+) -> Result<PageRedirect, PageError> {
+    change_many(&app, &visitor, filters, BulkAction::Cancel).await
+}
+
+async fn change_many(
+    app: &App,
+    visitor: &Visitor,
+    filters: Filters,
+    action: BulkAction,
+) -> Result<PageRedirect, PageError> {
+    let filter = filters.filter(app.bot_id)?;
+    note(app, visitor, action_name(action), json!({ "what": filters.words() })).await?;
+    let changed = change_all(&**app.domain.store(), &filter, action, app.clock.now()).await;
+    let changed = changed.map_err(anyhow::Error::from)?;
+    followed(app);
+    Ok(visitor.redirect(filters.path()).with_toast(done(visitor, action, changed)))
+}
+
+/// `POST /admin/jobs/queues/{queue}/pause`.
+pub async fn pause(
+    State(app): State<App>,
+    Operator(visitor): Operator,
+    Path(queue): Path<String>,
+) -> Result<PageRedirect, PageError> {
+    let queue = known_queue(&app, queue).await?;
+    note(&app, &visitor, "queue paused", json!({ "what": queue })).await?;
+    request(&app, JobRequest::Pause(queue.as_str().into())).await?;
+    Ok(visitor.redirect(PATH).with_toast(text!(visitor.language(), "background-paused-toast", queue = queue)))
+}
+
+/// `POST /admin/jobs/queues/{queue}/resume`.
+pub async fn resume(
+    State(app): State<App>,
+    Operator(visitor): Operator,
+    Path(queue): Path<String>,
+) -> Result<PageRedirect, PageError> {
+    let queue = known_queue(&app, queue).await?;
+    note(&app, &visitor, "queue resumed", json!({ "what": queue })).await?;
+    request(&app, JobRequest::Resume(queue.as_str().into())).await?;
+    Ok(visitor.redirect(PATH).with_toast(text!(visitor.language(), "background-resumed-toast", queue = queue)))
+}
+
+async fn known_queue(app: &App, queue: String) -> Result<String, PageError> {
+    let known = queues(&**app.domain.store(), app.bot_id, app.clock.now()).await.map_err(anyhow::Error::from)?;
+    known.into_iter().map(|one| one.queue).find(|name| *name == queue).ok_or(PageError::NotFound)
+}
+
+async fn request(app: &App, request: JobRequest) -> Result<(), PageError> {
+    let made = app.domain.store().operator().request_jobs(app.bot_id, request, app.clock.now()).await;
+    made.map_err(anyhow::Error::from)?;
+    followed(app);
+    Ok(())
+}
+
+/// A request is stored: the leader looks at it, and open pages show it.
+fn followed(app: &App) {
+    app.bot.wake_jobs();
+    app.events.publish(Event::to_roles(TOPIC, OPERATORS));
+}
+
+/// Audits what an operator is about to do. Refused if the person is no operator any more.
+async fn note(app: &App, visitor: &Visitor, action: &'static str, detail: Value) -> Result<(), PageError> {
+    let (by, at) = (visitor.person.clone(), app.clock.now());
+    let write = app.domain.write(move |db| {
+        Box::pin(async move {
+            people::require_unchanged(db, &by).await?;
+            audit::record(db, audit::Entry { at, actor: Some(by.id), action, subject: SUBJECT, detail }).await
+        })
+    });
+    Ok(write.await?)
+}
+
+fn action_name(action: BulkAction) -> &'static str {
+    match action {
+        BulkAction::Retry => "jobs retried",
+        BulkAction::Cancel => "jobs cancelled",
+    }
+}
+
+fn done(visitor: &Visitor, action: BulkAction, count: u64) -> String {
+    match action {
+        BulkAction::Retry => text!(visitor.language(), "background-retried-toast", count = count),
+        BulkAction::Cancel => text!(visitor.language(), "background-cancelled-toast", count = count),
+    }
+}

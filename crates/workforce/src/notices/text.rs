@@ -1,0 +1,122 @@
+//! Who gets a notice, and the text that the person reads.
+
+use super::Notice;
+use crate::money::Money;
+use crate::person::{Person, Status};
+use crate::text;
+use crate::texts::{Language, day, short_day, short_day_and_time};
+
+impl Notice {
+    /// Whether it is sent in quiet hours too: it is about what happens right now, or answers what the person just did.
+    pub(super) fn is_urgent(&self) -> bool {
+        matches!(
+            self,
+            Self::Reminder { .. }
+                | Self::Missed { .. }
+                | Self::YouMissed { .. }
+                | Self::Closed(_)
+                | Self::DailySummary(_)
+                | Self::Blocked { .. }
+        )
+    }
+
+    /// Whether the person gets this notice. Blocked and forgotten people get none, except that they are blocked.
+    pub(super) fn is_for(&self, person: &Person) -> bool {
+        match self {
+            Self::Blocked { .. } => !person.is_forgotten(),
+            Self::Unblocked { .. } => !person.is_forgotten() && person.status != Status::Blocked,
+            _ => person.status == Status::Verified,
+        }
+    }
+
+    /// The text that the person reads.
+    pub fn text(&self, language: Language) -> String {
+        match self.clone() {
+            Self::PlanMoved { site, before, after } => {
+                text!(
+                    language,
+                    "notice-plan-moved",
+                    site = site,
+                    before = before.shown(language),
+                    after = after.shown(language)
+                )
+            }
+            Self::PlanMade { site, when } => {
+                text!(language, "notice-plan-made", site = site, when = when.shown(language))
+            }
+            Self::ContractMade { sites, from } => {
+                let (count, sites) = (sites.len(), sites.join(", "));
+                let Some(day) = from.map(|from| short_day(from, language)) else {
+                    return text!(language, "notice-contract-made", count = count, sites = sites);
+                };
+                text!(language, "notice-contract-made-from", count = count, sites = sites, day = day)
+            }
+            Self::PlanCancelled { site, when } => {
+                text!(language, "notice-plan-cancelled", site = site, when = when.shown(language))
+            }
+            Self::PlanRestored { site, when } => {
+                text!(language, "notice-plan-restored", site = site, when = when.shown(language))
+            }
+            Self::Reminder { site, when } => {
+                text!(language, "notice-reminder", site = site, when = when.shown(language))
+            }
+            Self::Missed { name, site, when } => {
+                text!(language, "notice-missed", name = name, site = site, when = when.shown(language))
+            }
+            Self::YouMissed { site, when } => {
+                text!(language, "notice-you-missed", site = site, when = when.shown(language))
+            }
+            Self::Closed(closed) => closed.text(language),
+            Self::ClosedByTime { site, end, total } => {
+                let total = total.shown(language);
+                text!(
+                    language,
+                    "notice-closed-by-time",
+                    site = site,
+                    end = short_day_and_time(end, language),
+                    total = total
+                )
+            }
+            Self::SiteClosedByTime { site } => text!(language, "notice-site-closed-by-time", site = site),
+            Self::ClosedByStaff { site, end, total } => {
+                let total = total.shown(language);
+                text!(
+                    language,
+                    "notice-closed-by-staff",
+                    site = site,
+                    end = short_day_and_time(end, language),
+                    total = total
+                )
+            }
+            Self::Cancelled { name, site, when } => {
+                text!(language, "notice-cancelled", name = name, site = site, when = when.shown(language))
+            }
+            Self::ReasonAccepted { site, when } => {
+                text!(language, "notice-reason-accepted", site = site, when = when.shown(language))
+            }
+            Self::ReasonRejected { site, when, fine } => {
+                let fine = (-fine.as_deduction()).shown(language);
+                text!(language, "notice-reason-rejected", site = site, when = when.shown(language), fine = fine)
+            }
+            Self::Blocked { given_back } => text!(language, "notice-blocked", count = given_back),
+            Self::Unblocked { restored } => text!(language, "notice-unblocked", count = restored),
+            Self::DecisionTakenBack { site, when, fine } if fine == Money::ZERO => {
+                text!(language, "notice-decision-taken-back", site = site, when = when.shown(language))
+            }
+            Self::DecisionTakenBack { site, when, fine } => {
+                let fine = (-fine.as_deduction()).shown(language);
+                text!(language, "notice-fine-taken-back", site = site, when = when.shown(language), fine = fine)
+            }
+            Self::DailySummary(summary) => summary.text(language),
+            Self::DocumentExpires { document, until } => {
+                let day = day(until, language);
+                text!(language, "notice-document-expires", document = document, day = day)
+            }
+            Self::DocumentOfMemberExpires { name, document, until } => {
+                let day = day(until, language);
+                text!(language, "notice-document-of-member-expires", name = name, document = document, day = day)
+            }
+            Self::Pay { month, what } => what.text(month, language),
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! The daily summary of owners: the job that sends it, and `/summary` in the bot.
+
+use chrono::{Days, NaiveDate, Timelike};
+use chrono_tz::Tz;
+use opora::prelude::*;
+use opora::telegram::Button;
+use sea_orm::DbErr;
+
+use crate::application::App;
+use crate::domain::WriteInTurn;
+use crate::front::{allowed_person, menu_button};
+use crate::jobs::{NOTIFICATIONS, scheduled_job, written_or_skipped};
+use crate::money::{Money, PaidHours};
+use crate::notices::daily_summary::{self, DailySummary, HOURS};
+use crate::person::OWNERS;
+use crate::registration::Registrations;
+use crate::shifts::{Shifts, is_missing};
+use crate::sites::{Period, Sites};
+use crate::text;
+use crate::texts::Language;
+
+/// Data of the buttons, before the chosen hour.
+const CHOOSE: &str = "summary:";
+/// The value of the button that ends the summaries.
+const OFF: &str = "off";
+
+scheduled_job! { pub SendSummaries = "daily-summary" in NOTIFICATIONS }
+
+/// The dialogue. It has no state, because its buttons work at any time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
+#[states(dialogue = "summary")]
+pub enum SummaryDialogue {}
+
+pub fn dialogue() -> Dialogue<SummaryDialogue> {
+    Dialogue::new().start(command("summary"), ask).start(button(CHOOSE), choose)
+}
+
+/// The job: sends the summary of the day to owners whose hour has come, by the clock of the business.
+pub async fn send_summaries(app: App) -> anyhow::Result<()> {
+    let local = app.payroll.local_now().await?;
+    let day = local.date_naive();
+    let due = daily_summary::due(&app.domain, day, i64::from(local.hour())).await?;
+    let owners = app.people.with_ids(&due).await?;
+    let owners: Vec<i64> = owners.iter().filter(|person| person.may(OWNERS)).map(|person| person.id).collect();
+    if owners.is_empty() {
+        return Ok(());
+    }
+    let (summary, at) = (summary_of(&app, day, local.timezone()).await?, app.clock.now());
+    for id in owners {
+        let summary = summary.clone();
+        let sent = app.domain.write(move |db| Box::pin(daily_summary::send(db, id, summary, at))).await;
+        written_or_skipped(sent, "user", id)?;
+    }
+    app.bot.wake_jobs();
+    Ok(())
+}
+
+async fn summary_of(app: &App, day: NaiveDate, zone: Tz) -> Result<DailySummary, DbErr> {
+    let (shifts, sites, now) = (Shifts::of_app(app), Sites::of_app(app).list().await?, app.clock.now());
+    let ids: Vec<i64> = sites.iter().map(|site| site.id).collect();
+    let period = |day: NaiveDate| Period::of_days(day, 1, zone).unwrap_or(Period { from: now, to: now });
+    let next = period(day.checked_add_days(Days::new(1)).unwrap_or(day));
+    let today = shifts.dashboard(&ids, period(day)).await?;
+    let missing = today
+        .plans
+        .iter()
+        .filter(|plan| sites.iter().any(|site| site.id == plan.site_id && is_missing(plan, &site.about, now)));
+    let pay = app.payroll.by_day(day, day).await?.pop();
+    let slots = Sites::of_app(app).slots(&ids, next).await?;
+    let registrations = Registrations::of_app(app);
+    Ok(DailySummary {
+        day,
+        shifts: today.shifts.len(),
+        open_shifts: today.shifts.iter().filter(|shift| shift.ended_at.is_none()).count(),
+        no_shows: missing.count(),
+        hours: pay.as_ref().map_or(PaidHours::from_hundredths(0), |pay| pay.hours()),
+        pay: pay.as_ref().map_or(Money::ZERO, |pay| pay.cost()),
+        expected: shifts.plans_of_period(&ids, next).await?.len(),
+        free_places: slots.iter().map(|slot| slot.places_left()).sum(),
+        applications: registrations.count().await?,
+        cancellations: shifts.cancellations(&ids).await?.len(),
+        documents: registrations.expiring(day).await?.len(),
+    })
+}
+
+async fn ask(turn: &mut Turn, _: Command) -> Step<SummaryDialogue> {
+    let Some(person) = allowed_person(turn, OWNERS).await? else { return Ok(Next::Stay) };
+    let (app, language) = (turn.context::<App>(), person.language);
+    let now = name(daily_summary::hour_of(&app.domain, person.id).await?, language);
+    let choice = |hour: &i64| Button::raw(name(Some(*hour), language), format!("{CHOOSE}{hour}"));
+    let mut rows: Vec<Vec<Button>> = HOURS.chunks(3).map(|row| row.iter().map(choice).collect()).collect();
+    rows.push(vec![Button::raw(text!(language, "summary-off"), format!("{CHOOSE}{OFF}"))]);
+    turn.say(Say::text(text!(language, "summary-ask", now = now)).buttons(rows));
+    Ok(Next::Stay)
+}
+
+async fn choose(turn: &mut Turn, press: Press) -> Step<SummaryDialogue> {
+    let Some(person) = allowed_person(turn, OWNERS).await? else { return Ok(Next::Stay) };
+    let hour = press.rest.parse::<i64>().ok().filter(|hour| HOURS.contains(hour));
+    if hour.is_none() && *press.rest != *OFF {
+        return Ok(Next::Stay);
+    }
+    let (language, id) = (person.language, person.id);
+    turn.write(move |db| Box::pin(daily_summary::set_hour(db, id, hour)));
+    let now = name(hour, language);
+    turn.say(Say::text(text!(language, "summary-set", now = now)).buttons([[menu_button(language)]]));
+    Ok(Next::Stay)
+}
+
+/// A choice in words.
+fn name(hour: Option<i64>, language: Language) -> String {
+    match hour {
+        Some(hour) => format!("{hour}:00"),
+        None => text!(language, "summary-off"),
+    }
+}

@@ -1,0 +1,62 @@
+//! The summary of the day: off until an owner asks for it, then once a day at the chosen hour.
+
+use std::time::Duration;
+
+use workforce::notices::{self, Notice};
+use workforce::texts::Language;
+
+use crate::kit::firm::{StorageKind, on_databases};
+use crate::kit::sql::run_sql;
+use crate::shifts::{Workplace, closes, opens, plans};
+
+on_databases! { [sqlite Sqlite, postgres Postgres]
+    an_owner_gets_the_day_at_the_chosen_hour_once,
+}
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+async fn summaries(workplace: &Workplace) -> Vec<(i64, String)> {
+    let unsent = notices::unsent(&workplace.firm.app.domain).await.unwrap();
+    let summaries = unsent.into_iter().filter(|(.., notice)| matches!(notice, Notice::DailySummary(_)));
+    summaries.map(|(_, user, notice)| (user, notice.text(Language::En))).collect()
+}
+
+async fn an_owner_gets_the_day_at_the_chosen_hour_once(kind: StorageKind) {
+    let workplace = Workplace::open(kind).await;
+    let site = workplace.site("Shop", 10_000).await;
+    let anna = workplace.worker("Anna", &[site], |contract| contract.allows_spontaneous = true).await;
+    let boris = workplace.worker("Boris", &[site], |_| {}).await;
+    // Boris does not come. Tomorrow there are two free places.
+    workplace.slot(site, 60, 60, |_| {}).await;
+    plans(&boris).await;
+    workplace.slot(site, 24 * 60, 60, |slot| slot.capacity = 2).await;
+    opens(&anna, "Shop").await;
+    workplace.firm.stage.clock().advance(2 * HOUR);
+    closes(&anna).await;
+    let clock = workplace.firm.stage.clock();
+    // It is 17:00 in Moscow.
+    let mut at = Vec::new();
+    workplace.firm.run_job("daily-summary").await;
+    assert!(summaries(&workplace).await.is_empty(), "nobody has asked for it");
+    let sql = format!("INSERT INTO daily_summaries (user_id, hour) VALUES ({}, 20)", workplace.owner.id);
+    run_sql(&workplace.firm.app.domain, sql).await;
+    for hour in 17..24 {
+        workplace.firm.run_job("daily-summary").await;
+        if !summaries(&workplace).await.is_empty() {
+            at.push(hour);
+        }
+        clock.advance(HOUR);
+    }
+    assert_eq!(at.first(), Some(&20));
+    let sent = summaries(&workplace).await;
+    assert_eq!(sent.len(), 1, "once a day: {sent:?}");
+    let (user, text) = &sent[0];
+    assert_eq!(*user, workplace.owner.id);
+    for words in ["1 shift", "Paid hours: 2", "Pay of the day: 200", "No-shows: 1", "expected – 0, free places – 2"]
+    {
+        assert!(text.contains(words), "no {words:?} in {text}");
+    }
+    clock.advance(21 * HOUR);
+    workplace.firm.run_job("daily-summary").await;
+    assert_eq!(summaries(&workplace).await.len(), 2, "the next day has its own");
+}
