@@ -25,8 +25,8 @@ mod interrupted_replay;
 mod writes;
 
 const ONE_MOMENT: &str = "One moment, please: I will answer as soon as I can.";
-/// Short, so that tests do not wait for it.
-const AWAY_AFTER_MS: &str = "away_after_ms=100";
+/// Short, so that tests do not wait for it, and longer than a busy machine lets an answer wait.
+const AWAY_AFTER_MS: &str = "away_after_ms=250";
 
 /// Makes a test of each function for a journal in a file of its own, and for one in either database.
 macro_rules! on_every_journal {
