@@ -77,12 +77,13 @@ pub trait Job: Serialize + DeserializeOwned + Send + 'static {
     /// How long an attempt may take. For a broadcast inside of it, this is the longest time without progress.
     const TIMEOUT: Duration = Duration::from_secs(300);
 
-    /// The pause after a failed attempt, counted from 1. Up to a quarter of it is added at random.
+    /// The pause after a failed attempt, by how many attempts have failed so far. Up to a quarter of it is added at
+    /// random.
     #[must_use]
-    fn backoff(attempt: u32) -> Duration {
+    fn backoff(failed_attempts: u32) -> Duration {
         let first = Duration::from_secs(5);
         let longest = Duration::from_secs(3600);
-        first.saturating_mul(2_u32.saturating_pow(attempt.saturating_sub(1))).min(longest)
+        first.saturating_mul(2_u32.saturating_pow(failed_attempts.saturating_sub(1))).min(longest)
     }
 
     /// When this job repeats another one and is not added.

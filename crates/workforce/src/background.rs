@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use opora::clock::Millis;
-use opora::jobs::{JobFilter, JobId, JobRequest, JobState};
+use opora::jobs::{JobFilter, JobId, JobRequest, JobRow, JobState};
 use opora::store::{Store, StoreResult};
 
 use crate::application::App;
@@ -96,11 +96,17 @@ enum BulkAction {
 }
 
 impl BulkAction {
-    /// Whether it changes a job in this state. Many finished jobs are run again only if they were discarded.
-    fn applies_to(self, state: JobState) -> bool {
+    /// Whether it changes this job among many. Jobs run again if they have failed, and if the filter asks for their
+    /// state: what has succeeded, was cancelled or only waits for its time runs again by request alone.
+    fn applies_to(self, job: &JobRow, filter: &JobFilter) -> bool {
+        let has_failed = match job.state {
+            JobState::Discarded => true,
+            JobState::Scheduled => !job.errors.is_empty(),
+            _ => false,
+        };
         match self {
-            Self::Retry => matches!(state, JobState::Scheduled | JobState::Discarded | JobState::Cancelled),
-            Self::Cancel => !state.is_finished(),
+            Self::Retry => has_failed || filter.state == Some(job.state),
+            Self::Cancel => !job.state.is_finished(),
         }
     }
 
@@ -119,7 +125,8 @@ async fn change_all(store: &dyn Store, filter: &JobFilter, action: BulkAction, n
         let page = store.operator().jobs(filter, before, PAGE).await?;
         before = page.last().map(|job| job.id);
         let is_last = page.len() < PAGE;
-        let ids: Vec<_> = page.into_iter().filter(|job| action.applies_to(job.state)).map(|job| job.id).collect();
+        let jobs = page.into_iter().filter(|job| action.applies_to(job, filter));
+        let ids: Vec<_> = jobs.map(|job| job.id).collect();
         if !ids.is_empty() {
             changed += store.operator().request_jobs(filter.bot, action.request(ids), now).await?;
         }

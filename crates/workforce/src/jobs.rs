@@ -2,7 +2,8 @@
 //!
 //! The library (`opora::jobs`) stores, runs and repeats jobs. A room declares its jobs in
 //! [`Room::jobs`](crate::rooms::Room::jobs). A job runs at least once, so a repeated run must change nothing. Only the
-//! leader runs jobs, and what a former leader writes is checked in the commit.
+//! leader runs jobs, but a former leader may wake up in the middle of one: every write compares the row that it
+//! changes.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

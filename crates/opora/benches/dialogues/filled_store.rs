@@ -8,8 +8,8 @@ use futures_util::stream;
 use opora::clock::Millis;
 use opora::key::ConversationKey;
 use opora::store::{
-    Commit, Epoch, Holder, IfUnsure, InputRef, LeaseAnswer, Mark, Opened, Outgoing, Settled, Settlement, StateChange,
-    StateName, Store, StoredState, Transition, Version,
+    Commit, Epoch, Holder, InputRef, LeaseAnswer, Mark, Opened, Outgoing, Settled, Settlement, StateChange, StateName,
+    Store, StoredState, Transition, Version,
 };
 use opora::testing::holder;
 
@@ -131,16 +131,7 @@ fn place() -> StateName {
 }
 
 fn message(user: i64) -> Outgoing {
-    Outgoing {
-        chat: Some(user),
-        method: "sendMessage".into(),
-        body: format!(r#"{{"chat_id":{user},"text":"Send a photo of your passport"}}"#).into(),
-        uploads: Vec::new(),
-        if_unsure: IfUnsure::Resend,
-        label: None,
-        edits_label: None,
-        secret: false,
-    }
+    Outgoing::new(Some(user), "sendMessage", format!(r#"{{"chat_id":{user},"text":"Send a photo of your passport"}}"#))
 }
 
 fn mark(update_id: i64) -> Mark {

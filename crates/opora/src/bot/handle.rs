@@ -1,6 +1,7 @@
 //! Posts messages, sets timers and enqueues jobs outside of turns: for jobs, pages and broadcasts.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::RwLock;
 use serde::Serialize;
@@ -26,6 +27,8 @@ pub struct Handle(Arc<Shared>);
 struct Shared {
     /// While the bot leads here.
     running: RwLock<Option<Running>>,
+    /// The bot stops in order: what still runs may post, and nothing new should begin.
+    is_stopping: AtomicBool,
     /// While the bot runs here, also as a standby.
     jobs: RwLock<Option<JobQueue>>,
 }
@@ -88,16 +91,22 @@ impl std::fmt::Debug for Handle {
 impl Handle {
     pub(super) fn set(&self, running: Option<Running>) {
         *self.0.running.write() = running;
+        self.0.is_stopping.store(false, Ordering::Release);
+    }
+
+    /// From now on [`Handle::is_running`] is false, while posts are still accepted.
+    pub(super) fn set_stopping(&self) {
+        self.0.is_stopping.store(true, Ordering::Release);
     }
 
     pub(super) fn open(&self, jobs: Option<JobQueue>) {
         *self.0.jobs.write() = jobs;
     }
 
-    /// Whether the bot runs and leads here. [`Handle::check_accepts_posts`] also asks the store.
+    /// Whether the bot runs and leads here, and does not stop. [`Handle::check_accepts_posts`] also asks the store.
     #[must_use]
     pub fn is_running(&self) -> bool {
-        self.0.running.read().is_some()
+        !self.0.is_stopping.load(Ordering::Acquire) && self.0.running.read().is_some()
     }
 
     /// Checks that the store accepts posts now. Nothing is sent. A store with a journal accepts no posts while its
@@ -203,6 +212,8 @@ impl Handle {
         let queue = self.0.jobs.read().clone();
         let JobQueue { bot, store, clock } = queue.ok_or(HandleError::NotLeading)?;
         let enqueued = store.enqueue_jobs(bot, jobs.clone(), clock.now()).await?;
+        let is_new = |(job, enqueued)| matches!(enqueued, &Enqueued::New(_)).then_some(job);
+        let jobs: Vec<_> = jobs.into_iter().zip(&enqueued).filter_map(is_new).collect();
         match self.running() {
             Ok(running) => running.jobs.enqueued(&jobs),
             Err(_) => job_metrics::enqueued(&jobs),

@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::handle::Running;
 use super::runtime::{BotRuntime, PAGE};
@@ -28,6 +29,9 @@ const RECLAIM_DEADLINE: Duration = Duration::from_secs(2);
 
 /// How long running jobs that are ended by the stop may take to be put back.
 const PUT_BACK_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// How long jobs wait after a panic of their runner.
+const RUNNER_RESTART_PAUSE: Duration = Duration::from_secs(1);
 
 /// How the tasks stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +56,8 @@ pub(super) struct LeaderTasks {
     stop_schedule: CancellationToken,
     schedule: JoinHandle<()>,
     stop_jobs: RunnerStop,
-    jobs: JoinHandle<()>,
+    /// Ends with these tasks, so that no job runs on after a stop at once.
+    jobs: AbortOnDropHandle<()>,
     outcomes: JoinHandle<()>,
 }
 
@@ -165,7 +170,7 @@ impl LeaderTasks {
             effects,
             schedule: tokio::spawn(schedule),
             stop_jobs,
-            jobs: tokio::spawn(jobs),
+            jobs: AbortOnDropHandle::new(tokio::spawn(jobs)),
             outcomes: tokio::spawn(deliver_outcomes(outcomes, mailboxes.clone())),
             intake: Intake {
                 bot,
@@ -291,8 +296,12 @@ fn courier_settings(settings: &Settings) -> CourierSettings {
 
 /// Runs jobs after the stored inputs are in their mailboxes: people go first.
 async fn run_jobs(runner: JobRunner, stop: RunnerStop, begin: CancellationToken) {
-    if stop.drain.run_until_cancelled(begin.cancelled()).await.is_some() {
-        runner.run(stop).await;
+    if stop.drain.run_until_cancelled(begin.cancelled()).await.is_none() {
+        return;
+    }
+    while let Err(panic) = AbortOnDropHandle::new(tokio::spawn(runner.clone().run(stop.clone()))).await {
+        tracing::error!(%panic, "the runner of jobs has panicked; starting it again");
+        tokio::time::sleep(RUNNER_RESTART_PAUSE).await;
     }
 }
 

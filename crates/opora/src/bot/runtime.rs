@@ -164,14 +164,17 @@ impl BotRuntime {
             Some(shared) => shared.leader_mailboxes().set(None),
             None => self.close_webhook(),
         }
-        self.handle.set(None);
         let kind = match end {
             TermEnd::LeaseLost => StopKind::LeaseLost,
             TermEnd::Reclaim => StopKind::Reclaim,
             TermEnd::Stopped | TermEnd::Unauthorized(_) | TermEnd::WebhookRefused(_) => StopKind::InOrder,
         };
-        // Turns that wait for the store would wait in vain.
-        if kind != StopKind::InOrder {
+        // Running jobs may still post.
+        if kind == StopKind::InOrder {
+            self.handle.set_stopping();
+        } else {
+            self.handle.set(None);
+            // Turns that wait for the store would wait in vain.
             tasks.give_up.cancel();
         }
         let give_up = tasks.give_up.clone();
@@ -186,6 +189,7 @@ impl BotRuntime {
                 tracing::error!(bot = self.bot, "panic during the stop; the lease is released anyway");
             }
         }
+        self.handle.set(None);
         if tokio::time::timeout(RELEASE_TIMEOUT, leadership.release()).await.is_err() {
             tracing::warn!(bot = self.bot, "could not release the lease in time; it will expire");
         }

@@ -13,6 +13,8 @@ use crate::store::{JobFailure, JobRow, JobState, JobUpdate};
 
 /// The most characters that are kept of the reason of a failure.
 const MAX_REASON: usize = 2_000;
+/// The largest result of a job, in bytes.
+const MAX_RESULT: usize = 1 << 20;
 /// The most failures that are kept of a job. More attempts are possible only if an operator asks for them.
 const MAX_FAILURES: usize = 100;
 
@@ -29,12 +31,19 @@ pub(super) async fn run(worker: Option<Worker>, args: Box<str>, context: JobCont
     let work = progress.clone().scope((worker.run)(args, context));
     let run = AbortOnDropHandle::new(tokio::spawn(work));
     let result = match progress.until_stalled(worker.timeout, run).await {
-        Ok(Ok(result)) => result,
+        Ok(Ok(result)) => result.and_then(check_size),
         Ok(Err(panic)) => Err(JobError::Retry(format!("it panicked: {panic}").into())),
         Err(_) => Err(JobError::Retry(format!("it took longer than {:?}", worker.timeout).into())),
     };
     failpoints::hit(failpoints::JOB_AFTER_RUN).await;
     result
+}
+
+fn check_size(result: Option<Box<str>>) -> AttemptResult {
+    match result.as_ref().map_or(0, |result| result.len()) {
+        0..=MAX_RESULT => Ok(result),
+        length => Err(JobError::Discard(format!("its result has {length} bytes; at most {MAX_RESULT} are kept"))),
+    }
 }
 
 /// The end of an attempt, for metrics.
@@ -49,11 +58,11 @@ pub(super) enum AttemptEnd {
 
 /// What the result of an attempt makes of a job. `backoff` is the pause before another attempt.
 pub(super) fn update(row: &JobRow, result: AttemptResult, now: Millis, backoff: Duration) -> (JobUpdate, AttemptEnd) {
-    let mut update = JobUpdate::compare(row);
+    let mut update = JobUpdate { at: now, ..JobUpdate::compare(row) };
     let end = match result {
         Ok(result) => {
             update.result = result;
-            finish(&mut update, JobState::Completed, now);
+            update.state = JobState::Completed;
             AttemptEnd::Completed
         }
         Err(JobError::Snooze(when)) => {
@@ -63,12 +72,12 @@ pub(super) fn update(row: &JobRow, result: AttemptResult, now: Millis, backoff: 
         }
         Err(JobError::Cancel(reason)) => {
             add_failure(&mut update, now, reason);
-            finish(&mut update, JobState::Cancelled, now);
+            update.state = JobState::Cancelled;
             AttemptEnd::Cancelled
         }
         Err(JobError::Discard(reason)) => {
             add_failure(&mut update, now, reason);
-            finish(&mut update, JobState::Discarded, now);
+            update.state = JobState::Discarded;
             AttemptEnd::Discarded
         }
         Err(JobError::Retry(error)) => {
@@ -77,7 +86,7 @@ pub(super) fn update(row: &JobRow, result: AttemptResult, now: Millis, backoff: 
                 wait(&mut update, now.plus(backoff), now);
                 AttemptEnd::Failed
             } else {
-                finish(&mut update, JobState::Discarded, now);
+                update.state = JobState::Discarded;
                 AttemptEnd::Discarded
             }
         }
@@ -101,11 +110,6 @@ fn wait(update: &mut JobUpdate, run_at: Millis, now: Millis) {
     update.run_at = run_at;
 }
 
-fn finish(update: &mut JobUpdate, state: JobState, now: Millis) {
-    update.state = state;
-    update.finished_at = Some(now);
-}
-
 fn add_failure(update: &mut JobUpdate, at: Millis, reason: String) {
     let reason = match reason.char_indices().nth(MAX_REASON) {
         Some((end, _)) => format!("{}…", &reason[..end]),
@@ -116,10 +120,17 @@ fn add_failure(update: &mut JobUpdate, at: Millis, reason: String) {
     update.errors.drain(..excess);
 }
 
-/// The pause before another attempt: the backoff of the kind, and up to a quarter more, so that jobs that failed
-/// together do not start together.
-pub(super) fn pause(worker: Option<&Worker>, attempt: u32) -> Duration {
+/// The pause before another attempt of a job that fails: the backoff of its kind, and up to a quarter more, so that
+/// jobs that failed together do not start together. Attempts that were snoozed or put back do not lengthen it.
+pub(super) fn pause(worker: Option<&Worker>, row: &JobRow) -> Duration {
     const WITHOUT_WORKER: Duration = Duration::from_secs(60);
-    let backoff = worker.map_or(WITHOUT_WORKER, |worker| (worker.backoff)(attempt));
+    const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
+    let failed_attempts = u32::try_from(row.errors.len()).unwrap_or(u32::MAX).saturating_add(1);
+    let backoff = worker.map_or(WITHOUT_WORKER, |worker| {
+        // It is the application's function.
+        let of_the_kind = worker.backoff;
+        std::panic::catch_unwind(|| of_the_kind(failed_attempts)).unwrap_or(WITHOUT_WORKER)
+    });
+    let backoff = backoff.min(LONGEST);
     backoff + backoff.mul_f64(fastrand::f64() / 4.0)
 }

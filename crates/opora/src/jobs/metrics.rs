@@ -53,7 +53,7 @@ impl JobGauges {
             counts.into_iter().filter(|count| count.state == JobState::Available)
         {
             gone.remove(&(queue.clone(), name.clone()));
-            set(&queue, &name, (jobs, now.since(oldest)));
+            set(&queue, &name, (jobs, oldest.map_or(Duration::ZERO, |oldest| now.since(oldest))));
             self.0.insert((queue, name));
         }
         gone.iter().for_each(|(queue, name)| set(queue, name, (0, Duration::ZERO)));

@@ -1,6 +1,6 @@
 //! How many jobs of each queue may start now.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use super::QueueSettings;
@@ -17,30 +17,36 @@ struct Queue {
     allowance: Option<Allowance>,
 }
 
-/// A token bucket. It begins empty, so that a new leader does not exceed the rate together with the former one.
+/// Counts the starts within the time of a rate.
 #[derive(Debug)]
 struct Allowance {
-    jobs: f64,
-    per_ms: f64,
-    max: f64,
-    at: Millis,
+    max: usize,
+    within: Duration,
+    /// The latest starts, at most `max`.
+    starts: VecDeque<Millis>,
 }
 
 impl Allowance {
-    fn new((jobs, within): (u32, Duration), at: Millis) -> Self {
-        let max = f64::from(jobs.max(1));
-        Self { jobs: 0.0, per_ms: max / (within.as_secs_f64() * 1000.0).max(1.0), max, at }
+    /// The jobs of the former leader count as if they had started evenly until now.
+    fn new((max, within): (u32, Duration), now: Millis) -> Self {
+        let max = max.max(1);
+        let starts = (0..max).map(|number| now.minus(within * number / max)).rev().collect();
+        Self { max: max as usize, within, starts }
     }
 
-    fn refill(&mut self, now: Millis) {
-        let passed = now.since(self.at).as_secs_f64() * 1000.0;
-        self.jobs = (self.jobs + passed * self.per_ms).min(self.max);
-        self.at = self.at.max(now);
+    /// How many jobs may start.
+    fn room(&mut self, now: Millis) -> usize {
+        let over = now.minus(self.within);
+        while self.starts.front().is_some_and(|start| *start <= over) {
+            self.starts.pop_front();
+        }
+        self.max.saturating_sub(self.starts.len())
     }
 
-    /// How long until the next job may start.
-    fn wait(&self) -> Duration {
-        Duration::from_secs_f64(((1.0 - self.jobs) / self.per_ms / 1000.0).clamp(0.001, 3600.0))
+    /// How long until the next job may start; none if it may start now.
+    fn wait(&self, now: Millis) -> Option<Duration> {
+        let first = self.starts.front().filter(|_| self.starts.len() >= self.max)?;
+        Some(first.plus(self.within).since(now).max(Duration::from_millis(1)))
     }
 }
 
@@ -58,9 +64,7 @@ impl Queues {
         let room = |queue: &mut Queue| {
             let mut room = queue.settings.concurrency.max(1).saturating_sub(queue.running);
             if let Some(allowance) = &mut queue.allowance {
-                allowance.refill(now);
-                // The fraction of a job is not enough.
-                room = room.min(allowance.jobs as usize);
+                room = room.min(allowance.room(now));
             }
             room
         };
@@ -68,11 +72,11 @@ impl Queues {
         rooms.filter(|(_, room)| *room > 0).collect()
     }
 
-    pub(super) fn started(&mut self, queue: &str) {
+    pub(super) fn started(&mut self, queue: &str, now: Millis) {
         if let Some(queue) = self.0.get_mut(queue) {
             queue.running += 1;
             if let Some(allowance) = &mut queue.allowance {
-                allowance.jobs -= 1.0;
+                allowance.starts.push_back(now);
             }
         }
     }
@@ -84,9 +88,9 @@ impl Queues {
     }
 
     /// How long until a rate allows another job to start; none if no rate holds one back.
-    pub(super) fn next_allowance(&self) -> Option<Duration> {
+    pub(super) fn next_allowance(&self, now: Millis) -> Option<Duration> {
         let waits = self.0.values().filter(|queue| queue.running < queue.settings.concurrency);
-        waits.filter_map(|queue| queue.allowance.as_ref()).filter(|all| all.jobs < 1.0).map(Allowance::wait).min()
+        waits.filter_map(|queue| queue.allowance.as_ref()?.wait(now)).min()
     }
 }
 
@@ -101,7 +105,7 @@ mod tests {
 
     fn start_all(queues: &mut Queues, now: Millis) -> usize {
         let room = queues.room(now).first().map_or(0, |(_, room)| *room);
-        (0..room).for_each(|_| queues.started("mail"));
+        (0..room).for_each(|_| queues.started("mail", now));
         room
     }
 
@@ -118,11 +122,20 @@ mod tests {
     fn a_rate_holds_from_the_first_moment() {
         let mut queues = queues(QueueSettings::concurrency(100).rate(10, Duration::from_secs(1)));
         assert_eq!(start_all(&mut queues, NOON), 0);
-        assert_eq!(queues.next_allowance(), Some(Duration::from_millis(100)));
+        assert_eq!(queues.next_allowance(NOON), Some(Duration::from_millis(100)));
         let mut started = 0;
         for step in 1..=100 {
             started += start_all(&mut queues, NOON.plus(Duration::from_millis(100 * step)));
         }
         assert_eq!(started, 100);
+    }
+
+    #[test]
+    fn a_rate_is_never_exceeded_after_a_quiet_time() {
+        let mut queues = queues(QueueSettings::concurrency(100).rate(10, Duration::from_secs(1)));
+        let quiet = NOON.plus(Duration::from_secs(60));
+        assert_eq!(start_all(&mut queues, quiet), 10);
+        assert_eq!(start_all(&mut queues, quiet.plus(Duration::from_millis(999))), 0);
+        assert_eq!(start_all(&mut queues, quiet.plus(Duration::from_secs(1))), 10);
     }
 }

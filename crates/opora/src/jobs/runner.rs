@@ -107,7 +107,7 @@ impl JobRunner {
     }
 
     pub(super) fn update(&self, row: &JobRow, result: AttemptResult) -> (JobUpdate, AttemptEnd) {
-        let pause = attempt::pause(self.workers.get(&row.name), row.attempt);
+        let pause = attempt::pause(self.workers.get(&row.name), row);
         attempt::update(row, result, self.clock.now(), pause)
     }
 

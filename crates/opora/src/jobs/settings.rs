@@ -7,7 +7,8 @@ use std::time::Duration;
 pub struct QueueSettings {
     /// How many jobs run at once.
     pub concurrency: usize,
-    /// At most so many jobs start within this time; none for no limit. A new leader begins with an empty allowance.
+    /// At most so many jobs start within this time; none for no limit. For a new leader the jobs of the former one
+    /// count as if they had started evenly.
     pub rate: Option<(u32, Duration)>,
 }
 

@@ -97,8 +97,11 @@ impl Term {
         }
         self.start().await?;
         let until_due = self.next_due.map_or(POLL_INTERVAL, |due| due.since(self.runner.clock.now()));
-        let until_allowed =
-            self.queues.next_allowance().filter(|_| !self.promising.is_empty()).unwrap_or(POLL_INTERVAL);
+        let until_allowed = self
+            .queues
+            .next_allowance(self.runner.clock.now())
+            .filter(|_| !self.promising.is_empty())
+            .unwrap_or(POLL_INTERVAL);
         // A job that is due and did not start waits for room, or is of a queue that does not run here.
         let until_due = if until_due.is_zero() { POLL_INTERVAL } else { until_due };
         Ok(until_due.min(until_allowed).min(POLL_INTERVAL))
@@ -174,7 +177,7 @@ impl Term {
     }
 
     fn spawn(&mut self, row: JobRow) {
-        self.queues.started(&row.queue);
+        self.queues.started(&row.queue, self.runner.clock.now());
         metrics::started(&row);
         let context = self.runner.context(&row);
         let worker = self.runner.workers.get(&row.name).cloned();

@@ -33,6 +33,9 @@ async fn act(Act(what): Act, context: JobContext) -> Result<Option<String>, JobE
         ("hangs", _) => std::future::pending().await,
         ("gives up", _) => Err(JobError::Discard("in vain".to_owned())),
         ("steps back", _) => Err(JobError::Cancel("not needed".to_owned())),
+        ("sleeps twice, then fails", 1..=2) => Err(JobError::Snooze(Duration::from_secs(3600).into())),
+        ("sleeps twice, then fails", _) => Err(std::io::Error::other("no").into()),
+        ("says much", _) => Ok(Some("a".repeat(1 << 20))),
         ("sleeps once", 1) => Err(JobError::Snooze(Duration::from_secs(3600).into())),
         _ => Ok(Some(format!("{what} at {}", context.attempt()))),
     }
@@ -84,6 +87,7 @@ async fn a_job_ends_as_it_says() {
         ("gives up", JobState::Discarded, "in vain"),
         ("steps back", JobState::Cancelled, "not needed"),
         ("panics", JobState::Scheduled, "panicked"),
+        ("says much", JobState::Discarded, "1048578 bytes"),
     ] {
         let id = stage.enqueue(Act(what.to_owned())).await;
         stage.run_due().await;
@@ -111,6 +115,43 @@ async fn a_snoozed_attempt_does_not_count() {
     assert_eq!((row.state, row.max_attempts, row.run_at), (JobState::Scheduled, 2, NOON.plus(minutes(60))));
     assert!(row.errors.is_empty());
     assert_eq!(stage.advance(minutes(60)).await[0].state, JobState::Completed);
+}
+
+#[tokio::test]
+async fn a_snoozed_attempt_does_not_lengthen_the_backoff() {
+    let stage = stage();
+    let id = stage.enqueue(Act("sleeps twice, then fails".to_owned())).await;
+    stage.run_due().await;
+    stage.advance(minutes(60)).await;
+    stage.advance(minutes(60)).await;
+    let row = stage.job(id).await;
+    assert_eq!((row.attempt, row.errors.len()), (3, 1));
+    let pause = row.run_at.since(NOON.plus(minutes(120)));
+    assert!((minutes(1)..=Duration::from_secs(75)).contains(&pause), "{pause:?}");
+}
+
+#[tokio::test]
+async fn a_backoff_may_be_endless_or_panic() {
+    #[derive(Serialize, Deserialize)]
+    struct Patient {}
+    impl Job for Patient {
+        const NAME: &'static str = "patient";
+
+        fn backoff(failed_attempts: u32) -> Duration {
+            assert!(failed_attempts < 2, "no more");
+            Duration::MAX
+        }
+    }
+    let fail = async |_: Patient, _: JobContext| Err::<(), _>(std::io::Error::other("no").into());
+    let stage = JobStage::new(Workers::new().worker(fail));
+    let id = stage.enqueue(Patient {}).await;
+    stage.run_due().await;
+    let pause = stage.job(id).await.run_at.since(NOON);
+    assert!(pause >= minutes(365 * 24 * 60), "{pause:?}");
+    stage.request(JobRequest::Retry(vec![id])).await;
+    stage.run_due().await;
+    let row = stage.job(id).await;
+    assert!(row.state == JobState::Scheduled && row.run_at.since(NOON) <= minutes(2), "{row:?}");
 }
 
 #[tokio::test]

@@ -52,7 +52,11 @@ pub const ALL: &[Metric] = &[
     Metric::counter("opora_send_retries_total", NO_LABELS, "retried calls"),
     Metric::counter("opora_posts_known_total", NO_LABELS, "posts under a name that was used before"),
     Metric::counter("opora_effects_total", EFFECT_OUTCOMES, "effects that came to an end"),
-    Metric::counter("opora_jobs_enqueued_total", BY_JOB, "jobs that turns, handles and schedules have enqueued"),
+    Metric::counter(
+        "opora_jobs_enqueued_total",
+        BY_JOB,
+        "jobs enqueued; turns and schedules count repetitions of unique jobs too",
+    ),
     Metric::counter("opora_jobs_started_total", BY_JOB, "attempts of jobs that have begun"),
     Metric::counter("opora_jobs_finished_total", JOB_OUTCOMES, "attempts of jobs by their end"),
     Metric::histogram("opora_job_seconds", DURATIONS_BY_NAME, BY_JOB, "duration of attempts of jobs"),

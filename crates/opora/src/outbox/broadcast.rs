@@ -82,7 +82,12 @@ impl<I: Iterator<Item = i64>> Broadcast<I> {
     /// A message to these chats. A broadcast with the same id and the same chats in the same order continues where it
     /// stopped, as long as the store keeps its marks. Buttons have no tags, because no turn sends them.
     pub fn new(id: impl Into<String>, say: Say, recipients: impl IntoIterator<IntoIter = I, Item = i64>) -> Self {
-        Self { id: id.into(), say: say.untagged(), recipients: recipients.into_iter(), tally: Arc::default() }
+        Self {
+            id: id.into(),
+            say: say.untagged().low_priority(),
+            recipients: recipients.into_iter(),
+            tally: Arc::default(),
+        }
     }
 
     /// A handle for its progress, also for other tasks.
@@ -135,7 +140,7 @@ impl<I: Iterator<Item = i64>> Broadcast<I> {
         let posted = shared.store.post(shared.epoch, &once, rows.clone(), at).await;
         let ids = posted.inspect_err(|_| courier.reload())?;
         let is_new = !ids.is_empty();
-        courier.enqueue_low(posted_rows(ids, rows, at), &self.tally);
+        courier.enqueue_broadcast(posted_rows(ids, rows, at), &self.tally);
         Ok(is_new)
     }
 }

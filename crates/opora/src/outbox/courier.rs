@@ -205,8 +205,8 @@ impl Courier {
         shared.wait_for(has_room).await && !shared.stop.is_cancelled() && !shared.lanes.lock().is_draining()
     }
 
-    /// Adds rows of a broadcast, which have low priority.
-    pub(super) fn enqueue_low(&self, rows: impl Iterator<Item = OutboxRow>, tally: &Arc<Tally>) {
+    /// Adds rows of a broadcast.
+    pub(super) fn enqueue_broadcast(&self, rows: impl Iterator<Item = OutboxRow>, tally: &Arc<Tally>) {
         self.shared.add_rows(rows.map(|row| QueuedRow::new(row, Some(Arc::clone(tally)))));
     }
 

@@ -29,7 +29,7 @@ const MOVED_CHATS_MAX: usize = 1024;
 pub(super) struct QueuedRow {
     pub row: OutboxRow,
     pub attempts: Attempts,
-    /// The broadcast that it belongs to. Such rows have low priority.
+    /// The broadcast that it belongs to.
     pub tally: Option<Arc<Tally>>,
     /// Whether a turn of this process sent it. False for rows from the store, where that is unknown.
     pub is_of_turn: bool,
@@ -63,7 +63,7 @@ pub(super) struct Lanes {
     lanes: HashMap<i64, Lane>,
     /// Lanes that may send. Entries are hints: the lane's own state decides.
     ready: VecDeque<i64>,
-    /// Lanes that may send and whose first row is of a broadcast.
+    /// Lanes that may send and whose first row has low priority.
     ready_low: VecDeque<i64>,
     waiting: BTreeMap<(Instant, u64), i64>,
     urgent: VecDeque<QueuedRow>,
@@ -73,6 +73,8 @@ pub(super) struct Lanes {
     limits: Limits,
     /// No lane may send before this.
     closed_until: Option<Instant>,
+    /// No lane of low priority may send before this.
+    low_closed_until: Option<Instant>,
     refused_in_a_row: u32,
     moved: HashMap<i64, i64>,
     /// Rows of lanes that are being sent.
@@ -100,6 +102,17 @@ impl QueuedRow {
     pub fn new(row: OutboxRow, tally: Option<Arc<Tally>>) -> Self {
         Self { row, attempts: Attempts::default(), tally, is_of_turn: false }
     }
+
+    fn is_low(&self) -> bool {
+        self.row.outgoing.low_priority
+    }
+}
+
+impl Lane {
+    /// Whether other lanes go first. One message of a dialogue is enough to give the lane its priority.
+    fn is_low(&self) -> bool {
+        self.rows.iter().all(QueuedRow::is_low)
+    }
 }
 
 impl Lanes {
@@ -115,6 +128,7 @@ impl Lanes {
             next_entry: 0,
             limits: Limits::new(limits),
             closed_until: None,
+            low_closed_until: None,
             refused_in_a_row: 0,
             moved: HashMap::new(),
             in_flight: 0,
@@ -159,17 +173,16 @@ impl Lanes {
             chat = *to;
             item.row.outgoing.redirect(chat);
         }
-        let is_low = item.tally.is_some();
+        let is_low = item.is_low();
         match self.lanes.get_mut(&chat) {
             None => {
                 self.lanes.insert(chat, Lane { rows: VecDeque::from([item]), state: LaneState::Ready });
                 self.make_ready(chat, is_low);
             }
             Some(lane) => {
-                let overtakes =
-                    !is_low && lane.state == LaneState::Ready && lane.rows.iter().all(|row| row.tally.is_some());
+                let overtakes = !is_low && lane.state == LaneState::Ready && lane.rows.iter().all(QueuedRow::is_low);
                 lane.rows.push_back(item);
-                // The lane gets the priority of a dialogue, although a broadcast's row is first.
+                // What is before this row in the chat goes first, so the whole lane gets this row's priority.
                 if overtakes {
                     self.ready.push_back(chat);
                 }
@@ -183,7 +196,7 @@ impl Lanes {
         if self.in_flight >= max || self.is_closed(now, &mut next) {
             return next;
         }
-        while let Some(chat) = self.ready.pop_front().or_else(|| self.ready_low.pop_front()) {
+        while let Some((chat, is_low)) = self.pop_ready(now, &mut next) {
             let Some(lane) = self.lanes.get_mut(&chat).filter(|lane| lane.state == LaneState::Ready) else { continue };
             let is_free = lane.rows.front().is_some_and(|item| is_free(&item.row.outgoing.method));
             let closed = if is_free { None } else { self.limits.chat_closed_until(chat, now) };
@@ -196,13 +209,28 @@ impl Lanes {
             lane.state = LaneState::InFlight((!is_free).then_some(now));
             if !is_free {
                 self.limits.spend(chat, now);
+                if is_low {
+                    self.limits.spend_low_priority(now);
+                }
             }
             self.in_flight += 1;
             next.item = Some(item);
             break;
         }
-        next.more = self.in_flight < max && !(self.ready.is_empty() && self.ready_low.is_empty());
+        let is_low_ready = !self.ready_low.is_empty() && self.low_closed_until.is_none();
+        next.more = self.in_flight < max && (!self.ready.is_empty() || is_low_ready);
         next
+    }
+
+    /// The next lane that is ready, and whether it has low priority.
+    fn pop_ready(&mut self, now: Instant, next: &mut NextRow) -> Option<(i64, bool)> {
+        if let Some(chat) = self.ready.pop_front() {
+            return Some((chat, false));
+        }
+        let closed_until = self.limits.low_priority_closed_until(now).filter(|_| !self.ready_low.is_empty());
+        next.rearm_timer |= closed_until.is_some() && self.low_closed_until != closed_until;
+        self.low_closed_until = closed_until;
+        if closed_until.is_some() { None } else { Some((self.ready_low.pop_front()?, true)) }
     }
 
     /// The next call outside of order and limits.
@@ -218,12 +246,12 @@ impl Lanes {
         self.answered(chat);
         let Some(chat) = chat else { return };
         let Some(lane) = self.lanes.get_mut(&chat) else { return };
-        let Some(front) = lane.rows.front() else {
+        if lane.rows.is_empty() {
             self.lanes.remove(&chat);
             return;
-        };
+        }
         lane.state = LaneState::Ready;
-        let is_low = front.tally.is_some();
+        let is_low = lane.is_low();
         self.make_ready(chat, is_low);
     }
 
@@ -288,8 +316,10 @@ impl Lanes {
                 lane.rows = rows;
             }
             None => {
-                self.lanes.insert(to, Lane { rows, state: LaneState::Ready });
-                self.ready.push_back(to);
+                let lane = Lane { rows, state: LaneState::Ready };
+                let is_low = lane.is_low();
+                self.lanes.insert(to, lane);
+                self.make_ready(to, is_low);
             }
         }
     }
@@ -298,19 +328,21 @@ impl Lanes {
     pub fn next_wake(&self) -> Option<Instant> {
         let lane = self.waiting.first_key_value().map(|((until, _), _)| *until);
         let urgent = self.urgent_waiting.first_key_value().map(|((until, _), _)| *until);
-        [lane, urgent, self.closed_until].into_iter().flatten().min()
+        [lane, urgent, self.closed_until, self.low_closed_until].into_iter().flatten().min()
     }
 
     /// Makes lanes ready whose time has come. True if there are calls outside of order among them.
     pub fn release_due(&mut self, now: Instant) -> bool {
         self.closed_until = self.closed_until.filter(|until| *until > now);
+        self.low_closed_until = self.low_closed_until.filter(|until| *until > now);
         while let Some(entry) = self.waiting.first_entry().filter(|entry| entry.key().0 <= now) {
             let chat = entry.remove();
             let Some(lane) = self.lanes.get_mut(&chat) else { continue };
             // The entry may be outdated: the lane may wait longer now.
             if matches!(lane.state, LaneState::WaitingUntil(until) if until <= now) {
                 lane.state = LaneState::Ready;
-                self.ready.push_back(chat);
+                let is_low = lane.is_low();
+                self.make_ready(chat, is_low);
             }
         }
         let mut is_urgent = false;

@@ -1,7 +1,7 @@
 //! Telegram's rate limits, respected here so that Telegram need not refuse.
 //!
 //! At most 30 messages in any second overall, 20 in any minute to a group, and one a second to a chat after a short
-//! burst. `retry_after` is not handled here: it always applies.
+//! burst. Messages of low priority use two thirds of that. `retry_after` is not handled here: it always applies.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -11,6 +11,8 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 const OVERALL: (usize, Duration) = (30, Duration::from_secs(1));
+/// For messages of low priority, so that others need not wait until a second is over.
+const LOW_PRIORITY: (usize, Duration) = (20, Duration::from_secs(1));
 const IN_GROUP: (usize, Duration) = (20, Duration::from_secs(60));
 const CHAT_INTERVAL: Duration = Duration::from_secs(1);
 const CHAT_BURST: u32 = 3;
@@ -58,6 +60,7 @@ impl fmt::Display for SendLimits {
 pub(super) struct Limits {
     limits: SendLimits,
     overall: Window,
+    low_priority: Window,
     chats: HashMap<i64, Chat>,
     /// Idle chats are forgotten when this many are known.
     sweep_at: usize,
@@ -77,7 +80,8 @@ struct Window(VecDeque<Instant>);
 
 impl Limits {
     pub fn new(limits: SendLimits) -> Self {
-        Self { limits, overall: Window::default(), chats: HashMap::new(), sweep_at: SWEEP_AT_MIN }
+        let [overall, low_priority] = [(); 2].map(|()| Window::default());
+        Self { limits, overall, low_priority, chats: HashMap::new(), sweep_at: SWEEP_AT_MIN }
     }
 
     /// When the next message may be sent. None if now.
@@ -85,6 +89,14 @@ impl Limits {
         match self.limits {
             SendLimits::Off => None,
             SendLimits::Telegram => self.overall.closed_until(OVERALL, now),
+        }
+    }
+
+    /// When the next message of low priority may be sent. None if now.
+    pub fn low_priority_closed_until(&mut self, now: Instant) -> Option<Instant> {
+        match self.limits {
+            SendLimits::Off => None,
+            SendLimits::Telegram => self.low_priority.closed_until(LOW_PRIORITY, now),
         }
     }
 
@@ -112,6 +124,13 @@ impl Limits {
         // Groups and channels have negative ids.
         if chat < 0 {
             spent.minute.spend(IN_GROUP, now);
+        }
+    }
+
+    /// Records that the message to be sent now has low priority.
+    pub fn spend_low_priority(&mut self, now: Instant) {
+        if self.limits == SendLimits::Telegram {
+            self.low_priority.spend(LOW_PRIORITY, now);
         }
     }
 

@@ -225,14 +225,15 @@ pub struct JobUpdate {
     pub epoch: Epoch,
     /// The number of the attempt. If the job is not running this attempt under that lease, nothing changes.
     pub attempt: u32,
-    /// The new state. [`JobState::Running`] changes nothing and only compares.
+    /// The new state. [`JobState::Running`] changes nothing and only compares. A job that an operator wants to cancel
+    /// is cancelled instead of waiting for another attempt.
     pub state: JobState,
     /// When it may start.
     pub run_at: Millis,
     /// How many attempts it may have.
     pub max_attempts: u32,
-    /// When it has finished.
-    pub finished_at: Option<Millis>,
+    /// When the attempt ended. A job in a finished state has finished then.
+    pub at: Millis,
     /// Every failed attempt.
     pub errors: Vec<JobFailure>,
     /// What it returned.
@@ -250,7 +251,7 @@ impl JobUpdate {
             state: JobState::Running,
             run_at: row.run_at,
             max_attempts: row.max_attempts,
-            finished_at: None,
+            at: Millis::default(),
             errors: row.errors.clone(),
             result: None,
         }
@@ -306,8 +307,8 @@ pub struct JobCount {
     pub state: JobState,
     /// How many.
     pub jobs: i64,
-    /// The earliest time at which one of them could start.
-    pub oldest: Millis,
+    /// Of available jobs: since when the oldest one could have started.
+    pub oldest: Option<Millis>,
 }
 
 /// Which jobs to list.

@@ -255,12 +255,15 @@ pub struct Outgoing {
     /// Its parameters are secret: after it was sent or has failed no store keeps them, and no log shows them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub secret: bool,
+    /// It is sent when no other message can be sent. In a chat it keeps its place.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub low_priority: bool,
 }
 
 /// Parameters of a secret call are left out.
 impl std::fmt::Debug for Outgoing {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { chat, method, body, uploads, if_unsure, label, edits_label, secret } = self;
+        let Self { chat, method, body, uploads, if_unsure, label, edits_label, secret, low_priority } = self;
         let body = if *secret { Self::NO_BODY } else { body };
         f.debug_struct("Outgoing")
             .field("chat", chat)
@@ -271,6 +274,7 @@ impl std::fmt::Debug for Outgoing {
             .field("label", label)
             .field("edits_label", edits_label)
             .field("secret", secret)
+            .field("low_priority", low_priority)
             .finish()
     }
 }
@@ -290,6 +294,7 @@ impl Outgoing {
             label: None,
             edits_label: None,
             secret: false,
+            low_priority: false,
         }
     }
 
@@ -333,13 +338,15 @@ pub(super) struct OutgoingExtras {
     /// The stores' own code for failed messages reads this field.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(super) secret: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) low_priority: bool,
 }
 
 impl OutgoingExtras {
     /// The fields of a call as JSON; none if the call uses none of them.
     pub(super) fn json(call: &Outgoing) -> serde_json::Result<Option<String>> {
-        let Outgoing { uploads, if_unsure, label, edits_label, secret, .. } = call.clone();
-        let extras = Self { uploads, if_unsure, label, edits_label, secret };
+        let Outgoing { uploads, if_unsure, label, edits_label, secret, low_priority, .. } = call.clone();
+        let extras = Self { uploads, if_unsure, label, edits_label, secret, low_priority };
         (extras != Self::default()).then(|| serde_json::to_string(&extras)).transpose()
     }
 }

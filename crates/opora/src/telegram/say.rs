@@ -97,6 +97,7 @@ pub struct Say {
     label: Option<Box<str>>,
     if_unsure: IfUnsure,
     secret: bool,
+    low_priority: bool,
 }
 
 /// Leaves out the content of a secret message.
@@ -268,6 +269,12 @@ impl Say {
         self
     }
 
+    /// Lets messages to other chats go first: for reminders and news. In its chat it keeps its place.
+    pub fn low_priority(mut self) -> Self {
+        self.low_priority = true;
+        self
+    }
+
     /// Marks the content as secret, such as a PIN. The store deletes the text once it is sent or has failed, and no log
     /// contains it. The operator still sees that it failed, for whom and why.
     pub fn secret(mut self) -> Self {
@@ -294,6 +301,7 @@ impl Say {
             label: None,
             if_unsure: IfUnsure::Resend,
             secret: false,
+            low_priority: false,
         }
     }
 
@@ -345,7 +353,8 @@ impl IntoOutgoing for Say {
             .put_some("reply_parameters", self.reply_to.map(Reply::to).as_ref())
             .put_some("reply_markup", markup.as_ref());
         let call = params.call(Some(destination.chat), method, uploads)?;
-        Ok(Outgoing { label: self.label, if_unsure: self.if_unsure, secret: self.secret, ..call })
+        let Self { label, if_unsure, secret, low_priority, .. } = self;
+        Ok(Outgoing { label, if_unsure, secret, low_priority, ..call })
     }
 }
 

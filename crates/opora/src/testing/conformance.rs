@@ -160,6 +160,7 @@ macro_rules! store_conformance {
                 a_job_of_an_effect_is_added_once,
                 a_paused_queue_starts_nothing,
                 a_job_can_be_cancelled,
+                a_request_to_cancel_outlives_its_attempt,
                 a_job_can_be_run_again,
                 finished_jobs_are_pruned,
                 a_tick_happens_once,

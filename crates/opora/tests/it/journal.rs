@@ -151,7 +151,12 @@ impl Fixture {
         // the journal, as one of this bot may be as soon as it has its lease there.
         until("the bot has noticed", async || {
             let answer = store.labelled(BOT + 1, 1, "none").await;
-            answer.is_err_and(|error| error.to_string().contains("is away"))
+            let is_away = answer.as_ref().is_err_and(|error| error.to_string().contains("is away"));
+            if !is_away {
+                // Shown if the test fails: does Redis still answer, or does nothing come back?
+                eprintln!("Redis is not away yet: {answer:?}");
+            }
+            is_away
         })
         .await;
     }

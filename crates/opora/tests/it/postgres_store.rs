@@ -4,8 +4,8 @@
 use opora::clock::Millis;
 use opora::key::ConversationKey;
 use opora::store::{
-    Commit, Committed, Epoch, IfUnsure, LeaseAnswer, Mark, Opened, Outgoing, PostgresStore, StateChange, StateName,
-    Store, StoreResult, StoredState, Version,
+    Commit, Committed, Epoch, LeaseAnswer, Mark, Opened, Outgoing, PostgresStore, StateChange, StateName, Store,
+    StoreResult, StoredState, Version,
 };
 use opora::testing::holder;
 use opora_testkit::postgres_server::{PostgresSchema, PostgresServer};
@@ -85,16 +85,7 @@ fn at_state(state: &str) -> StoredState {
 
 /// A message to a chat.
 pub fn message(chat: i64, text: &str) -> Outgoing {
-    Outgoing {
-        chat: Some(chat),
-        method: "sendMessage".into(),
-        body: serde_json::json!({"chat_id": chat, "text": text}).to_string().into(),
-        uploads: Vec::new(),
-        if_unsure: IfUnsure::Resend,
-        label: None,
-        edits_label: None,
-        secret: false,
-    }
+    Outgoing::new(Some(chat), "sendMessage", serde_json::json!({"chat_id": chat, "text": text}).to_string())
 }
 
 /// A turn with one message, which stays in one state.

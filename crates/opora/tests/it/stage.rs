@@ -192,6 +192,12 @@ impl Running {
         self.ends().await.unwrap();
     }
 
+    /// Stops it at once.
+    pub async fn stops_now(self) {
+        self.stop.stop_now();
+        self.ends().await.unwrap();
+    }
+
     pub async fn ends(self) -> Result<(), BotError> {
         tokio::time::timeout(TIMEOUT, self.task).await.expect("the bot does not end").unwrap()
     }

@@ -40,11 +40,12 @@ background-retry = Run again
 background-cancel = Cancel job
 background-retry-all = Run all again
 background-retry-all-sure = Run these jobs again?
-background-retry-all-about = All failed, cancelled and scheduled jobs that match the filters run as soon as possible.
+background-retry-all-about = All failed jobs that match the filters run as soon as possible. To run others, filter by their state.
 background-cancel-all = Cancel all
 background-cancel-all-sure = Cancel these jobs?
 background-cancel-all-about = All unfinished jobs that match the filters are cancelled; running ones are stopped.
 background-keep = Leave as is
+background-unchanged-toast = Nothing has changed.
 background-retried-toast =
     { $count ->
         [one] { $count } job will run again.

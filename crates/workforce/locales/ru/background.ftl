@@ -40,11 +40,12 @@ background-retry = Выполнить снова
 background-cancel = Отменить задачу
 background-retry-all = Выполнить все снова
 background-retry-all-sure = Выполнить эти задачи снова?
-background-retry-all-about = Все неудавшиеся, отменённые и отложенные задачи, которые подходят под фильтры, выполнятся как можно скорее.
+background-retry-all-about = Все неудавшиеся задачи, которые подходят под фильтры, выполнятся как можно скорее. Чтобы выполнить другие, выберите их состояние в фильтре.
 background-cancel-all = Отменить все
 background-cancel-all-sure = Отменить эти задачи?
 background-cancel-all-about = Все незавершённые задачи, которые подходят под фильтры, будут отменены, а выполняемые — остановлены.
 background-keep = Оставить как есть
+background-unchanged-toast = Ничего не изменилось.
 background-retried-toast =
     { $count ->
         [one] { $count } задача выполнится снова.

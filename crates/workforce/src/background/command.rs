@@ -104,7 +104,7 @@ struct Selection {
     /// Their ids, as `list` prints them
     #[arg(value_name = "ID", required_unless_present = "all", conflicts_with = "all")]
     ids: Vec<i64>,
-    /// All jobs that pass the filters
+    /// All jobs that pass the filters; without --state, `retry` runs only failed ones again
     #[arg(long)]
     all: bool,
     #[command(flatten)]

@@ -11,7 +11,7 @@ use opora::jobs::{JobFilter, JobId, JobRequest, JobRow, JobState};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::queues::{QueueStatus, queues};
+use super::queues::{QueueStatus, has_queue, queues};
 use super::{BulkAction, TOPIC, all_of, change_all};
 use crate::application::App;
 use crate::audit;
@@ -150,8 +150,8 @@ pub async fn cancel(
 async fn change_one(app: &App, visitor: &Visitor, id: i64, action: BulkAction) -> Result<PageRedirect, PageError> {
     let job = find(app, id).await?;
     note(app, visitor, action_name(action), json!({ "what": format!("#{id} {}", job.name) })).await?;
-    request(app, action.request(vec![job.id])).await?;
-    let toast = done(visitor, action, 1);
+    let changed = request(app, action.request(vec![job.id])).await?;
+    let toast = done(visitor, action, changed);
     Ok(visitor.redirect(format!("{PATH}/{id}")).with_toast(toast))
 }
 
@@ -193,7 +193,7 @@ pub async fn pause(
     Operator(visitor): Operator,
     Path(queue): Path<String>,
 ) -> Result<PageRedirect, PageError> {
-    let queue = known_queue(&app, queue).await?;
+    require_queue(&app, &queue).await?;
     note(&app, &visitor, "queue paused", json!({ "what": queue })).await?;
     request(&app, JobRequest::Pause(queue.as_str().into())).await?;
     Ok(visitor.redirect(PATH).with_toast(text!(visitor.language(), "background-paused-toast", queue = queue)))
@@ -205,22 +205,23 @@ pub async fn resume(
     Operator(visitor): Operator,
     Path(queue): Path<String>,
 ) -> Result<PageRedirect, PageError> {
-    let queue = known_queue(&app, queue).await?;
+    require_queue(&app, &queue).await?;
     note(&app, &visitor, "queue resumed", json!({ "what": queue })).await?;
     request(&app, JobRequest::Resume(queue.as_str().into())).await?;
     Ok(visitor.redirect(PATH).with_toast(text!(visitor.language(), "background-resumed-toast", queue = queue)))
 }
 
-async fn known_queue(app: &App, queue: String) -> Result<String, PageError> {
-    let known = queues(&**app.domain.store(), app.bot_id, app.clock.now()).await.map_err(anyhow::Error::from)?;
-    known.into_iter().map(|one| one.queue).find(|name| *name == queue).ok_or(PageError::NotFound)
+async fn require_queue(app: &App, queue: &str) -> Result<(), PageError> {
+    let is_known = has_queue(&**app.domain.store(), app.bot_id, queue).await.map_err(anyhow::Error::from)?;
+    if is_known { Ok(()) } else { Err(PageError::NotFound) }
 }
 
-async fn request(app: &App, request: JobRequest) -> Result<(), PageError> {
+/// Makes a request. Returns how many jobs or queues it changes.
+async fn request(app: &App, request: JobRequest) -> Result<u64, PageError> {
     let made = app.domain.store().operator().request_jobs(app.bot_id, request, app.clock.now()).await;
-    made.map_err(anyhow::Error::from)?;
+    let changed = made.map_err(anyhow::Error::from)?;
     followed(app);
-    Ok(())
+    Ok(changed)
 }
 
 /// A request is stored: the leader looks at it, and open pages show it.
@@ -250,6 +251,7 @@ fn action_name(action: BulkAction) -> &'static str {
 
 fn done(visitor: &Visitor, action: BulkAction, count: u64) -> String {
     match action {
+        _ if count == 0 => text!(visitor.language(), "background-unchanged-toast"),
         BulkAction::Retry => text!(visitor.language(), "background-retried-toast", count = count),
         BulkAction::Cancel => text!(visitor.language(), "background-cancelled-toast", count = count),
     }

@@ -3,7 +3,7 @@
 use chrono::NaiveDate;
 use opora::clock::Millis;
 use opora::store::WriteError;
-use sea_orm::sea_query::{ExprTrait, OnConflict};
+use sea_orm::sea_query::OnConflict;
 use sea_orm::{ColumnTrait, DbErr, EntityTrait, QueryFilter, QuerySelect, Set};
 use serde::{Deserialize, Serialize};
 
@@ -65,10 +65,16 @@ pub async fn hour_of(domain: &Domain, user_id: i64) -> Result<Option<i64>, DbErr
     Ok(summary::Entity::find_by_id(user_id).one(domain.read()).await?.map(|row| row.hour))
 }
 
-/// Stores the hour of a person.
-pub async fn set_hour(db: &Transaction<'_, '_>, user_id: i64, hour: Option<i64>) -> Result<(), WriteError> {
+/// Stores the hour of a person. The first summary is that of today.
+pub async fn set_hour(
+    db: &Transaction<'_, '_>,
+    user_id: i64,
+    hour: Option<i64>,
+    today: NaiveDate,
+) -> Result<(), WriteError> {
     let Some(hour) = hour else { return forget(db, user_id).await };
-    let row = summary::ActiveModel { user_id: Set(user_id), hour: Set(hour), sent_on: Set(None) };
+    let sent_on = today.pred_opt().unwrap_or(today).to_string();
+    let row = summary::ActiveModel { user_id: Set(user_id), hour: Set(hour), sent_on: Set(sent_on) };
     let again = OnConflict::column(summary::Column::UserId).update_column(summary::Column::Hour).to_owned();
     summary::Entity::insert(row).on_conflict(again).exec_without_returning(db).await?;
     Ok(())
@@ -86,13 +92,13 @@ pub async fn due(domain: &Domain, day: NaiveDate, hour: i64) -> Result<Vec<i64>,
 }
 
 fn is_due(day: NaiveDate) -> sea_orm::sea_query::Expr {
-    summary::Column::SentOn.is_null().or(summary::Column::SentOn.ne(day.to_string()))
+    summary::Column::SentOn.lt(day.to_string())
 }
 
 /// Writes the summary for a person, once a day.
 pub async fn send(db: &Transaction<'_, '_>, user_id: i64, summary: DailySummary, at: Millis) -> Result<(), WriteError> {
     let noted = summary::Entity::update_many()
-        .set(summary::ActiveModel { sent_on: Set(Some(summary.day.to_string())), ..Default::default() })
+        .set(summary::ActiveModel { sent_on: Set(summary.day.to_string()), ..Default::default() })
         .filter(summary::Column::UserId.eq(user_id))
         .filter(is_due(summary.day))
         .exec(db)

@@ -20,7 +20,7 @@ use crate::front::menu_button;
 use crate::jobs::{self, NOTIFICATIONS};
 use crate::person::{Person, Status};
 
-/// The priority of notices that one run of a job writes for many people.
+/// The priority of the jobs of bulk notices.
 const BULK_PRIORITY: u8 = 5;
 
 /// Sends one notice.
@@ -36,13 +36,10 @@ impl Job for SendNotice {
     const TIMEOUT: Duration = Duration::from_secs(30);
 }
 
-/// The job of a notice. Notices that many people get at once let the others go first.
+/// The job of a notice.
 pub(super) fn job(id: i64, notice: &Notice) -> NewJob {
     let job = NewJob::from(SendNotice { notice: id });
-    match notice {
-        Notice::Reminder { .. } | Notice::DailySummary(_) => job.priority(BULK_PRIORITY),
-        _ => job,
-    }
+    if notice.is_bulk() { job.priority(BULK_PRIORITY) } else { job }
 }
 
 /// The job.
@@ -70,7 +67,10 @@ pub(super) async fn send(app: App, SendNotice { notice: id }: SendNotice, job: J
 }
 
 fn message(notice: &Notice, person: &Person) -> Say {
-    let message = Say::text(notice.text(person.language));
+    let mut message = Say::text(notice.text(person.language));
+    if notice.is_bulk() {
+        message = message.low_priority();
+    }
     match person.status {
         Status::Verified => message.buttons([[menu_button(person.language)]]),
         _ => message,

@@ -47,7 +47,7 @@ pub mod summary {
         pub user_id: i64,
         pub hour: i64,
         /// A day, as `2030-12-31`.
-        pub sent_on: Option<String>,
+        pub sent_on: String,
     }
 
     #[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]

@@ -20,6 +20,11 @@ impl Notice {
         )
     }
 
+    /// Whether many people get it at once. Then everything else goes first.
+    pub(super) fn is_bulk(&self) -> bool {
+        matches!(self, Self::Reminder { .. } | Self::DailySummary(_))
+    }
+
     /// Whether the person gets this notice. Blocked and forgotten people get none, except that they are blocked.
     pub(super) fn is_for(&self, person: &Person) -> bool {
         match self {

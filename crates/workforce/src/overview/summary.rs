@@ -23,6 +23,7 @@ use crate::texts::Language;
 const CHOOSE: &str = "summary:";
 /// The value of the button that ends the summaries.
 const OFF: &str = "off";
+const LAST_HOUR: i64 = 23;
 
 scheduled_job! { pub SendSummaries = "daily-summary" in NOTIFICATIONS }
 
@@ -35,23 +36,32 @@ pub fn dialogue() -> Dialogue<SummaryDialogue> {
     Dialogue::new().start(command("summary"), ask).start(button(CHOOSE), choose)
 }
 
-/// The job: sends the summary of the day to owners whose hour has come, by the clock of the business.
+/// The job: sends the summary of the day to owners whose hour has come, by the clock of the business. It makes up for
+/// the summary of yesterday if the product did not run at that hour.
 pub async fn send_summaries(app: App) -> anyhow::Result<()> {
     let local = app.payroll.local_now().await?;
-    let day = local.date_naive();
-    let due = daily_summary::due(&app.domain, day, i64::from(local.hour())).await?;
+    let (today, zone) = (local.date_naive(), local.timezone());
+    if let Some(yesterday) = today.pred_opt() {
+        send_summaries_of(&app, yesterday, LAST_HOUR, zone).await?;
+    }
+    send_summaries_of(&app, today, i64::from(local.hour()), zone).await?;
+    app.bot.wake_jobs();
+    Ok(())
+}
+
+async fn send_summaries_of(app: &App, day: NaiveDate, hour: i64, zone: Tz) -> anyhow::Result<()> {
+    let due = daily_summary::due(&app.domain, day, hour).await?;
     let owners = app.people.with_ids(&due).await?;
     let owners: Vec<i64> = owners.iter().filter(|person| person.may(OWNERS)).map(|person| person.id).collect();
     if owners.is_empty() {
         return Ok(());
     }
-    let (summary, at) = (summary_of(&app, day, local.timezone()).await?, app.clock.now());
+    let (summary, at) = (summary_of(app, day, zone).await?, app.clock.now());
     for id in owners {
         let summary = summary.clone();
         let sent = app.domain.write(move |db| Box::pin(daily_summary::send(db, id, summary, at))).await;
         written_or_skipped(sent, "user", id)?;
     }
-    app.bot.wake_jobs();
     Ok(())
 }
 
@@ -101,7 +111,8 @@ async fn choose(turn: &mut Turn, press: Press) -> Step<SummaryDialogue> {
         return Ok(Next::Stay);
     }
     let (language, id) = (person.language, person.id);
-    turn.write(move |db| Box::pin(daily_summary::set_hour(db, id, hour)));
+    let today = turn.context::<App>().payroll.local_now().await?.date_naive();
+    turn.write(move |db| Box::pin(daily_summary::set_hour(db, id, hour, today)));
     let now = name(hour, language);
     turn.say(Say::text(text!(language, "summary-set", now = now)).buttons([[menu_button(language)]]));
     Ok(Next::Stay)

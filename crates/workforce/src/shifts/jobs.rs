@@ -62,6 +62,8 @@ async fn remind_some(db: &Transaction<'_, '_>, sites: Arc<Vec<Site>>, now: Milli
         .order_by_asc(plan::Column::StartsAt)
         .order_by_asc(plan::Column::Id)
         .limit(BATCH_SIZE)
+        // A former leader that wakes up in this transaction waits here, and then finds nothing.
+        .lock_exclusive()
         .all(db)
         .await?;
     let ids: Vec<_> = rows.iter().map(|row| row.id).collect();

@@ -9,7 +9,7 @@ use opora::clock::{Clock, Millis};
 use opora::instance::{Leadership, LeaseSettings, lead};
 use opora::key::ConversationKey;
 use opora::store::{
-    Commit, Committed, ConversationRow, Effect, Filter, IfUnsure, Incoming, InputRef, Mark, Origin, Outgoing, ParkedId,
+    Commit, Committed, ConversationRow, Effect, Filter, Incoming, InputRef, Mark, Origin, Outgoing, ParkedId,
     ParkedTurn, StateChange, StateName, Store, StoredState, TimerChange, Transition, Version,
 };
 use opora_testkit::postgres_server::PostgresSchema;
@@ -258,14 +258,5 @@ fn key(text: &str) -> ConversationKey {
 }
 
 fn message(chat: i64) -> Outgoing {
-    Outgoing {
-        chat: Some(chat),
-        method: "sendMessage".into(),
-        body: json!({"text": "Secret"}).to_string().into(),
-        uploads: Vec::new(),
-        if_unsure: IfUnsure::Resend,
-        label: None,
-        edits_label: None,
-        secret: false,
-    }
+    Outgoing::new(Some(chat), "sendMessage", json!({"text": "Secret"}).to_string())
 }

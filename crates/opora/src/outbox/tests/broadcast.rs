@@ -35,6 +35,31 @@ async fn a_broadcast_reaches_all_once_and_lets_dialogues_go_first() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_new_leader_sends_answers_before_stored_reminders() {
+    let mut earlier = Stage::new(CourierSettings::default()).await;
+    let reminder = || Say::text("reminder").low_priority();
+    earlier.commit((1..=2_000).map(|chat| to(chat, reminder())).collect()).await;
+    let store = earlier.store.clone();
+    drop(earlier);
+    let mut stage = Stage::over(store, CourierSettings::default()).await;
+    stage.courier.reload();
+    stage.until("the first reminder", |stage| !stage.seen().is_empty()).await;
+    for turn in 0..5 {
+        let before = timer_now();
+        // Person 1,999 waits for a reminder too. The answer keeps its place behind it, and both overtake the others.
+        let waits_too = 1_999 - turn;
+        stage.send(vec![to(5_000, format!("{turn}")), to(waits_too, "answer")]).await;
+        stage.until("an answer", |stage| stage.texts_to(5_000).len() == turn as usize + 1).await;
+        stage.until("her reminder and answer", |stage| stage.texts_to(waits_too).len() == 2).await;
+        assert!(timer_now() - before < Duration::from_millis(200));
+        tokio::time::sleep(Duration::from_millis(1_100)).await;
+    }
+    stage.settled().await;
+    assert_eq!(stage.texts_to(1_999), ["reminder", "answer"]);
+    assert!((1..=1_990).all(|chat| stage.texts_to(chat) == ["reminder"]));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_broadcast_goes_on_where_it_stopped() {
     let stage = Stage::new(off()).await;
     stage.api.refuses(3, 403, "Forbidden: bot was blocked by the user");

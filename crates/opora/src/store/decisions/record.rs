@@ -107,6 +107,7 @@ mod tests {
             label: Some("menu".into()),
             edits_label: None,
             secret: false,
+            low_priority: true,
         };
         Commit {
             processed: vec![

@@ -133,10 +133,11 @@ impl Jobs {
         let fits = self.rows.get(&update.id).is_some_and(|row| update.fits(row));
         if fits && update.state != JobState::Running {
             self.change(update.id, |row| {
-                row.state = update.state;
+                let is_cancelled = row.cancel_requested && !update.state.is_finished();
+                row.state = if is_cancelled { JobState::Cancelled } else { update.state };
+                row.finished_at = row.state.is_finished().then_some(update.at);
                 row.run_at = update.run_at;
                 row.max_attempts = update.max_attempts;
-                row.finished_at = update.finished_at;
                 row.errors = update.errors;
                 row.result = update.result;
                 row.cancel_requested = false;
@@ -198,7 +199,7 @@ impl Jobs {
             name: name.into(),
             state,
             jobs,
-            oldest,
+            oldest: (state == JobState::Available).then_some(oldest),
         };
         counts.into_iter().map(count).collect()
     }

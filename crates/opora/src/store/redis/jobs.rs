@@ -72,8 +72,7 @@ struct StoredUpdate {
     state: JobState,
     run_at: Millis,
     max_attempts: u32,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    finished_at: Option<Millis>,
+    at: Millis,
     #[serde(skip_serializing_if = "Option::is_none")]
     errors: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -214,7 +213,7 @@ impl RedisBackend {
                 state: update.state,
                 run_at: update.run_at,
                 max_attempts: update.max_attempts,
-                finished_at: update.finished_at,
+                at: update.at,
                 errors: errors_json(&update.errors)?,
                 result: update.result,
             })?);
@@ -271,7 +270,8 @@ impl RedisBackend {
                 return Err(unreadable("a count names no kind of job"));
             };
             let jobs = texts[1].parse().map_err(unreadable)?;
-            let oldest = Millis(texts[2].parse().map_err(unreadable)?);
+            let oldest = Some(&texts[2]).filter(|text| !text.is_empty());
+            let oldest = oldest.map(|text| text.parse().map(Millis)).transpose().map_err(unreadable)?;
             counts.push(JobCount { queue: queue.into(), name: name.into(), state, jobs, oldest });
         }
         counts.retain(|count| with_finished || !count.state.is_finished());

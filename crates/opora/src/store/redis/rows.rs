@@ -100,8 +100,8 @@ fn read_message_fields(bot: i64, id: OutboxId, fields: &mut Fields<'_>, was_send
     let chat = if chat.is_empty() { None } else { Some(chat.parse()?) };
     let rare = fields.next()?;
     let rare = if rare.is_empty() { OutgoingExtras::default() } else { serde_json::from_str(rare)? };
-    let OutgoingExtras { uploads, if_unsure, label, edits_label, secret } = rare;
-    let outgoing = Outgoing { chat, method, body, uploads, if_unsure, label, edits_label, secret };
+    let OutgoingExtras { uploads, if_unsure, label, edits_label, secret, low_priority } = rare;
+    let outgoing = Outgoing { chat, method, body, uploads, if_unsure, label, edits_label, secret, low_priority };
     Ok(OutboxRow { id, key, outgoing, was_sending, at })
 }
 

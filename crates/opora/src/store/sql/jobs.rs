@@ -313,8 +313,8 @@ pub(in crate::store) async fn update(
 ) -> Result<Vec<bool>, WriteError> {
     let row = |update: &JobUpdate| {
         let errors = serde_json::to_string(&update.errors)?;
-        let JobUpdate { id, epoch, attempt, state, run_at, max_attempts, finished_at, result, .. } = update;
-        Ok((*id, *epoch, *attempt, state.name(), *run_at, *max_attempts, *finished_at, errors, result.clone()))
+        let JobUpdate { id, epoch, attempt, state, run_at, max_attempts, at, result, .. } = update;
+        Ok((*id, *epoch, *attempt, state.name(), *run_at, *max_attempts, *at, errors, result.clone()))
     };
     let said = updates.iter().map(row).collect::<Result<Vec<_>, serde_json::Error>>()?;
     let changed: Vec<JobId> = rows(database, UPDATE.pick(database), vec![rows_of(said)?]).await?;
@@ -335,27 +335,40 @@ pub(in crate::store) fn updated(answer: StoreResult<Vec<bool>>, jobs: usize) -> 
     }
 }
 
-const UPDATE: OverRows = OverRows {
-    sqlite: "
-UPDATE opora_jobs SET state = said.state, run_at = said.run_at, max_attempts = said.max_attempts,
-    finished_at = said.finished_at, errors = said.errors, result = said.result,
-    cancel_requested = CASE WHEN said.state = 'running' THEN cancel_requested ELSE 0 END
-FROM (SELECT value->>0 AS id, value->>1 AS epoch, value->>2 AS attempt, value->>3 AS state, value->>4 AS run_at,
-             value->>5 AS max_attempts, value->>6 AS finished_at, value->>7 AS errors, value->>8 AS result
-      FROM json_each($1)) AS said
+/// The rows are `said`.
+macro_rules! update_of {
+    ($said:literal) => {
+        concat!(
+            "
+UPDATE opora_jobs SET run_at = said.run_at, max_attempts = said.max_attempts, errors = said.errors,
+    result = said.result, cancel_requested = CASE WHEN said.state = 'running' THEN cancel_requested ELSE 0 END,
+    state = CASE WHEN said.state IN ('scheduled', 'available') AND cancel_requested <> 0 THEN 'cancelled'
+                 ELSE said.state END,
+    finished_at = CASE WHEN said.state = 'running' THEN NULL
+                       WHEN said.state IN ('scheduled', 'available') AND cancel_requested = 0 THEN NULL
+                       ELSE said.at END
+FROM (",
+            $said,
+            ") AS said
 WHERE opora_jobs.id = said.id AND opora_jobs.state = 'running' AND opora_jobs.attempt = said.attempt
   AND opora_jobs.epoch = said.epoch
-RETURNING opora_jobs.id",
-    postgres: "
-UPDATE opora_jobs AS j SET state = said.state, run_at = said.run_at, max_attempts = said.max_attempts,
-    finished_at = said.finished_at, errors = said.errors, result = said.result,
-    cancel_requested = CASE WHEN said.state = 'running' THEN j.cancel_requested ELSE 0 END
-FROM (SELECT (value->>0)::bigint AS id, (value->>1)::bigint AS epoch, (value->>2)::bigint AS attempt,
-             value->>3 AS state, (value->>4)::bigint AS run_at, (value->>5)::bigint AS max_attempts,
-             (value->>6)::bigint AS finished_at, value->>7 AS errors, value->>8 AS result
-      FROM jsonb_array_elements($1::jsonb)) AS said
-WHERE j.id = said.id AND j.state = 'running' AND j.attempt = said.attempt AND j.epoch = said.epoch
-RETURNING j.id",
+RETURNING opora_jobs.id"
+        )
+    };
+}
+
+const UPDATE: OverRows = OverRows {
+    sqlite: update_of!(
+        "SELECT value->>0 AS id, value->>1 AS epoch, value->>2 AS attempt, value->>3 AS state, value->>4 AS run_at,
+                value->>5 AS max_attempts, value->>6 AS at, value->>7 AS errors, value->>8 AS result
+         FROM json_each($1)"
+    ),
+    postgres: update_of!(
+        "SELECT (value->>0)::bigint AS id, (value->>1)::bigint AS epoch, (value->>2)::bigint AS attempt,
+                value->>3 AS state, (value->>4)::bigint AS run_at, (value->>5)::bigint AS max_attempts,
+                (value->>6)::bigint AS at, value->>7 AS errors, value->>8 AS result
+         FROM jsonb_array_elements($1::jsonb)"
+    ),
 };
 
 /// Removes finished jobs and results.

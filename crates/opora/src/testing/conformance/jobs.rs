@@ -32,8 +32,7 @@ fn named(rows: &[JobRow]) -> Vec<&str> {
 
 /// The end of an attempt.
 fn ended(row: &JobRow, state: JobState, when: Millis) -> JobUpdate {
-    let finished_at = state.is_finished().then_some(when);
-    JobUpdate { state, run_at: when, finished_at, ..JobUpdate::compare(row) }
+    JobUpdate { state, run_at: when, at: when, ..JobUpdate::compare(row) }
 }
 
 fn no_limits() -> JobLimits {
@@ -269,6 +268,23 @@ pub async fn a_job_can_be_cancelled(fixture: Fixture) {
     assert_eq!(fixture.request(JobRequest::Cancel(ids)).await, 0, "they have finished");
 }
 
+/// An attempt that ends before the leader has read the request does not hide it: no other attempt follows.
+pub async fn a_request_to_cancel_outlives_its_attempt(fixture: Fixture) {
+    let ids = fixture.add_all(["fails", "snoozes", "succeeds"].map(job).into()).await;
+    let rows = fixture.start(3, at(2)).await;
+    assert_eq!(fixture.request(JobRequest::Cancel(ids.clone())).await, 3);
+    let ends = [JobState::Available, JobState::Scheduled, JobState::Completed];
+    for (row, state) in rows.iter().zip(ends) {
+        assert!(fixture.update(JobUpdate { run_at: at(50), ..ended(row, state, at(10)) }).await);
+    }
+    for (id, state) in ids.iter().zip([JobState::Cancelled, JobState::Cancelled, JobState::Completed]) {
+        let row = fixture.job(*id).await;
+        assert_eq!((row.state, row.finished_at, row.cancel_requested), (state, Some(at(10)), false));
+    }
+    assert_eq!(fixture.poll().await, JobPoll::default());
+    assert!(fixture.start(5, at(60)).await.is_empty());
+}
+
 /// An operator runs a finished job again, and a scheduled one at once.
 pub async fn a_job_can_be_run_again(fixture: Fixture) {
     let ids = fixture.add_all(vec![NewJob { max_attempts: 1, ..job("fails") }]).await;
@@ -355,7 +371,8 @@ pub async fn jobs_are_counted(fixture: Fixture) {
     };
     let (texts, rows) = counts(false).await;
     assert_eq!(texts, ["mail two scheduled 1", "mail two available 1"]);
-    assert_eq!(rows[1].oldest, at(0));
+    assert_eq!(rows[1].oldest, Some(at(0)));
+    assert_eq!(rows[0].oldest, None, "it waits for its time");
     let (texts, _) = counts(true).await;
     assert_eq!(texts, ["mail first completed 1", "mail two scheduled 1", "mail two available 1"]);
 }

@@ -53,6 +53,7 @@ pub async fn a_call_is_stored_unchanged(fixture: Fixture) {
         label: Some("plan".into()),
         edits_label: Some("menu".into()),
         secret: true,
+        low_priority: true,
     };
     fixture.turn(&person(101), |commit| commit.outgoing = vec![document.clone(), message(101, "then")]).await;
     let rows = fixture.unsent().await;

@@ -110,7 +110,7 @@ const FAULTS_BY_CASE: &[(&str, &[Fault])] = &[
     ("numbers_rise_from_commit_to_commit", &[GivesTheSameNumber, Drops(Piece::Transition), Reverses("transitions")]),
     ("messages_keep_their_order", &[Reverses("unsent"), ForgetsAtRestart]),
     ("the_outbox_is_read_in_pages", &[IgnoresAfter("unsent"), IgnoresLimit("unsent")]),
-    ("a_call_is_stored_unchanged", &[LosesUploads, LosesIfUnsure, LosesLabels]),
+    ("a_call_is_stored_unchanged", &[LosesUploads, LosesIfUnsure, LosesPriority, LosesLabels]),
     ("a_sent_message_leaves_the_outbox", &[DoesNothing("settle")]),
     ("a_failed_message_is_kept_as_failed", &[FailedIsForgotten, FailedStays]),
     (
@@ -150,6 +150,7 @@ const FAULTS_BY_CASE: &[(&str, &[Fault])] = &[
     ("a_job_of_an_effect_is_added_once", &[IgnoresUnique]),
     ("a_paused_queue_starts_nothing", &[DoesNothing("request_jobs"), ForgetsPauses]),
     ("a_job_can_be_cancelled", &[DoesNothing("request_jobs"), HidesCancels]),
+    ("a_request_to_cancel_outlives_its_attempt", &[DoesNothing("request_jobs"), RunsCancelledJobs]),
     ("a_job_can_be_run_again", &[DoesNothing("request_jobs")]),
     ("finished_jobs_are_pruned", &[DoesNothing("prune_jobs"), PrunesAllJobs, IgnoresNumberOfJobs, KeepsResults]),
     ("a_tick_happens_once", &[IgnoresTicks]),

@@ -4,23 +4,14 @@ use std::collections::BTreeMap;
 
 use opora::clock::Millis;
 use opora::store::{
-    CleaningLimits, Commit, ConversationRow, Effect, Filter, IfUnsure, InputRef, Mark, OutboxId, Outgoing, RedisCode,
+    CleaningLimits, Commit, ConversationRow, Effect, Filter, InputRef, Mark, OutboxId, Outgoing, RedisCode,
     StateChange, Statistics, Store, StoredState, TimerChange, Transition, Version,
 };
 
 use super::{BOT, Fixture, at_state, person, version};
 
 pub(super) fn message(chat: i64) -> Outgoing {
-    Outgoing {
-        chat: Some(chat),
-        method: "sendMessage".into(),
-        body: "{}".into(),
-        uploads: Vec::new(),
-        if_unsure: IfUnsure::Resend,
-        label: None,
-        edits_label: None,
-        secret: false,
-    }
+    Outgoing::new(Some(chat), "sendMessage", "{}")
 }
 
 /// The same statistics, by reading everything.

@@ -164,6 +164,52 @@ async fn a_stop_puts_a_running_job_back_without_counting_it() {
     bot.stops().await;
 }
 
+/// The first signal lets running jobs finish: what they post is sent.
+#[tokio::test]
+async fn a_job_may_post_while_the_bot_stops() {
+    #[derive(Serialize, Deserialize)]
+    struct Greet(i64);
+    impl Job for Greet {
+        const NAME: &'static str = "greet";
+    }
+    let (stage, gate, store) = (Stage::new().await, closed(), memory());
+    let anna = stage.person("Anna").await;
+    let (bot, waits) = (stage.bot(&store), Arc::clone(&gate));
+    let handle = bot.handle();
+    let bot = Running::start(bot.dialogue(letter()).worker(move |Greet(to): Greet, _| {
+        let (waits, handle) = (Arc::clone(&waits), handle.clone());
+        async move {
+            waits.acquire().await?.forget();
+            handle.post("greeting", to, "Hello!").await?;
+            Ok::<_, JobError>(())
+        }
+    }));
+    let id = until_some("the bot", async || bot.handle.enqueue(Greet(anna.id)).await.ok()).await.id();
+    job_is(&store, id, JobState::Running).await;
+    let handle = bot.handle.clone();
+    let stops = tokio::spawn(bot.stops());
+    until("the stop", async || !handle.is_running()).await;
+    gate.add_permits(1);
+    stops.await.unwrap();
+    assert_eq!(job_is(&store, id, JobState::Completed).await.attempt, 1);
+    anna.receives_exactly(&["Hello!"]).await;
+}
+
+/// A second signal does not wait for jobs. None of them runs on after the lease is released.
+#[tokio::test]
+async fn a_stop_at_once_ends_running_jobs() {
+    let (stage, sent, gate, store) = (Stage::new().await, Sent::default(), closed(), memory());
+    let bot = Running::start(post(stage.bot(&store), &sent, &gate));
+    let id = until_some("the bot", async || bot.handle.enqueue(Send { to: "slow".to_owned() }).await.ok()).await.id();
+    job_is(&store, id, JobState::Running).await;
+    bot.stops_now().await;
+    gate.add_permits(1);
+    let next = Running::start(post(stage.bot(&store), &sent, &gate));
+    assert_eq!(job_is(&store, id, JobState::Completed).await.attempt, 2);
+    next.stops().await;
+    assert_eq!(*sent.lock(), [("slow".to_owned(), 2)]);
+}
+
 #[tokio::test]
 async fn a_job_of_a_leader_that_is_gone_runs_again() {
     let (stage, sent, store) = (Stage::new().await, Sent::default(), memory());

@@ -15,9 +15,9 @@ CREATE TABLE quiet_hours (
   hours TEXT NOT NULL
 );
 
--- Who gets a summary of the day, at which hour, and the last day that it was sent for.
+-- Who gets a summary of the day, at which hour, and the last day that needs none any more.
 CREATE TABLE daily_summaries (
   user_id BIGINT PRIMARY KEY REFERENCES users (id) ON DELETE CASCADE,
   hour BIGINT NOT NULL CHECK (hour BETWEEN 0 AND 23),
-  sent_on TEXT
+  sent_on TEXT NOT NULL
 );

@@ -9,6 +9,9 @@ use tokio::time::timeout;
 
 use crate::kit::demo::TIMEOUT;
 
+/// It takes a free port for IPv4 and then the same one for IPv6, which another program may have taken.
+const START_ATTEMPTS: usize = 5;
+
 pub struct Chromedriver {
     pub url: String,
     process: Child,
@@ -18,12 +21,16 @@ pub struct Chromedriver {
 
 impl Chromedriver {
     pub async fn start() -> Self {
-        let mut command = Command::new(environment::chromedriver());
-        command.arg("--port=0").stdout(Stdio::piped()).kill_on_drop(true);
-        let mut process = command.spawn().unwrap();
-        let mut output = BufReader::new(process.stdout.take().unwrap()).lines();
-        let port = timeout(TIMEOUT, read_port(&mut output)).await.expect("chromedriver did not start");
-        Self { url: format!("http://127.0.0.1:{port}"), process, _output: output }
+        for _ in 0..START_ATTEMPTS {
+            let mut command = Command::new(environment::chromedriver());
+            command.arg("--port=0").stdout(Stdio::piped()).kill_on_drop(true);
+            let mut process = command.spawn().unwrap();
+            let mut output = BufReader::new(process.stdout.take().unwrap()).lines();
+            if let Some(port) = timeout(TIMEOUT, read_port(&mut output)).await.expect("chromedriver did not start") {
+                return Self { url: format!("http://127.0.0.1:{port}"), process, _output: output };
+            }
+        }
+        panic!("chromedriver ended {START_ATTEMPTS} times at its start")
     }
 
     /// Stops chromedriver and its browsers.
@@ -35,11 +42,12 @@ impl Chromedriver {
 }
 
 /// Reads the port from "ChromeDriver was started successfully on port 40123."
-async fn read_port(output: &mut Lines<BufReader<ChildStdout>>) -> u16 {
+/// None if it ended before.
+async fn read_port(output: &mut Lines<BufReader<ChildStdout>>) -> Option<u16> {
     while let Some(line) = output.next_line().await.unwrap() {
         if let Some((_, port)) = line.split_once("started successfully on port ") {
-            return port.trim_end_matches('.').parse().unwrap();
+            return Some(port.trim_end_matches('.').parse().unwrap());
         }
     }
-    panic!("chromedriver ended without naming its port")
+    None
 }

@@ -182,8 +182,11 @@ function functions.update_jobs(keys, args)
     applied[#applied + 1] = fits and '1' or '0'
     if fits and update.state ~= 'running' then
       unlist_job(keys, id, job)
-      job.state, job.run_at, job.max_attempts = update.state, update.run_at, update.max_attempts
-      job.finished_at, job.errors, job.result, job.cancel = update.finished_at, update.errors, update.result, nil
+      local waits = update.state == 'scheduled' or update.state == 'available'
+      job.state = waits and job.cancel and 'cancelled' or update.state
+      job.finished_at = (not waits or job.cancel) and update.at or nil
+      job.run_at, job.max_attempts = update.run_at, update.max_attempts
+      job.errors, job.result, job.cancel = update.errors, update.result, nil
       list_job(keys, id, job)
       changes = changes + 1
     end
@@ -339,16 +342,17 @@ function functions.jobs_before(keys, args)
 end
 only_reads.jobs_before = true
 
--- Returns for each queue, name and state: these as one text, how many jobs, and the time of the oldest available one.
+-- Returns for each queue, name and state: these as one text, how many jobs, and the time of the oldest one if they are
+-- available, otherwise ''.
 function functions.count_jobs(keys, _)
   local counts = call('HGETALL', keys[JOB_COUNTS])
   local answer = {}
   for i = 1, #counts, 2 do
     local kind, state = string.match(counts[i], '^(.*)|(%a+)$')
-    local oldest = '0'
+    local oldest = ''
     if state == 'available' then
       local first = call('ZRANGEBYLEX', keys[JOB_AGES], '[' .. kind .. '|', '(' .. kind .. '}', 'LIMIT', 0, 1)[1]
-      oldest = first and string.match(first, '|(%d+)|%d+$') or '0'
+      oldest = first and string.match(first, '|(%d+)|%d+$') or ''
     end
     answer[#answer + 1] = counts[i]
     answer[#answer + 1] = counts[i + 1]

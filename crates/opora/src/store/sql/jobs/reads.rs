@@ -52,9 +52,9 @@ impl<P: ReadConnections> Reads<P> {
             SELECT queue, name, state, count(*), min(run_at) FROM opora_jobs WHERE bot = $1
             GROUP BY queue, name, state";
         let read = |row: &P::Row| {
-            let [queue, name] = [row.text(0)?, row.text(1)?];
-            let [jobs, oldest] = [row.number(3)?, row.number(4)?];
-            Ok(JobCount { queue, name, state: state(&row.str(2)?)?, jobs, oldest: Millis(oldest) })
+            let state = state(&row.str(2)?)?;
+            let oldest = Some(Millis(row.number(4)?)).filter(|_| state == JobState::Available);
+            Ok(JobCount { queue: row.text(0)?, name: row.text(1)?, state, jobs: row.number(3)?, oldest })
         };
         let statement = if with_finished { ALL } else { UNFINISHED };
         let mut counts = self.read_for_operator(statement, vec![Value::Number(bot)], read).await?;

@@ -57,6 +57,7 @@ pub enum Fault {
 
     LosesUploads,
     LosesIfUnsure,
+    LosesPriority,
     LosesLabels,
     KeepsSecrets,
     ForgetsEveryone,
@@ -84,6 +85,7 @@ pub enum Fault {
     UniqueForEver,
     HidesDueJobs,
     HidesCancels,
+    RunsCancelledJobs,
     ForgetsPauses,
     PrunesAllJobs,
     IgnoresNumberOfJobs,

@@ -76,7 +76,13 @@ impl Broken {
                 }
             }
         }
-        self.inner.update_jobs(bot, self.epoch("update_jobs", epoch).await, updates, None).await
+        let waiting = updates.iter().filter(|update| !update.state.is_finished() && update.state != JobState::Running);
+        let (ids, at): (Vec<_>, Vec<_>) = waiting.map(|update| (update.id, update.at)).unzip();
+        let applied = self.inner.update_jobs(bot, self.epoch("update_jobs", epoch).await, updates, None).await?;
+        if let (Fault::RunsCancelledJobs, Some(at)) = (self.fault, at.first()) {
+            self.inner.operator().request_jobs(bot, JobRequest::Retry(ids), *at).await?;
+        }
+        Ok(applied)
     }
 
     pub(super) async fn broken_poll(&self, bot: i64) -> StoreResult<JobPoll> {
@@ -121,7 +127,7 @@ impl Broken {
         }
         let mut counts = self.inner.job_counts(bot, with_finished).await?;
         if self.fault == Fault::NewestForOldest {
-            counts.iter_mut().for_each(|count| count.oldest = FOR_EVER);
+            counts.iter_mut().for_each(|count| count.oldest = Some(FOR_EVER));
         }
         Ok(counts)
     }

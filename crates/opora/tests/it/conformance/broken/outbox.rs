@@ -11,6 +11,7 @@ impl Broken {
             match self.fault {
                 Fault::LosesUploads => call.uploads.clear(),
                 Fault::LosesIfUnsure => call.if_unsure = IfUnsure::Resend,
+                Fault::LosesPriority => call.low_priority = false,
                 Fault::LosesLabels => call.label = None,
                 Fault::KeepsSecrets => call.secret = false,
                 _ => (),
