@@ -19,6 +19,7 @@ pub use self::database::SqlDatabase;
 pub use self::decisions::DecisionStore;
 pub use self::delivery::{AnnouncedConversations, Delivered};
 pub(crate) use self::generations::Generations;
+pub(crate) use self::job_rows::storable;
 pub use self::job_rows::{
     Enqueued, JobCount, JobFailure, JobFilter, JobId, JobLimits, JobPoll, JobRequest, JobRow, JobState, JobUpdate,
     NewJob, Tick, Unique,
@@ -319,7 +320,7 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
         writes: Option<DomainWrites>,
     ) -> Answer<'_, Vec<bool>>;
     /// Running jobs, also those whose attempt began under an earlier lease.
-    fn running_jobs(&self, bot: i64, limit: usize) -> Answer<'_, Vec<JobRow>>;
+    fn running_jobs(&self, bot: i64, after: JobId, limit: usize) -> Answer<'_, Vec<JobRow>>;
     /// When the next job is due, and which running ones are to be cancelled.
     fn poll_jobs(&self, bot: i64) -> Answer<'_, JobPoll>;
     /// Removes old finished jobs and results, a limited number per call. Returns how many; 0 means that nothing is left
@@ -329,8 +330,9 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     fn job_ticks(&self, bot: i64) -> Answer<'_, Vec<(Box<str>, Millis)>>;
     /// Adds the jobs of a schedule's tick and notes the tick, in one step. False if another tick was noted meanwhile.
     fn tick_jobs(&self, bot: i64, epoch: Epoch, tick: Tick, jobs: Vec<NewJob>) -> Answer<'_, bool>;
-    /// Jobs by queue, name and state, in this order. Counting the finished ones takes longer.
-    fn job_counts(&self, bot: i64, with_finished: bool) -> Answer<'_, Vec<JobCount>>;
+    /// Jobs by queue, name and state, in this order. With a time the finished ones too, which takes longer, and how many
+    /// of them have finished since then.
+    fn job_counts(&self, bot: i64, finished_since: Option<Millis>) -> Answer<'_, Vec<JobCount>>;
 
     // All conversations.
 

@@ -78,7 +78,7 @@ pub async fn watch(app: &App) {
 /// What changes whenever an open page would show something else: the unfinished jobs, and the newest job.
 async fn fingerprint(app: &App) -> StoreResult<String> {
     let store = app.domain.store();
-    let counts = store.job_counts(app.bot_id, false).await?;
+    let counts = store.job_counts(app.bot_id, None).await?;
     let newest = store.operator().jobs(&all_of(app.bot_id), None, 1).await?;
     let paused = store.operator().paused_queues(app.bot_id).await?;
     Ok(format!("{counts:?} {newest:?} {paused:?}"))

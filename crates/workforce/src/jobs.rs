@@ -178,6 +178,7 @@ pub fn failed(error: anyhow::Error) -> JobError {
 pub fn not_posted(error: HandleError) -> JobError {
     match error {
         HandleError::Message(error) => JobError::Discard(error.to_string()),
+        HandleError::Store(error) if !error.is_transient() && !error.ends_lease() => error.into(),
         error => {
             tracing::debug!(%error, "a message is posted later");
             JobError::Snooze(POST_RETRY_INTERVAL.into())

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use futures_util::TryFutureExt;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::workers::Worker;
@@ -9,7 +10,7 @@ use super::{JobContext, JobError};
 use crate::clock::Millis;
 use crate::failpoints;
 use crate::progress::Progress;
-use crate::store::{JobFailure, JobRow, JobState, JobUpdate};
+use crate::store::{JobFailure, JobRow, JobState, JobUpdate, storable};
 
 /// The most characters that are kept of the reason of a failure.
 const MAX_REASON: usize = 2_000;
@@ -18,17 +19,26 @@ const MAX_RESULT: usize = 1 << 20;
 /// The most failures that are kept of a job. More attempts are possible only if an operator asks for them.
 const MAX_FAILURES: usize = 100;
 
+/// Why the attempt of an instance that has ended failed.
+const RESCUED: &str = "the instance that ran this attempt has ended";
+/// Why a job waits that no function is registered for.
+const NO_FUNCTION: &str = "no function is registered for this kind of job";
+/// How long such a job waits before the next look.
+const NO_FUNCTION_PAUSE: Duration = Duration::from_secs(60);
+
 /// The result of an attempt.
 pub(super) type AttemptResult = Result<Option<Box<str>>, JobError>;
 
 /// Runs the function in a task of its own, so that a panic fails only this attempt. The task ends when this is dropped.
-pub(super) async fn run(worker: Option<Worker>, args: Box<str>, context: JobContext) -> AttemptResult {
-    let Some(worker) = worker else {
-        return Err(JobError::Retry("no function is registered for this kind of job".into()));
-    };
+pub(super) async fn run(worker: Worker, args: Box<str>, context: JobContext) -> AttemptResult {
     failpoints::hit(failpoints::JOB_BEFORE_RUN).await;
     let progress = Progress::default();
-    let work = progress.clone().scope((worker.run)(args, context));
+    // The error is written as text in here too: its own code may panic.
+    let work = (worker.run)(args, context).map_err(|error| match error {
+        JobError::Retry(error) => JobError::Retry(error.to_string().into()),
+        other => other,
+    });
+    let work = progress.clone().scope(work);
     let run = AbortOnDropHandle::new(tokio::spawn(work));
     let result = match progress.until_stalled(worker.timeout, run).await {
         Ok(Ok(result)) => result.and_then(check_size),
@@ -94,18 +104,29 @@ pub(super) fn update(row: &JobRow, result: AttemptResult, now: Millis, backoff: 
     (update, end)
 }
 
-/// A job whose attempt was cut off by the end of its instance. The attempt counts.
-pub(super) fn rescued(row: &JobRow, now: Millis) -> JobUpdate {
-    let reason = "the instance that ran this attempt has ended";
-    update(row, Err(JobError::Retry(reason.into())), now, Duration::ZERO).0
+/// A job whose attempt was cut off by the end of its instance. The attempt counts. At the second time in a row the job
+/// waits for the backoff: it may be what ends the instances.
+pub(super) fn rescued(row: &JobRow, now: Millis, backoff: Duration) -> (JobUpdate, AttemptEnd) {
+    let is_again = row.errors.last().is_some_and(|last| last.reason == RESCUED);
+    update(row, Err(JobError::Retry(RESCUED.into())), now, if is_again { backoff } else { Duration::ZERO })
+}
+
+/// A job that this program has no function for: perhaps a newer program enqueued it. The attempt does not count.
+pub(super) fn without_function(row: &JobRow, now: Millis) -> (JobUpdate, AttemptEnd) {
+    let (mut update, end) = update(row, Err(JobError::Snooze(NO_FUNCTION_PAUSE.into())), now, Duration::ZERO);
+    if row.errors.last().is_none_or(|last| last.reason != NO_FUNCTION) {
+        add_failure(&mut update, now, NO_FUNCTION.to_owned());
+    }
+    (update, end)
 }
 
 /// A job whose attempt was ended by an orderly stop. The attempt does not count.
-pub(super) fn put_back(row: &JobRow, now: Millis) -> JobUpdate {
-    update(row, Err(JobError::Snooze(now.into())), now, Duration::ZERO).0
+pub(super) fn put_back(row: &JobRow, now: Millis) -> (JobUpdate, AttemptEnd) {
+    update(row, Err(JobError::Snooze(now.into())), now, Duration::ZERO)
 }
 
 fn wait(update: &mut JobUpdate, run_at: Millis, now: Millis) {
+    let run_at = storable(run_at);
     update.state = if run_at > now { JobState::Scheduled } else { JobState::Available };
     update.run_at = run_at;
 }

@@ -70,10 +70,10 @@ impl JobContext {
         self.0.row.attempt >= self.0.row.max_attempts
     }
 
-    /// When the job was to start. For a job of a schedule this is the tick.
+    /// When the job was to start at first, also in later attempts. For a job of a schedule this is the tick.
     #[must_use]
     pub fn scheduled_at(&self) -> Millis {
-        self.0.row.run_at
+        self.0.row.scheduled_at
     }
 
     /// The time now.

@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::attempt::{self, AttemptEnd, AttemptResult};
 use super::scheduler::Scheduler;
 use super::term::Term;
+use super::workers::Worker;
 use super::{JobContext, JobError, Schedule, Workers, metrics};
 use crate::clock::Clock;
 use crate::store::{Epoch, JobRow, JobUpdate, NewJob, Store, StoreError, StoreResult};
@@ -107,8 +108,21 @@ impl JobRunner {
     }
 
     pub(super) fn update(&self, row: &JobRow, result: AttemptResult) -> (JobUpdate, AttemptEnd) {
-        let pause = attempt::pause(self.workers.get(&row.name), row);
-        attempt::update(row, result, self.clock.now(), pause)
+        attempt::update(row, result, self.clock.now(), self.pause(row))
+    }
+
+    /// The end of an attempt of an instance that has ended.
+    pub(super) fn rescue(&self, row: &JobRow) -> (JobUpdate, AttemptEnd) {
+        attempt::rescued(row, self.clock.now(), self.pause(row))
+    }
+
+    fn pause(&self, row: &JobRow) -> Duration {
+        attempt::pause(self.workers.get(&row.name), row)
+    }
+
+    /// The function for a job, or the update of a job that has none.
+    pub(super) fn worker(&self, row: &JobRow) -> Result<Worker, (JobUpdate, AttemptEnd)> {
+        self.workers.get(&row.name).cloned().ok_or_else(|| attempt::without_function(row, self.clock.now()))
     }
 
     /// Runs what is due, one job after another, until nothing is due: for tests. Returns the jobs, as they are then.
@@ -123,7 +137,14 @@ impl JobRunner {
             }
             for row in rows {
                 let context = self.context(&row);
-                let worker = self.workers.get(&row.name).cloned();
+                let worker = match self.worker(&row) {
+                    Ok(worker) => worker,
+                    Err((update, _)) => {
+                        self.store.update_jobs(self.bot, self.epoch, vec![update.clone()], None).await?;
+                        done.push(update);
+                        continue;
+                    }
+                };
                 let result = attempt::run(worker, row.args.clone(), context.clone()).await;
                 let writes = context.take_last_writes().filter(|_| result.is_ok());
                 let (mut update, _) = self.update(&row, result);

@@ -1,6 +1,6 @@
 //! The jobs of a term: which run, which have ended, and what is due.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -18,6 +18,9 @@ use crate::store::{DomainWrites, JobId, JobRow, JobUpdate, StoreResult};
 
 /// How often the store is read when nothing is known to be due: other instances and operators add jobs too.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
+/// How often the running jobs are compared with those that run here. A call of the store may take effect after its
+/// answer was given up, so one comparison after an error is not enough.
+const RECONCILE_INTERVAL: Duration = Duration::from_secs(30);
 /// How many running jobs are read at once.
 const PAGE: usize = 1_000;
 
@@ -30,6 +33,7 @@ struct Running {
 /// An attempt that has ended.
 pub(super) struct Ended {
     id: JobId,
+    attempt: u32,
     result: AttemptResult,
     last_writes: Option<DomainWrites>,
     took: Duration,
@@ -59,8 +63,10 @@ pub(super) struct Term {
     pub(super) is_woken: bool,
     last_poll: Option<Stopwatch>,
     next_due: Option<Millis>,
-    /// Jobs may be marked as running that are not running here.
-    is_unsure: bool,
+    /// When the running jobs were compared; none if they have to be compared now.
+    reconciled: Option<Stopwatch>,
+    /// Kinds of jobs that have no function, each logged once.
+    unknown_kinds: HashSet<Box<str>>,
 }
 
 impl Term {
@@ -79,16 +85,17 @@ impl Term {
             last_poll: None,
             next_due: None,
             // An earlier leader may have left jobs behind.
-            is_unsure: true,
+            reconciled: None,
+            unknown_kinds: HashSet::new(),
         }
     }
 
     /// Does what can be done now. Returns how long nothing else is known to be due.
     pub(super) async fn work(&mut self) -> StoreResult<Duration> {
         self.store_ends().await?;
-        if self.is_unsure {
+        if self.reconciled.is_none_or(|last| last.elapsed() >= RECONCILE_INTERVAL) {
             self.reconcile().await?;
-            self.is_unsure = false;
+            self.reconciled = Some(Stopwatch::start());
         }
         let now = self.runner.clock.now();
         let is_due = self.next_due.is_some_and(|due| due <= now);
@@ -110,27 +117,29 @@ impl Term {
     /// Ends attempts of earlier leaders, and runs jobs whose start was stored although the answer was lost.
     async fn reconcile(&mut self) -> StoreResult<()> {
         let runner = self.runner.clone();
+        let mut after = JobId::default();
         loop {
-            let rows = runner.store.running_jobs(runner.bot, PAGE).await?;
-            let is_full = rows.len() >= PAGE;
+            let rows = runner.store.running_jobs(runner.bot, after, PAGE).await?;
+            let Some(last) = rows.last() else { return Ok(()) };
+            after = last.id;
             let (ours, of_others): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.epoch == runner.epoch);
-            ours.into_iter()
-                .filter(|row| !self.running.contains_key(&row.id))
-                .collect::<Vec<_>>()
-                .into_iter()
-                .for_each(|row| self.spawn(row));
-            let now = runner.clock.now();
-            let updates: Vec<_> = of_others.iter().map(|row| attempt::rescued(row, now)).collect();
-            if updates.is_empty() {
-                return Ok(());
+            for row in ours {
+                if !self.running.contains_key(&row.id) {
+                    self.spawn(row);
+                }
             }
-            let rescued = updates.len();
-            runner.store.update_jobs(runner.bot, runner.epoch, updates, None).await?;
-            tracing::warn!(bot = runner.bot, jobs = rescued, "jobs of an instance that has ended are run again");
+            if of_others.is_empty() {
+                continue;
+            }
+            tracing::warn!(bot = runner.bot, jobs = of_others.len(), "an instance has ended while these jobs ran");
+            for row in of_others {
+                let (update, end) = runner.rescue(&row);
+                // It is counted as if it ran here.
+                self.queues.started(&row.queue, runner.clock.now());
+                self.ends.push(End { row, update, end, took: Duration::ZERO });
+            }
+            self.store_ends().await?;
             self.is_woken = true;
-            if !is_full {
-                return Ok(());
-            }
         }
     }
 
@@ -151,9 +160,13 @@ impl Term {
         }
         self.next_due = [poll.next_due, next_tick].into_iter().flatten().min();
         for id in poll.to_cancel {
-            if let Some(running) = self.running.remove(&id) {
-                let cancelled = Err(JobError::Cancel("an operator has cancelled it".to_owned()));
-                self.end(running.row, cancelled, Duration::ZERO);
+            match self.running.remove(&id) {
+                Some(running) => {
+                    let cancelled = Err(JobError::Cancel("an operator has cancelled it".to_owned()));
+                    self.end(running.row, cancelled, Duration::ZERO);
+                }
+                // It does not run here, so it has to be found first.
+                None => self.reconciled = None,
             }
         }
         self.store_ends().await
@@ -166,29 +179,38 @@ impl Term {
             return Ok(());
         }
         let limits = wanted.clone();
-        let rows = self.runner.start(wanted).await.inspect_err(|_| self.is_unsure = true)?;
+        let rows = self.runner.start(wanted).await.inspect_err(|_| self.reconciled = None)?;
         for (queue, limit) in limits {
             if rows.iter().filter(|row| row.queue == queue).count() < limit {
                 self.promising.remove(&queue);
             }
         }
         rows.into_iter().for_each(|row| self.spawn(row));
-        Ok(())
+        self.store_ends().await
     }
 
     fn spawn(&mut self, row: JobRow) {
         self.queues.started(&row.queue, self.runner.clock.now());
         metrics::started(&row);
+        let worker = match self.runner.worker(&row) {
+            Ok(worker) => worker,
+            Err((update, end)) => {
+                if self.unknown_kinds.insert(row.name.clone()) {
+                    tracing::warn!(name = %row.name, "no function is registered for this kind of job: its jobs wait");
+                }
+                self.ends.push(End { row, update, end, took: Duration::ZERO });
+                return;
+            }
+        };
         let context = self.runner.context(&row);
-        let worker = self.runner.workers.get(&row.name).cloned();
         let sender = self.sender.clone();
-        let (id, args) = (row.id, row.args.clone());
+        let (id, number, args) = (row.id, row.attempt, row.args.clone());
         let attempt = async move {
             let watch = Stopwatch::start();
             let result = attempt::run(worker, args, context.clone()).await;
             let last_writes = context.take_last_writes().filter(|_| result.is_ok());
             // An error means that the runner has ended. Then the next leader runs the job again.
-            let _ = sender.send(Ended { id, result, last_writes, took: watch.elapsed() });
+            let _ = sender.send(Ended { id, attempt: number, result, last_writes, took: watch.elapsed() });
         };
         self.running.insert(id, Running { row, _task: AbortOnDropHandle::new(tokio::spawn(attempt)) });
     }
@@ -197,9 +219,10 @@ impl Term {
     pub(super) async fn collect(&mut self, first: Ended) {
         let mut with_writes = Vec::new();
         let mut next = Some(first);
-        while let Some(Ended { id, result, last_writes, took }) = next {
-            // Otherwise it was cancelled meanwhile.
-            if let Some(running) = self.running.remove(&id) {
+        while let Some(Ended { id, attempt, result, last_writes, took }) = next {
+            // Otherwise it was cancelled meanwhile, and perhaps started again.
+            let is_current = self.running.get(&id).is_some_and(|running| running.row.attempt == attempt);
+            if is_current && let Some(running) = self.running.remove(&id) {
                 match last_writes {
                     Some(writes) => with_writes.push((running.row, result, writes, took)),
                     None => self.end(running.row, result, took),
@@ -245,9 +268,14 @@ impl Term {
         }
         let runner = &self.runner;
         let updates = self.ends.iter().map(|end| end.update.clone()).collect();
-        runner.store.update_jobs(runner.bot, runner.epoch, updates, None).await?;
-        for end in std::mem::take(&mut self.ends) {
-            self.release(&end);
+        let applied = runner.store.update_jobs(runner.bot, runner.epoch, updates, None).await?;
+        for (end, applied) in std::mem::take(&mut self.ends).iter().zip(applied) {
+            if applied {
+                self.release(end);
+            } else {
+                // An earlier call whose answer was lost has stored an end.
+                self.queues.ended(&end.row.queue);
+            }
         }
         Ok(())
     }
@@ -284,18 +312,21 @@ impl Term {
                 () = put_back.cancelled() => break,
             }
         }
+        if self.running.is_empty() {
+            return;
+        }
+        tracing::warn!(
+            jobs = self.running.len(),
+            "some jobs did not finish in time; they run again after the next start"
+        );
         let now = self.runner.clock.now();
-        let updates: Vec<_> = self.running.values().map(|running| attempt::put_back(&running.row, now)).collect();
-        // Aborts the attempts.
-        self.running.clear();
-        if !updates.is_empty() {
-            tracing::warn!(
-                jobs = updates.len(),
-                "some jobs did not finish in time; they run again after the next start"
-            );
-            if let Err(error) = self.runner.store.update_jobs(self.runner.bot, self.runner.epoch, updates, None).await {
-                tracing::warn!(%error, "cannot put jobs back; the next leader finds them");
-            }
+        // Dropping a running attempt aborts it.
+        for (_, Running { row, .. }) in std::mem::take(&mut self.running) {
+            let (update, end) = attempt::put_back(&row, now);
+            self.ends.push(End { row, update, end, took: Duration::ZERO });
+        }
+        if let Err(error) = self.store_ends().await {
+            tracing::warn!(%error, "cannot put jobs back; the next leader finds them");
         }
     }
 }

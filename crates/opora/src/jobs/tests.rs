@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Job, JobContext, JobError, JobRequest, JobState, MissedTicks, NewJob, Schedule, Workers};
+use super::attempt::rescued;
+use super::{Job, JobContext, JobError, JobRequest, JobRow, JobState, MissedTicks, NewJob, Schedule, Workers};
 use crate::clock::{Clock, Millis};
 use crate::store::MemoryStore;
 use crate::testing::NOON;
@@ -166,6 +167,52 @@ async fn a_job_without_a_function_waits_for_one() {
     stage.run_due().await;
     let row = stage.job(id).await;
     assert!(row.state == JobState::Scheduled && row.errors[0].reason.contains("no function"), "{row:?}");
+    for _ in 0..30 {
+        stage.advance(minutes(2)).await;
+    }
+    let row = stage.job(id).await;
+    assert!(row.state == JobState::Scheduled && row.errors.len() == 1 && row.attempt > 20, "{row:?}");
+}
+
+#[tokio::test]
+async fn an_error_that_cannot_be_written_fails_only_its_attempt() {
+    #[derive(Debug)]
+    struct Unspeakable;
+    impl std::fmt::Display for Unspeakable {
+        fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            panic!("no words")
+        }
+    }
+    impl std::error::Error for Unspeakable {}
+    let stage = JobStage::new(Workers::new().worker(async |_: Act, _: JobContext| Err::<(), _>(Unspeakable.into())));
+    let id = stage.enqueue(Act(String::new())).await;
+    stage.run_due().await;
+    assert!(stage.job(id).await.errors[0].reason.contains("panicked"));
+}
+
+#[test]
+fn a_job_that_ends_its_instances_waits_after_the_second_time() {
+    let row = |errors| JobRow { state: JobState::Running, attempt: 2, max_attempts: 9, errors, ..JobRow::default() };
+    let (first, _) = rescued(&row(Vec::new()), NOON, minutes(3));
+    assert_eq!((first.state, first.run_at), (JobState::Available, NOON));
+    let (second, _) = rescued(&row(first.errors), NOON, minutes(3));
+    assert_eq!((second.state, second.run_at), (JobState::Scheduled, NOON.plus(minutes(3))));
+}
+
+#[tokio::test]
+async fn a_later_attempt_knows_the_tick_of_its_job() {
+    let ticks = Arc::new(parking_lot::Mutex::new(Vec::new()));
+    let seen = Arc::clone(&ticks);
+    let fails_once = move |_: Act, context: JobContext| {
+        seen.lock().push(context.scheduled_at());
+        async move { if context.attempt() == 1 { Err(std::io::Error::other("no").into()) } else { Ok::<(), JobError>(()) } }
+    };
+    let schedule = Schedule::new("daily", "0 4 * * *", "UTC", Act(String::new())).unwrap();
+    let stage = JobStage::new(Workers::new().worker(fails_once)).schedules([schedule]);
+    stage.run_due().await;
+    stage.advance(minutes(16 * 60)).await;
+    stage.advance(minutes(5)).await;
+    assert_eq!(*ticks.lock(), [NOON.plus(minutes(16 * 60)); 2]);
 }
 
 #[test]

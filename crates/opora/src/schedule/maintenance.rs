@@ -56,7 +56,7 @@ impl Maintenance {
             if let Ok(statistics) = self.store.statistics(Some(self.bot)).await {
                 gauges.set(statistics, self.mailboxes.waiting(), self.clock.now());
             }
-            if let Ok(counts) = self.store.job_counts(self.bot, false).await {
+            if let Ok(counts) = self.store.job_counts(self.bot, None).await {
                 job_gauges.set(counts, self.clock.now());
             }
             self.wait_until(next).await;

@@ -312,14 +312,15 @@ impl StoreLayer for DecisionStore {
             self.database.start_jobs((bot, epoch), wanted, now);
         update_jobs(bot: i64, epoch: Epoch, updates: Vec<JobUpdate>, writes: Option<DomainWrites>) -> Vec<bool> =>
             self.database.update_jobs((bot, epoch), updates, writes);
-        running_jobs(bot: i64, limit: usize) -> Vec<JobRow> => self.database.store().running_jobs(bot, limit);
+        running_jobs(bot: i64, after: JobId, limit: usize) -> Vec<JobRow> =>
+            self.database.store().running_jobs(bot, after, limit);
         poll_jobs(bot: i64) -> JobPoll => self.database.store().poll_jobs(bot);
         prune_jobs(bot: i64, epoch: Epoch, limits: JobLimits) -> u64 => self.database.prune_jobs((bot, epoch), limits);
         job_ticks(bot: i64) -> Vec<(Box<str>, Millis)> => self.database.store().job_ticks(bot);
         tick_jobs(bot: i64, epoch: Epoch, tick: Tick, jobs: Vec<NewJob>) -> bool =>
             self.database.tick_jobs((bot, epoch), tick, jobs);
-        job_counts(bot: i64, with_finished: bool) -> Vec<JobCount> =>
-            self.database.store().job_counts(bot, with_finished);
+        job_counts(bot: i64, finished_since: Option<Millis>) -> Vec<JobCount> =>
+            self.database.store().job_counts(bot, finished_since);
         jobs(filter: &'a JobFilter, before: Option<JobId>, limit: usize) -> Vec<JobRow> =>
             self.database.store().operator().jobs(filter, before, limit);
         request_jobs(bot: i64, request: JobRequest, now: Millis) -> u64 =>

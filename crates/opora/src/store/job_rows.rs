@@ -132,12 +132,17 @@ impl NewJob {
 
     /// The first mistake of these jobs.
     pub(crate) fn check_all(jobs: &[Self]) -> Result<(), String> {
-        jobs.iter().find_map(|job| job.mistake.clone()).map_or(Ok(()), Err)
+        let bad_key = |job: &Self| job.unique.as_ref().is_some_and(|unique| unique.key.contains('\0'));
+        let mistake = |job: &Self| {
+            let of_key = || bad_key(job).then(|| format!("the unique key of `{}` has the character U+0000", job.name));
+            job.mistake.clone().or_else(of_key)
+        };
+        jobs.iter().find_map(mistake).map_or(Ok(()), Err)
     }
 
     /// The first state of the job, and its time.
     pub(crate) fn start(&self, now: Millis) -> (JobState, Millis) {
-        let run_at = self.when.resolve(now);
+        let run_at = storable(self.when.resolve(now));
         (if run_at > now { JobState::Scheduled } else { JobState::Available }, run_at)
     }
 
@@ -145,6 +150,11 @@ impl NewJob {
     pub(crate) fn unique_key(&self) -> Option<String> {
         self.unique.as_ref().map(|unique| format!("{}:{}", self.name, unique.key))
     }
+}
+
+/// The nearest time that every store keeps exactly: from 1970 to the year 5138.
+pub(crate) fn storable(time: Millis) -> Millis {
+    Millis(time.0.clamp(0, 99_999_999_999_999))
 }
 
 /// What became of a job that was enqueued.
@@ -196,6 +206,8 @@ pub struct JobRow {
     pub priority: u8,
     /// When it may start.
     pub run_at: Millis,
+    /// When it was to start at first. For a job of a schedule this is the tick.
+    pub scheduled_at: Millis,
     /// The number of the latest attempt; 0 before the first one.
     pub attempt: u32,
     /// How many attempts it may have. A snooze adds one.
@@ -309,6 +321,8 @@ pub struct JobCount {
     pub jobs: i64,
     /// Of available jobs: since when the oldest one could have started.
     pub oldest: Option<Millis>,
+    /// Of finished jobs: how many have finished since the time that was asked for.
+    pub recent: i64,
 }
 
 /// Which jobs to list.

@@ -185,12 +185,12 @@ layer! {
         enqueue_jobs(bot: i64, jobs: Vec<NewJob>, now: Millis) -> Vec<Enqueued>;
         start_jobs(bot: i64, epoch: Epoch, wanted: Vec<(Box<str>, usize)>, now: Millis) -> Vec<JobRow>;
         update_jobs(bot: i64, epoch: Epoch, updates: Vec<JobUpdate>, writes: Option<DomainWrites>) -> Vec<bool>;
-        running_jobs(bot: i64, limit: usize) -> Vec<JobRow>;
+        running_jobs(bot: i64, after: JobId, limit: usize) -> Vec<JobRow>;
         poll_jobs(bot: i64) -> JobPoll;
         prune_jobs(bot: i64, epoch: Epoch, limits: JobLimits) -> u64;
         job_ticks(bot: i64) -> Vec<(Box<str>, Millis)>;
         tick_jobs(bot: i64, epoch: Epoch, tick: Tick, jobs: Vec<NewJob>) -> bool;
-        job_counts(bot: i64, with_finished: bool) -> Vec<JobCount>;
+        job_counts(bot: i64, finished_since: Option<Millis>) -> Vec<JobCount>;
         list(filter: &'a Filter, after: Option<&'a ConversationKey>, limit: usize) -> Vec<ConversationRow>;
         forget(bot: i64, user: i64, now: Millis) -> u64;
         statistics(bot: Option<i64>) -> Statistics;

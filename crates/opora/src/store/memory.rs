@@ -116,13 +116,14 @@ impl Store for MemoryStore {
             self.step(move |data| data.start_jobs((bot, epoch), &wanted, now));
         update_jobs(bot: i64, epoch: Epoch, updates: Vec<JobUpdate>, writes: Option<DomainWrites>) -> Vec<bool> =>
             self.step(move |data| data.update_jobs((bot, epoch), updates, writes.is_some()));
-        running_jobs(bot: i64, limit: usize) -> Vec<JobRow> => self.read(move |data| data.running_jobs(bot, limit));
+        running_jobs(bot: i64, after: JobId, limit: usize) -> Vec<JobRow> =>
+            self.read(move |data| data.running_jobs(bot, after, limit));
         poll_jobs(bot: i64) -> JobPoll => self.read(move |data| data.poll_jobs(bot));
         prune_jobs(bot: i64, epoch: Epoch, limits: JobLimits) -> u64 => self.step(move |data| data.prune_jobs((bot, epoch), limits));
         job_ticks(bot: i64) -> Vec<(Box<str>, Millis)> => self.read(move |data| data.job_ticks(bot));
         tick_jobs(bot: i64, epoch: Epoch, tick: Tick, jobs: Vec<NewJob>) -> bool =>
             self.step(move |data| data.tick_jobs((bot, epoch), tick, jobs));
-        job_counts(bot: i64, with_finished: bool) -> Vec<JobCount> => self.read(move |data| data.job_counts(bot, with_finished));
+        job_counts(bot: i64, finished_since: Option<Millis>) -> Vec<JobCount> => self.read(move |data| data.job_counts(bot, finished_since));
         list(filter: &'a Filter, after: Option<&'a ConversationKey>, limit: usize) -> Vec<ConversationRow> =>
             self.read(move |data| data.list(filter, after, limit));
         forget(bot: i64, user: i64, now: Millis) -> u64 =>

@@ -21,7 +21,7 @@ use self::server::Server;
 use super::sent_log::{LogFiles, Logged, SentLog};
 use super::{
     AnnouncedConversations, Answer, Cleaned, CleaningLimits, Commit, Committed, ConversationRow, Delivered,
-    DomainWrites, EffectId, EffectRow, Enqueued, Epoch, Filter, Holder, InboxRow, Incoming, InputRef, JobCount,
+    DomainWrites, EffectId, EffectRow, Enqueued, Epoch, Filter, Holder, InboxRow, Incoming, InputRef, JobCount, JobId,
     JobLimits, JobPoll, JobRow, JobUpdate, Lease, LeaseAnswer, Mark, NewJob, Opened, OperatorStore, OutboxId,
     OutboxRow, Outgoing, ParkResult, ParkedId, ParkedTurn, Receipt, Seq, Settled, Statistics, Store, StoreError,
     StoreLayer, StoreResult, Tick, TimerRow,
@@ -216,13 +216,13 @@ impl Store for RedisBackend {
             self.start_due_jobs((bot, epoch), wanted, now);
         update_jobs(bot: i64, epoch: Epoch, updates: Vec<JobUpdate>, writes: Option<DomainWrites>) -> Vec<bool> =>
             self.end_attempts((bot, epoch), updates, writes.is_some());
-        running_jobs(bot: i64, limit: usize) -> Vec<JobRow> => self.jobs_running(bot, limit);
+        running_jobs(bot: i64, after: JobId, limit: usize) -> Vec<JobRow> => self.jobs_running(bot, after, limit);
         poll_jobs(bot: i64) -> JobPoll => self.jobs_due(bot);
         prune_jobs(bot: i64, epoch: Epoch, limits: JobLimits) -> u64 => self.drop_old_jobs((bot, epoch), limits);
         job_ticks(bot: i64) -> Vec<(Box<str>, Millis)> => self.ticks_noted(bot);
         tick_jobs(bot: i64, epoch: Epoch, tick: Tick, jobs: Vec<NewJob>) -> bool =>
             self.note_tick((bot, epoch), tick, jobs);
-        job_counts(bot: i64, with_finished: bool) -> Vec<JobCount> => self.count_of_jobs(bot, with_finished);
+        job_counts(bot: i64, finished_since: Option<Millis>) -> Vec<JobCount> => self.count_of_jobs(bot, finished_since);
         list(filter: &'a Filter, after: Option<&'a ConversationKey>, limit: usize) -> Vec<ConversationRow> =>
             self.list_rows(filter, after, limit);
         forget(bot: i64, user: i64, now: Millis) -> u64 => self.forget_person(bot, user, now);

@@ -297,7 +297,6 @@ fn table(rows: &[JobRow], now: Millis) -> String {
 fn queue_table(queues: &[QueueStatus]) -> String {
     let row = |queue: &QueueStatus| {
         let oldest = if queue.waiting == 0 { Millis::default() } else { Millis(1) };
-        let more = if queue.finished_more { "+" } else { "" };
         [
             queue.queue.clone(),
             if queue.is_paused { "yes" } else { "no" }.to_owned(),
@@ -305,7 +304,7 @@ fn queue_table(queues: &[QueueStatus]) -> String {
             output::age(oldest, Millis(queue.oldest_ms + 1)),
             queue.scheduled.to_string(),
             queue.running.to_string(),
-            format!("{}{more}", queue.finished_lately),
+            queue.completed_lately.to_string(),
         ]
     };
     let rows: Vec<_> = queues.iter().map(row).collect();

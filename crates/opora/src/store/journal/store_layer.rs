@@ -57,16 +57,16 @@ impl StoreLayer for Journal {
             async move { self.0.job_store_under(epoch)?.start_jobs(bot, epoch, wanted, now).await };
         update_jobs(bot: i64, epoch: Epoch, updates: Vec<JobUpdate>, writes: Option<DomainWrites>) -> Vec<bool> =>
             async move { self.0.job_store_under(epoch)?.update_jobs(bot, epoch, updates, writes).await };
-        running_jobs(bot: i64, limit: usize) -> Vec<JobRow> =>
-            async move { self.0.job_store()?.running_jobs(bot, limit).await };
+        running_jobs(bot: i64, after: JobId, limit: usize) -> Vec<JobRow> =>
+            async move { self.0.job_store()?.running_jobs(bot, after, limit).await };
         poll_jobs(bot: i64) -> JobPoll => async move { self.0.job_store()?.poll_jobs(bot).await };
         prune_jobs(bot: i64, epoch: Epoch, limits: JobLimits) -> u64 =>
             async move { self.0.job_store_under(epoch)?.prune_jobs(bot, epoch, limits).await };
         job_ticks(bot: i64) -> Vec<(Box<str>, Millis)> => async move { self.0.job_store()?.job_ticks(bot).await };
         tick_jobs(bot: i64, epoch: Epoch, tick: Tick, jobs: Vec<NewJob>) -> bool =>
             async move { self.0.job_store_under(epoch)?.tick_jobs(bot, epoch, tick, jobs).await };
-        job_counts(bot: i64, with_finished: bool) -> Vec<JobCount> =>
-            async move { self.0.job_store()?.job_counts(bot, with_finished).await };
+        job_counts(bot: i64, finished_since: Option<Millis>) -> Vec<JobCount> =>
+            async move { self.0.job_store()?.job_counts(bot, finished_since).await };
         jobs(filter: &'a JobFilter, before: Option<JobId>, limit: usize) -> Vec<JobRow> =>
             async move { self.0.job_store()?.operator().jobs(filter, before, limit).await };
         request_jobs(bot: i64, request: JobRequest, now: Millis) -> u64 =>

@@ -1,6 +1,7 @@
 //! Background jobs in memory.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Bound::{Excluded, Unbounded};
 
 use super::NO_WRITES;
 use super::data::MemoryData;
@@ -23,7 +24,8 @@ pub(super) struct Jobs {
     available: HashMap<Box<str>, BTreeSet<(u8, Millis, JobId)>>,
     running: BTreeSet<JobId>,
     finished: BTreeSet<(Millis, JobId)>,
-    unique: HashMap<String, BTreeSet<JobId>>,
+    /// Jobs by unique key and state.
+    unique: HashMap<(String, JobState), BTreeSet<JobId>>,
     once: HashMap<Box<str>, JobId>,
     /// The two keys of a job, to remove them with it.
     keys: HashMap<JobId, (Option<String>, Option<Box<str>>)>,
@@ -42,6 +44,14 @@ impl Jobs {
             }
         }
         let Some(row) = self.rows.get(&id) else { return };
+        if let Some((Some(key), _)) = self.keys.get(&id) {
+            let place = (key.clone(), row.state);
+            let ids = self.unique.entry(place.clone()).or_default();
+            change(ids, id, is_in);
+            if ids.is_empty() {
+                self.unique.remove(&place);
+            }
+        }
         match row.state {
             JobState::Scheduled => change(&mut self.scheduled, (row.run_at, id), is_in),
             JobState::Available => {
@@ -65,11 +75,11 @@ impl Jobs {
         if let Some(known) = job.once.as_ref().and_then(|once| self.once.get(once)) {
             return Some(*known);
         }
-        let unique = job.unique.as_ref()?;
-        let earlier = self.unique.get(&job.unique_key()?)?;
+        let (unique, key) = (job.unique.as_ref()?, job.unique_key()?);
+        let latest = unique.states.iter().filter_map(|state| self.unique.get(&(key.clone(), *state))?.last());
         let counts =
             |id: &&JobId| self.rows.get(id).is_some_and(|row| unique.applies_to(row.state, row.enqueued_at, now));
-        earlier.iter().rev().find(counts).copied()
+        latest.filter(counts).max().copied()
     }
 
     pub(super) fn enqueue(&mut self, bot: i64, job: NewJob, now: Millis) -> Enqueued {
@@ -80,9 +90,6 @@ impl Jobs {
         let id = JobId(self.last);
         let (state, run_at) = job.start(now);
         let unique = job.unique_key();
-        if let Some(key) = &unique {
-            self.unique.entry(key.clone()).or_default().insert(id);
-        }
         if let Some(once) = &job.once {
             self.once.insert(once.clone(), id);
         }
@@ -98,6 +105,7 @@ impl Jobs {
             state,
             priority: job.priority,
             run_at,
+            scheduled_at: run_at,
             max_attempts: job.max_attempts,
             enqueued_at: now,
             ..JobRow::default()
@@ -157,17 +165,8 @@ impl Jobs {
     fn remove(&mut self, id: JobId) {
         self.index(id, false);
         self.rows.remove(&id);
-        let Some((unique, once)) = self.keys.remove(&id) else { return };
-        if let Some(once) = once {
+        if let Some((_, Some(once))) = self.keys.remove(&id) {
             self.once.remove(&once);
-        }
-        if let Some(key) = unique
-            && let Some(ids) = self.unique.get_mut(&key)
-        {
-            ids.remove(&id);
-            if ids.is_empty() {
-                self.unique.remove(&key);
-            }
         }
     }
 
@@ -187,21 +186,23 @@ impl Jobs {
         (results.len() + gone.len()) as u64
     }
 
-    fn count(&self) -> Vec<JobCount> {
-        let mut counts: BTreeMap<(&str, &str, JobState), (i64, Millis)> = BTreeMap::new();
-        for row in self.rows.values() {
-            let (jobs, oldest) = counts.entry((&row.queue, &row.name, row.state)).or_insert((0, row.run_at));
-            *jobs += 1;
-            *oldest = row.run_at.min(*oldest);
+    fn count(&self, finished_since: Option<Millis>) -> Vec<JobCount> {
+        let mut counts: BTreeMap<(&str, &str, JobState), JobCount> = BTreeMap::new();
+        for row in self.rows.values().filter(|row| finished_since.is_some() || !row.state.is_finished()) {
+            let kind = (&*row.queue, &*row.name, row.state);
+            let count = counts.entry(kind).or_insert_with(|| JobCount {
+                queue: row.queue.clone(),
+                name: row.name.clone(),
+                state: row.state,
+                jobs: 0,
+                oldest: (row.state == JobState::Available).then_some(row.run_at),
+                recent: 0,
+            });
+            count.jobs += 1;
+            count.oldest = count.oldest.map(|oldest| oldest.min(row.run_at));
+            count.recent += i64::from(row.finished_at.is_some() && row.finished_at >= finished_since);
         }
-        let count = |((queue, name, state), (jobs, oldest)): ((&str, &str, JobState), _)| JobCount {
-            queue: queue.into(),
-            name: name.into(),
-            state,
-            jobs,
-            oldest: (state == JobState::Available).then_some(oldest),
-        };
-        counts.into_iter().map(count).collect()
+        counts.into_values().collect()
     }
 
     fn retry(&mut self, id: JobId, now: Millis) -> bool {
@@ -261,9 +262,9 @@ impl MemoryData {
         Ok(updates.into_iter().map(|update| jobs.update(update)).collect())
     }
 
-    pub(super) fn running_jobs(&self, bot: i64, limit: usize) -> Vec<JobRow> {
+    pub(super) fn running_jobs(&self, bot: i64, after: JobId, limit: usize) -> Vec<JobRow> {
         self.read(bot, |rows| {
-            let running = rows.jobs.running.iter().filter_map(|id| rows.jobs.rows.get(id));
+            let running = rows.jobs.running.range((Excluded(after), Unbounded)).filter_map(|id| rows.jobs.rows.get(id));
             running.take(limit).cloned().collect()
         })
     }
@@ -292,10 +293,8 @@ impl MemoryData {
         Ok(true)
     }
 
-    pub(super) fn job_counts(&self, bot: i64, with_finished: bool) -> Vec<JobCount> {
-        let mut counts = self.read(bot, |rows| rows.jobs.count());
-        counts.retain(|count| with_finished || !count.state.is_finished());
-        counts
+    pub(super) fn job_counts(&self, bot: i64, finished_since: Option<Millis>) -> Vec<JobCount> {
+        self.read(bot, |rows| rows.jobs.count(finished_since))
     }
 
     pub(super) fn jobs(&self, filter: &JobFilter, before: Option<JobId>, limit: usize) -> Vec<JobRow> {

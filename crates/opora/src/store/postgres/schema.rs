@@ -147,6 +147,7 @@ CREATE TABLE opora_jobs (
     state TEXT COLLATE "C" NOT NULL,
     priority BIGINT NOT NULL,
     run_at BIGINT NOT NULL,
+    scheduled_at BIGINT NOT NULL,
     attempt BIGINT NOT NULL DEFAULT 0,
     max_attempts BIGINT NOT NULL,
     epoch BIGINT NOT NULL DEFAULT 0,
@@ -163,7 +164,7 @@ CREATE INDEX opora_jobs_scheduled ON opora_jobs (bot, run_at, id) WHERE state = 
 CREATE INDEX opora_jobs_running ON opora_jobs (bot, id) WHERE state = 'running';
 CREATE INDEX opora_jobs_finished ON opora_jobs (bot, finished_at) WHERE finished_at IS NOT NULL;
 CREATE INDEX opora_jobs_results ON opora_jobs (bot, finished_at) WHERE result IS NOT NULL;
-CREATE INDEX opora_jobs_unique ON opora_jobs (bot, unique_key) WHERE unique_key IS NOT NULL;
+CREATE INDEX opora_jobs_unique ON opora_jobs (bot, unique_key, state, id) WHERE unique_key IS NOT NULL;
 CREATE TABLE opora_paused_queues (bot BIGINT NOT NULL, queue TEXT COLLATE "C" NOT NULL, PRIMARY KEY (bot, queue));
 CREATE TABLE opora_job_ticks (
     bot BIGINT NOT NULL,

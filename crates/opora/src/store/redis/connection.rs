@@ -23,6 +23,9 @@ use crate::store::{StoreError, StoreResult, tls};
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// Together with the pause before a turn is tried again, this stays below ten seconds.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(4);
+/// The longest time of a call: two attempts to connect and one answer. The client's own limits do not cover the wait for
+/// a connection that another caller is making.
+const CALL_TIMEOUT: Duration = Duration::from_secs(10);
 /// The pause before the second attempt to connect, while callers wait.
 const RECONNECT_DELAY: Duration = Duration::from_millis(50);
 /// How many calls are buffered before callers have to wait.
@@ -106,7 +109,10 @@ impl Connection {
             (current.number, current.manager.clone())
         };
         let mut manager = manager.ok_or((ErrorKind::Client, "the store is closed"))?;
-        let answer = command.query_async(&mut manager).await;
+        let answer = match tokio::time::timeout(CALL_TIMEOUT, command.query_async(&mut manager)).await {
+            Ok(answer) => answer,
+            Err(_) => Err(std::io::Error::from(std::io::ErrorKind::TimedOut).into()),
+        };
         match &answer {
             Ok(_) => self.note_back(),
             Err(error) if error.is_timeout() => {

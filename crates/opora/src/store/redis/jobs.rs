@@ -34,6 +34,7 @@ struct StoredJob {
     state: JobState,
     priority: u8,
     run_at: Millis,
+    scheduled_at: Millis,
     attempt: u32,
     max_attempts: u32,
     epoch: i64,
@@ -99,6 +100,7 @@ fn addition(job: NewJob, now: Millis) -> StoreResult<String> {
         state,
         priority: job.priority,
         run_at,
+        scheduled_at: run_at,
         max_attempts: job.max_attempts,
         enqueued_at: now,
         key,
@@ -120,6 +122,7 @@ fn read_job(bot: i64, id: &str, row: &str) -> Result<JobRow, BoxError> {
         state: job.state,
         priority: job.priority,
         run_at: job.run_at,
+        scheduled_at: job.scheduled_at,
         attempt: job.attempt,
         max_attempts: job.max_attempts,
         epoch: Epoch(job.epoch),
@@ -222,8 +225,9 @@ impl RedisBackend {
         Ok(answer.rest.iter().map(|applied| applied == "1").collect())
     }
 
-    pub(super) async fn jobs_running(&self, bot: i64, limit: usize) -> StoreResult<Vec<JobRow>> {
-        read_jobs(bot, &self.ask_jobs("running_jobs", bot, vec![limit.to_string()]).await?)
+    pub(super) async fn jobs_running(&self, bot: i64, after: JobId, limit: usize) -> StoreResult<Vec<JobRow>> {
+        let args = vec![id_of(after.0), limit.to_string()];
+        read_jobs(bot, &self.ask_jobs("running_jobs", bot, args).await?)
     }
 
     pub(super) async fn jobs_due(&self, bot: i64) -> StoreResult<JobPoll> {
@@ -259,10 +263,11 @@ impl RedisBackend {
         Ok(answer.rest.first().is_some_and(|noted| noted == "1"))
     }
 
-    pub(super) async fn count_of_jobs(&self, bot: i64, with_finished: bool) -> StoreResult<Vec<JobCount>> {
-        let answer = self.ask_jobs("count_jobs", bot, Vec::new()).await?;
-        let mut counts = Vec::with_capacity(answer.len() / 3);
-        for texts in answer.chunks_exact(3) {
+    pub(super) async fn count_of_jobs(&self, bot: i64, finished_since: Option<Millis>) -> StoreResult<Vec<JobCount>> {
+        let since = finished_since.map(|since| since.0.to_string()).unwrap_or_default();
+        let answer = self.ask_jobs("count_jobs", bot, vec![since]).await?;
+        let mut counts = Vec::with_capacity(answer.len() / 4);
+        for texts in answer.chunks_exact(4) {
             let mut kind = texts[0].split('|');
             let (Some(queue), Some(name), Some(state)) =
                 (kind.next(), kind.next(), kind.next().and_then(JobState::of_name))
@@ -272,9 +277,10 @@ impl RedisBackend {
             let jobs = texts[1].parse().map_err(unreadable)?;
             let oldest = Some(&texts[2]).filter(|text| !text.is_empty());
             let oldest = oldest.map(|text| text.parse().map(Millis)).transpose().map_err(unreadable)?;
-            counts.push(JobCount { queue: queue.into(), name: name.into(), state, jobs, oldest });
+            let recent = texts[3].parse().map_err(unreadable)?;
+            counts.push(JobCount { queue: queue.into(), name: name.into(), state, jobs, oldest, recent });
         }
-        counts.retain(|count| with_finished || !count.state.is_finished());
+        counts.retain(|count| finished_since.is_some() || !count.state.is_finished());
         counts.sort_by(|one, other| (&one.queue, &one.name, one.state).cmp(&(&other.queue, &other.name, other.state)));
         Ok(counts)
     }

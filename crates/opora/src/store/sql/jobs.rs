@@ -96,7 +96,7 @@ impl ReadRow for JobRow {
 macro_rules! job_columns {
     () => {
         "id, bot, name, queue, args, state, priority, run_at, attempt, max_attempts, epoch, cancel_requested, \
-         enqueued_at, started_at, finished_at, errors, result"
+         enqueued_at, started_at, finished_at, errors, result, scheduled_at"
     };
 }
 use job_columns;
@@ -121,6 +121,7 @@ fn read_job(row: &impl Columns) -> sqlx::Result<JobRow> {
         finished_at: row.maybe_number(14)?.map(Millis),
         errors: row.json(15)?.unwrap_or_default(),
         result: row.maybe_text(16)?,
+        scheduled_at: Millis(row.number(17)?),
     })
 }
 
@@ -179,6 +180,11 @@ impl Repetitions {
     }
 }
 
+/// The states in which an earlier job counts.
+fn counted_states(job: &NewJob) -> &[JobState] {
+    job.unique.as_ref().map_or(&JobState::ALL, |unique| &unique.states)
+}
+
 /// The key under which a job is stored: that of [`crate::store::Unique`], otherwise its `once`.
 fn stored_key(job: &NewJob) -> Option<String> {
     job.unique_key().or_else(|| job.once.as_ref().map(|once| format!("once {once}")))
@@ -199,7 +205,9 @@ pub(in crate::store) async fn enqueue(
             change(database, "SELECT pg_advisory_xact_lock(1869639540, hashint8($1))", vec![Value::Number(bot)])
                 .await?;
         }
-        let values = vec![rows_of(keys.iter().flatten())?, Value::Number(bot)];
+        let asked = jobs.iter().zip(&keys).filter_map(|(job, key)| Some((job, key.as_ref()?)));
+        let asked = asked.flat_map(|(job, key)| counted_states(job).iter().map(move |state| (key, state.name())));
+        let values = vec![rows_of(asked)?, Value::Number(bot)];
         for earlier in rows::<EarlierJob>(database, EARLIER.pick(database), values).await? {
             repetitions.earlier.entry(earlier.key.clone()).or_default().push(earlier);
         }
@@ -236,24 +244,30 @@ pub(in crate::store) async fn enqueue(
     Ok(places.into_iter().map(answer).collect())
 }
 
+/// The latest job of each key and state that is asked for. A key may have many finished jobs, so they are not counted.
 const EARLIER: OverRows = OverRows {
     sqlite: "
-SELECT max(id), unique_key, state, max(enqueued_at) FROM opora_jobs
-WHERE bot = $2 AND unique_key IN (SELECT value FROM json_each($1)) GROUP BY unique_key, state",
+SELECT earlier.id, unique_key, state, enqueued_at FROM json_each($1) AS asked
+JOIN opora_jobs AS earlier ON earlier.id = (
+    SELECT max(id) FROM opora_jobs WHERE bot = $2 AND unique_key = asked.value->>0 AND state = asked.value->>1)",
     postgres: "
-SELECT max(id), unique_key, state, max(enqueued_at) FROM opora_jobs
-WHERE bot = $2 AND unique_key = ANY (ARRAY(SELECT jsonb_array_elements_text($1::jsonb))) GROUP BY unique_key, state",
+SELECT earlier.id, unique_key, state, enqueued_at FROM jsonb_array_elements($1::jsonb) AS asked (value)
+CROSS JOIN LATERAL (
+    SELECT id, unique_key, state, enqueued_at FROM opora_jobs
+    WHERE bot = $2 AND unique_key = asked.value->>0 AND state = asked.value->>1 ORDER BY id DESC LIMIT 1) AS earlier",
 };
 
 const ADD: OverRows = OverRows {
     sqlite: "
-INSERT INTO opora_jobs (bot, name, queue, args, state, priority, run_at, max_attempts, unique_key, enqueued_at)
-SELECT $2, value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6, value->>7, $3
+INSERT INTO opora_jobs
+    (bot, name, queue, args, state, priority, run_at, scheduled_at, max_attempts, unique_key, enqueued_at)
+SELECT $2, value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>5, value->>6, value->>7, $3
 FROM json_each($1) ORDER BY key RETURNING id",
     postgres: "
-INSERT INTO opora_jobs (bot, name, queue, args, state, priority, run_at, max_attempts, unique_key, enqueued_at)
-SELECT $2, value->>0, value->>1, value->>2, value->>3, (value->>4)::bigint, (value->>5)::bigint, (value->>6)::bigint,
-       value->>7, $3
+INSERT INTO opora_jobs
+    (bot, name, queue, args, state, priority, run_at, scheduled_at, max_attempts, unique_key, enqueued_at)
+SELECT $2, value->>0, value->>1, value->>2, value->>3, (value->>4)::bigint, (value->>5)::bigint, (value->>5)::bigint,
+       (value->>6)::bigint, value->>7, $3
 FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY AS element (value, place) ORDER BY place RETURNING id",
 };
 
@@ -387,10 +401,10 @@ pub(in crate::store) async fn prune(
     const EXCESS: &str = "
         DELETE FROM opora_jobs WHERE id IN (
             SELECT id FROM opora_jobs
-            WHERE bot = $1 AND finished_at <= (
-                SELECT finished_at FROM opora_jobs WHERE bot = $1 AND finished_at IS NOT NULL
-                ORDER BY finished_at DESC LIMIT 1 OFFSET $2)
-            ORDER BY finished_at LIMIT $3)";
+            WHERE bot = $1 AND (finished_at, id) <= (
+                SELECT finished_at, id FROM opora_jobs WHERE bot = $1 AND finished_at IS NOT NULL
+                ORDER BY finished_at DESC, id DESC LIMIT 1 OFFSET $2)
+            ORDER BY finished_at, id LIMIT $3)";
     let mut removed = 0;
     let kept = count(limits.max_finished);
     for (statement, bound) in [(RESULTS, limits.results_before.0), (FINISHED, limits.finished_before.0), (EXCESS, kept)]

@@ -142,13 +142,13 @@ impl<P: ReadConnections + std::fmt::Debug + Send + 'static> Store for SqlStore<P
             self.change_jobs(Some((bot, epoch)), move |database| Box::pin(jobs::start(database, (bot, epoch), wanted, now)));
         update_jobs(bot: i64, epoch: Epoch, updates: Vec<JobUpdate>, writes: Option<DomainWrites>) -> Vec<bool> =>
             self.end_attempts((bot, epoch), updates, writes);
-        running_jobs(bot: i64, limit: usize) -> Vec<JobRow> => self.reads.running_jobs(bot, limit);
+        running_jobs(bot: i64, after: JobId, limit: usize) -> Vec<JobRow> => self.reads.running_jobs(bot, after, limit);
         poll_jobs(bot: i64) -> JobPoll => self.reads.poll_jobs(bot);
         prune_jobs(bot: i64, epoch: Epoch, limits: JobLimits) -> u64 => self.change_jobs(Some((bot, epoch)), move |database| Box::pin(jobs::prune(database, bot, limits)));
         job_ticks(bot: i64) -> Vec<(Box<str>, Millis)> => self.reads.job_ticks(bot);
         tick_jobs(bot: i64, epoch: Epoch, tick: Tick, jobs: Vec<NewJob>) -> bool =>
             self.change_jobs(Some((bot, epoch)), move |database| Box::pin(jobs::tick(database, bot, tick, jobs)));
-        job_counts(bot: i64, with_finished: bool) -> Vec<JobCount> => self.reads.job_counts(bot, with_finished);
+        job_counts(bot: i64, finished_since: Option<Millis>) -> Vec<JobCount> => self.reads.job_counts(bot, finished_since);
         list(filter: &'a Filter, after: Option<&'a ConversationKey>, limit: usize) -> Vec<ConversationRow> =>
             self.reads.list(filter, after, limit);
         forget(bot: i64, user: i64, now: Millis) -> u64 =>

@@ -162,6 +162,7 @@ CREATE TABLE opora_jobs (
     state TEXT NOT NULL,
     priority INTEGER NOT NULL,
     run_at INTEGER NOT NULL,
+    scheduled_at INTEGER NOT NULL,
     attempt INTEGER NOT NULL DEFAULT 0,
     max_attempts INTEGER NOT NULL,
     epoch INTEGER NOT NULL DEFAULT 0,
@@ -178,7 +179,7 @@ CREATE INDEX opora_jobs_scheduled ON opora_jobs (bot, run_at, id) WHERE state = 
 CREATE INDEX opora_jobs_running ON opora_jobs (bot, id) WHERE state = 'running';
 CREATE INDEX opora_jobs_finished ON opora_jobs (bot, finished_at) WHERE finished_at IS NOT NULL;
 CREATE INDEX opora_jobs_results ON opora_jobs (bot, finished_at) WHERE result IS NOT NULL;
-CREATE INDEX opora_jobs_unique ON opora_jobs (bot, unique_key) WHERE unique_key IS NOT NULL;
+CREATE INDEX opora_jobs_unique ON opora_jobs (bot, unique_key, state, id) WHERE unique_key IS NOT NULL;
 CREATE TABLE opora_paused_queues (bot INTEGER NOT NULL, queue TEXT NOT NULL, PRIMARY KEY (bot, queue)) WITHOUT ROWID;
 CREATE TABLE opora_job_ticks (
     bot INTEGER NOT NULL,

@@ -126,6 +126,12 @@ pub async fn a_job_starts_at_its_time(fixture: Fixture) {
     assert!(fixture.poll().await.next_due.is_some_and(|due| due <= at(1)), "another one is due before");
     assert_eq!(named(&fixture.start(5, at(20)).await), ["now", "later"]);
     assert_eq!(fixture.poll().await.next_due, None);
+    let never = NewJob { when: When::At(Millis(i64::MAX)), ..job("never") };
+    let overdue = NewJob { when: When::At(Millis(i64::MIN)), ..job("overdue") };
+    fixture.add_all(vec![never, overdue]).await;
+    assert!(fixture.poll().await.next_due.is_some_and(|due| due <= at(1)), "any time can be stored");
+    assert_eq!(named(&fixture.start(5, at(20)).await), ["overdue"]);
+    assert!(fixture.poll().await.next_due.is_some_and(|due| due > at(1_000_000)));
 }
 
 /// A queue starts its own jobs, at most as many as asked for.
@@ -136,6 +142,10 @@ pub async fn a_queue_starts_only_its_own_jobs(fixture: Fixture) {
     let wanted = vec![("reports".into(), 5), ("mail".into(), 5)];
     let rows = fixture.store().start_jobs(BOT, fixture.epoch, wanted, at(2)).await.expect("answered");
     assert_eq!(named(&rows), ["report", "three"]);
+    let running = async |after, limit| fixture.store().running_jobs(BOT, after, limit).await.expect("answered");
+    let first = running(JobId::default(), 3).await;
+    assert_eq!(named(&first), ["one", "report", "two"], "running jobs are read in pages");
+    assert_eq!(named(&running(first[2].id, 3).await), ["three"]);
 }
 
 /// Attempts and their failures are counted over restarts.
@@ -159,7 +169,7 @@ pub async fn an_ended_attempt_completes_nothing(mut fixture: Fixture) {
     let id = fixture.add_all(vec![job("anna")]).await[0];
     let first = fixture.start(1, at(2)).await.remove(0);
     fixture.restart().await;
-    let running = fixture.store().running_jobs(BOT, ALL).await.expect("answered");
+    let running = fixture.store().running_jobs(BOT, JobId::default(), ALL).await.expect("answered");
     assert_eq!(running, std::slice::from_ref(&first), "the new leader sees what was running");
     assert!(fixture.update(ended(&first, JobState::Available, at(3))).await, "the new leader puts it back");
     let second = fixture.start(1, at(4)).await.remove(0);
@@ -293,6 +303,7 @@ pub async fn a_job_can_be_run_again(fixture: Fixture) {
     assert_eq!(fixture.request(JobRequest::Retry(vec![ids[0], later, JobId(999)])).await, 2);
     let row = fixture.job(ids[0]).await;
     assert_eq!((row.state, row.max_attempts, row.finished_at), (JobState::Available, 2, None));
+    assert_eq!((row.run_at, row.scheduled_at), (at(9), at(0)), "its first time stays");
     let rows = fixture.start(5, at(9)).await;
     assert_eq!((named(&rows), rows[0].attempt), (vec!["fails", "later"], 2));
     assert_eq!(fixture.request(JobRequest::Retry(ids)).await, 0, "a running job stays as it is");
@@ -362,19 +373,21 @@ pub async fn jobs_are_counted(fixture: Fixture) {
     fixture.add_all(vec![job("first"), job("two"), NewJob { when: When::At(at(-7)), ..job("two") }]).await;
     fixture.run_one(JobState::Scheduled, at(700)).await;
     fixture.run_one(JobState::Completed, at(3)).await;
-    let counts = async |with_finished| {
-        let counts = fixture.store().job_counts(BOT, with_finished).await.expect("counted");
+    let counts = async |finished_since| {
+        let counts = fixture.store().job_counts(BOT, finished_since).await.expect("counted");
         let text = |count: &crate::store::JobCount| {
             format!("{} {} {} {}", count.queue, count.name, count.state.name(), count.jobs)
         };
         (counts.iter().map(text).collect::<Vec<_>>(), counts)
     };
-    let (texts, rows) = counts(false).await;
+    let (texts, rows) = counts(None).await;
     assert_eq!(texts, ["mail two scheduled 1", "mail two available 1"]);
     assert_eq!(rows[1].oldest, Some(at(0)));
     assert_eq!(rows[0].oldest, None, "it waits for its time");
-    let (texts, _) = counts(true).await;
+    let (texts, rows) = counts(Some(at(3))).await;
     assert_eq!(texts, ["mail first completed 1", "mail two scheduled 1", "mail two available 1"]);
+    assert_eq!(rows.iter().map(|count| count.recent).collect::<Vec<_>>(), [1, 0, 0]);
+    assert_eq!(counts(Some(at(4))).await.1[0].recent, 0, "it finished before");
 }
 
 /// Bots of one store do not see each other's jobs.

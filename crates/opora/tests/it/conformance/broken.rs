@@ -291,8 +291,8 @@ impl opora::store::StoreLayer for Broken {
         Box::pin(self.broken_tick(bot, epoch, tick, jobs))
     }
 
-    fn job_counts(&self, bot: i64, with_finished: bool) -> Answer<'_, Vec<JobCount>> {
-        Box::pin(self.broken_counts(bot, with_finished))
+    fn job_counts(&self, bot: i64, finished_since: Option<Millis>) -> Answer<'_, Vec<JobCount>> {
+        Box::pin(self.broken_counts(bot, finished_since))
     }
 
     fn jobs<'a>(&'a self, filter: &'a JobFilter, before: Option<JobId>, limit: usize) -> Answer<'a, Vec<JobRow>> {

@@ -155,7 +155,7 @@ const FAULTS_BY_CASE: &[(&str, &[Fault])] = &[
     ("finished_jobs_are_pruned", &[DoesNothing("prune_jobs"), PrunesAllJobs, IgnoresNumberOfJobs, KeepsResults]),
     ("a_tick_happens_once", &[IgnoresTicks]),
     ("jobs_are_listed_by_a_filter", &[Reverses("jobs"), IgnoresAfter("jobs"), IgnoresLimit("jobs"), IgnoresTheFilter]),
-    ("jobs_are_counted", &[CountsNothing, NewestForOldest]),
+    ("jobs_are_counted", &[CountsNothing, NewestForOldest, CountsAllAsRecent]),
     ("each_bot_has_its_own_jobs", &[MixesBots]),
     ("timers_are_due_in_order", &[Reverses("due_timers"), FiresEarly, IgnoresLimit("due_timers"), Drops(Piece::Timer)]),
     ("a_timer_set_again_replaces_the_old_one", &[KeepsFormerTimers]),

@@ -68,7 +68,7 @@ fn queue_row(visitor: &Visitor, queue: &QueueStatus) -> Vec<Markup> {
         html! { (if queue.waiting > 0 { age(queue.oldest_ms, language) } else { "–".to_owned() }) },
         html! { (queue.scheduled) },
         html! { (queue.running) },
-        html! { (queue.finished_lately) @if queue.finished_more { "+" } },
+        html! { (queue.completed_lately) },
         visitor.visit.form(
             &format!("{PATH}/queues/{}/{deed}", queue.queue),
             &Button::plain(&caption).small().testid(&testid).submit(),

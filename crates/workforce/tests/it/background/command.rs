@@ -46,7 +46,7 @@ async fn requests_are_stored_without_a_running_product(kind: StorageKind) {
     json(&firm, &["resume", "analytics"]).await;
     assert_eq!(firm.stage.run_jobs(&firm.app.rooms.jobs().workers()).await.len(), 1);
     assert_eq!(json(&firm, &["show", &id]).await["state"], "completed");
-    assert_eq!(queue().await["finished_lately"], 0, "the stage's clock is in the past");
+    assert_eq!(queue().await["completed_lately"], 0, "the stage's clock is in the past");
 
     let shown = run(&firm, &["show", &id]).await.success().stdout;
     assert!(shown.contains("Name       payroll") && shown.contains("Attempts   1 of"), "{shown}");

@@ -2,6 +2,7 @@
 //!
 //! Every method waits until a deadline, because the page redraws when it is told of a change.
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -171,7 +172,17 @@ impl Page {
     /// Clicks the visible element whose text satisfies the condition. `words` is for the failure message.
     pub async fn press_where(&self, css: &str, words: &str, fits: impl Fn(&str) -> bool) {
         let what = format!("{css} with {words:?} can be pressed");
-        until(&what, async || click(&self.find_displayed(css, &fits).await?).await).await;
+        let has_told = Cell::new(false);
+        until(&what, async || {
+            let found = self.find_displayed(css, &fits).await?;
+            let clicked = click(&found).await;
+            if clicked.is_none() && !has_told.replace(true) {
+                // Shown if the test fails.
+                eprintln!("{what}: it is there, but something covers it");
+            }
+            clicked
+        })
+        .await;
     }
 
     /// Waits for the visible element whose text satisfies the condition.

@@ -6,8 +6,12 @@ local function read_job(keys, id)
   return row and cjson.decode(row)
 end
 
+local function kind_of(job)
+  return job.queue .. '|' .. job.name .. '|' .. job.state
+end
+
 local function count_job(keys, job, by)
-  local counted = job.queue .. '|' .. job.name .. '|' .. job.state
+  local counted = kind_of(job)
   if call('HINCRBY', keys[JOB_COUNTS], counted, by) == 0 then
     call('HDEL', keys[JOB_COUNTS], counted)
   end
@@ -25,8 +29,16 @@ local function ready_members(job, id)
     job.queue .. '|' .. job.name .. '|' .. run_at .. '|' .. id
 end
 
+-- The place of a unique job among those of its key and state.
+local function unique_member(job, id)
+  return 'u' .. job.key .. '\0' .. job.state .. '\0' .. id
+end
+
 -- Removes a job from the sets of its state.
 local function unlist_job(keys, id, job)
+  if job.key then
+    call('ZREM', keys[JOB_KEYS], unique_member(job, id))
+  end
   if job.state == 'scheduled' then
     call('ZREM', keys[JOBS_DUE], id)
   elseif job.state == 'available' then
@@ -36,7 +48,7 @@ local function unlist_job(keys, id, job)
   elseif job.state == 'running' then
     call('HDEL', keys[JOBS_RUNNING], id)
   else
-    call('ZREM', keys[JOBS_FINISHED], id)
+    call('ZREM', keys[JOBS_FINISHED], kind_of(job) .. '|' .. id)
     call('ZREM', keys[JOB_RESULTS], id)
   end
   count_job(keys, job, -1)
@@ -45,6 +57,9 @@ end
 -- Stores a job, and lists it by its state.
 local function list_job(keys, id, job)
   call('HSET', keys[JOBS], id, cjson.encode(job))
+  if job.key then
+    call('ZADD', keys[JOB_KEYS], 0, unique_member(job, id))
+  end
   if job.state == 'scheduled' then
     call('ZADD', keys[JOBS_DUE], digits(job.run_at, 1), id)
   elseif job.state == 'available' then
@@ -55,7 +70,7 @@ local function list_job(keys, id, job)
     call('HSET', keys[JOBS_RUNNING], id, job.cancel and 'cancel' or 'run')
   else
     local at = digits(job.finished_at or 0, 1)
-    call('ZADD', keys[JOBS_FINISHED], at, id)
+    call('ZADD', keys[JOBS_FINISHED], at, kind_of(job) .. '|' .. id)
     if job.result then
       call('ZADD', keys[JOB_RESULTS], at, id)
     end
@@ -63,43 +78,37 @@ local function list_job(keys, id, job)
   count_job(keys, job, 1)
 end
 
-local function keys_of_job(job)
-  local of_job = {}
-  if job.key then
-    of_job[#of_job + 1] = 'u' .. job.key
-  end
-  if job.once then
-    of_job[#of_job + 1] = 'o' .. job.once
-  end
-  return of_job
+local function once_member(job, id)
+  return 'o' .. job.once .. '\0' .. id
 end
 
--- The id of a job that this one repeats.
+-- The id of the last member of JOB_KEYS that begins with this text and ends with an id.
+local function last_id(keys, prefix)
+  local member = call('ZREVRANGEBYLEX', keys[JOB_KEYS], '(' .. prefix .. '\1', '[' .. prefix .. '\0', 'LIMIT', 0, 1)[1]
+  return member and string.sub(member, -19)
+end
+
+-- The id of a job that this one repeats: the latest one of its key in one of the states.
 local function repeated_job(keys, new, now)
   local job = new.job
   if job.once then
-    local member = call('ZRANGEBYLEX', keys[JOB_KEYS], '[o' .. job.once .. '\0', '(o' .. job.once .. '\1', 'LIMIT', 0, 1)[1]
-    if member then
-      return string.sub(member, -19)
+    local id = last_id(keys, 'o' .. job.once)
+    if id then
+      return id
     end
   end
-  if not job.key then
-    return nil
-  end
-  local known = call('ZREVRANGEBYLEX', keys[JOB_KEYS], '(u' .. job.key .. '\1', '[u' .. job.key .. '\0')
-  for _, member in ipairs(known) do
-    local id = string.sub(member, -19)
-    local earlier = read_job(keys, id)
-    -- A key may contain the separator, so a longer key may be listed here too.
-    if earlier and earlier.key == job.key and (not new.period or earlier.enqueued_at > now - new.period) then
-      for _, state in ipairs(new.states) do
-        if earlier.state == state then
-          return id
+  local latest
+  if job.key then
+    for _, state in ipairs(new.states) do
+      local id = last_id(keys, 'u' .. job.key .. '\0' .. state)
+      if id and (not latest or id > latest) then
+        if not new.period or read_job(keys, id).enqueued_at > now - new.period then
+          latest = id
         end
       end
     end
   end
-  return nil
+  return latest
 end
 
 -- Adds jobs, and the id of each to the answer, with a + if it is new.
@@ -111,8 +120,8 @@ local function add_jobs(keys, args, first, now, answer)
       answer[#answer + 1] = id
     else
       id = digits(call('HINCRBY', keys[ROOM], 'jobs', 1), 19)
-      for _, key in ipairs(keys_of_job(new.job)) do
-        call('ZADD', keys[JOB_KEYS], 0, key .. '\0' .. id)
+      if new.job.once then
+        call('ZADD', keys[JOB_KEYS], 0, once_member(new.job, id))
       end
       call('ZADD', keys[JOB_INDEX], 0, id)
       list_job(keys, id, new.job)
@@ -225,14 +234,16 @@ function functions.poll_jobs(keys, _)
 end
 only_reads.poll_jobs = true
 
--- Returns the id and the row of running jobs. Argument: the most of them.
+-- Returns the id and the row of running jobs. Arguments: the id after which they are, and the most of them.
 function functions.running_jobs(keys, args)
   local ids = call('HKEYS', keys[JOBS_RUNNING])
   table.sort(ids)
   local answer = {}
-  for i = 1, math.min(#ids, tonumber(args[1])) do
-    answer[#answer + 1] = ids[i]
-    answer[#answer + 1] = call('HGET', keys[JOBS], ids[i])
+  for _, id in ipairs(ids) do
+    if id > args[1] and #answer < 2 * tonumber(args[2]) then
+      answer[#answer + 1] = id
+      answer[#answer + 1] = call('HGET', keys[JOBS], id)
+    end
   end
   return answer
 end
@@ -241,8 +252,8 @@ only_reads.running_jobs = true
 local function drop_job(keys, id)
   local job = read_job(keys, id)
   unlist_job(keys, id, job)
-  for _, key in ipairs(keys_of_job(job)) do
-    call('ZREM', keys[JOB_KEYS], key .. '\0' .. id)
+  if job.once then
+    call('ZREM', keys[JOB_KEYS], once_member(job, id))
   end
   call('ZREM', keys[JOB_INDEX], id)
   call('HDEL', keys[JOBS], id)
@@ -265,8 +276,8 @@ function functions.prune_jobs(keys, args)
   local excess = call('ZCARD', keys[JOBS_FINISHED]) - tonumber(args[4])
   local gone = math.min(math.max(old, excess), tonumber(args[5]))
   if gone > 0 then
-    for _, id in ipairs(call('ZRANGE', keys[JOBS_FINISHED], 0, gone - 1)) do
-      drop_job(keys, id)
+    for _, member in ipairs(call('ZRANGE', keys[JOBS_FINISHED], 0, gone - 1)) do
+      drop_job(keys, string.sub(member, -19))
     end
   end
   local removed = #results + math.max(gone, 0)
@@ -342,10 +353,17 @@ function functions.jobs_before(keys, args)
 end
 only_reads.jobs_before = true
 
--- Returns for each queue, name and state: these as one text, how many jobs, and the time of the oldest one if they are
--- available, otherwise ''.
-function functions.count_jobs(keys, _)
+-- Returns for each queue, name and state: these as one text, how many jobs, the time of the oldest one if they are
+-- available, otherwise '', and how many of them have finished since a time. Argument: that time, or ''.
+function functions.count_jobs(keys, args)
   local counts = call('HGETALL', keys[JOB_COUNTS])
+  local recent = {}
+  if args[1] ~= '' then
+    for _, member in ipairs(call('ZRANGEBYSCORE', keys[JOBS_FINISHED], args[1], '+inf')) do
+      local kind = string.sub(member, 1, -21)
+      recent[kind] = (recent[kind] or 0) + 1
+    end
+  end
   local answer = {}
   for i = 1, #counts, 2 do
     local kind, state = string.match(counts[i], '^(.*)|(%a+)$')
@@ -357,6 +375,7 @@ function functions.count_jobs(keys, _)
     answer[#answer + 1] = counts[i]
     answer[#answer + 1] = counts[i + 1]
     answer[#answer + 1] = oldest
+    answer[#answer + 1] = tostring(recent[counts[i]] or 0)
   end
   return answer
 end

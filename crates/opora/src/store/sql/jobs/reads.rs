@@ -7,25 +7,38 @@ use crate::store::sql::reads::Reads;
 use crate::store::{JobCount, JobFilter, JobId, JobPoll, JobRow, JobState, StoreResult};
 
 impl<P: ReadConnections> Reads<P> {
-    pub(in crate::store) async fn running_jobs(&self, bot: i64, limit: usize) -> StoreResult<Vec<JobRow>> {
+    pub(in crate::store) async fn running_jobs(
+        &self,
+        bot: i64,
+        after: JobId,
+        limit: usize,
+    ) -> StoreResult<Vec<JobRow>> {
         const RUNNING: &str = concat!(
             "SELECT ",
             job_columns!(),
-            " FROM opora_jobs WHERE bot = $1 AND state = 'running' ORDER BY id LIMIT $2"
+            " FROM opora_jobs WHERE bot = $1 AND state = 'running' AND id > $2 ORDER BY id LIMIT $3"
         );
-        let values = [bot, count(limit)].map(Value::Number).into();
+        let values = [bot, after.0, count(limit)].map(Value::Number).into();
         self.read(RUNNING, values, read_job).await
     }
 
     pub(in crate::store) async fn poll_jobs(&self, bot: i64) -> StoreResult<JobPoll> {
         // Either the time of a job that waits, or the id of a running job that is to be cancelled.
+        // The queues are found one by one: a paused one may have many jobs.
         const POLL: &str = "
+            WITH RECURSIVE ready (queue) AS (
+                SELECT min(queue) FROM opora_jobs WHERE bot = $1 AND state = 'available'
+                UNION ALL
+                SELECT (SELECT min(queue) FROM opora_jobs
+                        WHERE bot = $1 AND state = 'available' AND queue > ready.queue)
+                FROM ready WHERE ready.queue IS NOT NULL)
             SELECT (SELECT min(run_at) FROM opora_jobs WHERE bot = $1 AND state = 'scheduled'), CAST(NULL AS bigint)
             UNION ALL
             SELECT (SELECT run_at FROM opora_jobs
-                    WHERE bot = $1 AND state = 'available'
-                      AND queue NOT IN (SELECT queue FROM opora_paused_queues WHERE bot = $1) LIMIT 1),
+                    WHERE bot = $1 AND state = 'available' AND queue = ready.queue
+                    ORDER BY priority, run_at, id LIMIT 1),
                    CAST(NULL AS bigint)
+            FROM ready WHERE queue NOT IN (SELECT queue FROM opora_paused_queues WHERE bot = $1)
             UNION ALL
             SELECT CAST(NULL AS bigint), id FROM opora_jobs
             WHERE bot = $1 AND state = 'running' AND cancel_requested <> 0";
@@ -40,24 +53,37 @@ impl<P: ReadConnections> Reads<P> {
         self.read(TICKS, vec![Value::Number(bot)], |row| Ok((row.text(0)?, Millis(row.number(1)?)))).await
     }
 
-    pub(in crate::store) async fn job_counts(&self, bot: i64, with_finished: bool) -> StoreResult<Vec<JobCount>> {
+    pub(in crate::store) async fn job_counts(
+        &self,
+        bot: i64,
+        finished_since: Option<Millis>,
+    ) -> StoreResult<Vec<JobCount>> {
         // Every unfinished state has an index of its own.
         const UNFINISHED: &str = "
-            SELECT queue, name, state, count(*), min(run_at) FROM (
+            SELECT queue, name, state, count(*), min(run_at), CAST($2 AS bigint) * 0 FROM (
                 SELECT queue, name, state, run_at FROM opora_jobs WHERE bot = $1 AND state = 'scheduled'
                 UNION ALL SELECT queue, name, state, run_at FROM opora_jobs WHERE bot = $1 AND state = 'available'
                 UNION ALL SELECT queue, name, state, run_at FROM opora_jobs WHERE bot = $1 AND state = 'running'
             ) AS unfinished GROUP BY queue, name, state";
         const ALL: &str = "
-            SELECT queue, name, state, count(*), min(run_at) FROM opora_jobs WHERE bot = $1
+            SELECT queue, name, state, count(*), min(run_at), count(CASE WHEN finished_at >= $2 THEN 1 END)
+            FROM opora_jobs WHERE bot = $1
             GROUP BY queue, name, state";
         let read = |row: &P::Row| {
             let state = state(&row.str(2)?)?;
             let oldest = Some(Millis(row.number(4)?)).filter(|_| state == JobState::Available);
-            Ok(JobCount { queue: row.text(0)?, name: row.text(1)?, state, jobs: row.number(3)?, oldest })
+            Ok(JobCount {
+                queue: row.text(0)?,
+                name: row.text(1)?,
+                state,
+                jobs: row.number(3)?,
+                oldest,
+                recent: row.number(5)?,
+            })
         };
-        let statement = if with_finished { ALL } else { UNFINISHED };
-        let mut counts = self.read_for_operator(statement, vec![Value::Number(bot)], read).await?;
+        let statement = if finished_since.is_some() { ALL } else { UNFINISHED };
+        let values = [bot, finished_since.unwrap_or_default().0].map(Value::Number).into();
+        let mut counts = self.read_for_operator(statement, values, read).await?;
         counts.sort_by(|one, other| (&one.queue, &one.name, one.state).cmp(&(&other.queue, &other.name, other.state)));
         Ok(counts)
     }
@@ -68,20 +94,26 @@ impl<P: ReadConnections> Reads<P> {
         before: Option<JobId>,
         limit: usize,
     ) -> StoreResult<Vec<JobRow>> {
-        // An empty text, or the number 0 for the id, filters nothing.
+        const BY_ID: &str = concat!("SELECT ", job_columns!(), " FROM opora_jobs WHERE bot = $1 AND id = $2");
+        if let Some(id) = filter.id {
+            let values = [filter.bot, id.0].map(Value::Number).into();
+            let mut found = self.read_for_operator(BY_ID, values, read_job).await?;
+            found.retain(|row| filter.matches(row) && before.is_none_or(|before| row.id < before));
+            return Ok(found);
+        }
+        // An empty text filters nothing.
         const LIST: &str = concat!(
             "SELECT ",
             job_columns!(),
             " FROM opora_jobs
-            WHERE bot = $1 AND id < $2 AND ($3 = 0 OR id = $3) AND ($4 = '' OR queue = $4) AND ($5 = '' OR name = $5)
-              AND ($6 = '' OR state = $6)
-            ORDER BY id DESC LIMIT $7"
+            WHERE bot = $1 AND id < $2 AND ($3 = '' OR queue = $3) AND ($4 = '' OR name = $4)
+              AND ($5 = '' OR state = $5)
+            ORDER BY id DESC LIMIT $6"
         );
         let text = |text: Option<&str>| Value::Text(text.unwrap_or_default().to_owned());
         let values = vec![
             Value::Number(filter.bot),
             Value::Number(before.map_or(i64::MAX, |before| before.0)),
-            Value::Number(filter.id.map_or(0, |id| id.0)),
             text(filter.queue.as_deref()),
             text(filter.name.as_deref()),
             text(filter.state.map(JobState::name)),

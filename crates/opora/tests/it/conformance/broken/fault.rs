@@ -73,6 +73,8 @@ pub enum Fault {
     PostsAlways,
     PostsAtItsOwnTime,
     NewestForOldest,
+    /// Every finished job has finished lately.
+    CountsAllAsRecent,
 
     KeepsFinishedEffects,
     StartsJobsEarly,

@@ -45,7 +45,7 @@ impl Broken {
         }
         let epoch = self.epoch("start_jobs", epoch).await;
         let mut rows = if self.fault == Fault::StartsRunningJobs {
-            self.inner.running_jobs(bot, usize::MAX).await?
+            self.inner.running_jobs(bot, JobId::default(), usize::MAX).await?
         } else {
             Vec::new()
         };
@@ -69,7 +69,7 @@ impl Broken {
             return Ok(vec![true; updates.len()]);
         }
         if self.fault == Fault::IgnoresAttempt {
-            let running = self.inner.running_jobs(bot, usize::MAX).await?;
+            let running = self.inner.running_jobs(bot, JobId::default(), usize::MAX).await?;
             for update in &mut updates {
                 if let Some(row) = running.iter().find(|row| row.id == update.id) {
                     (update.attempt, update.epoch) = (row.attempt, row.epoch);
@@ -121,13 +121,16 @@ impl Broken {
         self.inner.tick_jobs(bot, self.epoch("tick_jobs", epoch).await, tick, jobs).await
     }
 
-    pub(super) async fn broken_counts(&self, bot: i64, with_finished: bool) -> StoreResult<Vec<JobCount>> {
+    pub(super) async fn broken_counts(&self, bot: i64, finished_since: Option<Millis>) -> StoreResult<Vec<JobCount>> {
         if self.fault == Fault::CountsNothing {
             return Ok(Vec::new());
         }
-        let mut counts = self.inner.job_counts(bot, with_finished).await?;
+        let mut counts = self.inner.job_counts(bot, finished_since).await?;
         if self.fault == Fault::NewestForOldest {
             counts.iter_mut().for_each(|count| count.oldest = Some(FOR_EVER));
+        }
+        if self.fault == Fault::CountsAllAsRecent {
+            counts.iter_mut().for_each(|count| count.recent = count.jobs);
         }
         Ok(counts)
     }
