@@ -13,12 +13,13 @@ use sea_orm::{
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::changes::{ChangedBy, change_row, differences, refuse_mistakes, restore_row};
+use super::changes::{ChangedBy, change_row, differences, lock_sites_shared, refuse_mistakes, restore_row};
 use super::records::{invalid_fields, is_price};
 use super::tables::{contract, contract_site, permission};
 use super::{SiteRefusal, constraint_refusal};
 use crate::domain::{Transaction, days};
-use crate::person::Permission;
+use crate::people;
+use crate::person::{Permission, Status};
 
 /// The number of the last day of a contract without an end.
 const LAST_DAY: i64 = 9_999_999;
@@ -142,6 +143,7 @@ impl AboutContract {
     }
 }
 
+/// Refused if a site is deleted or the person has no access, also when that happened after the caller's check.
 pub async fn create_contract(
     db: &Transaction<'_, '_>,
     user_id: i64,
@@ -149,6 +151,8 @@ pub async fn create_contract(
     by: ChangedBy,
 ) -> Result<i64, WriteError> {
     refuse_mistakes(&about.invalid_fields())?;
+    require_sites(db, &about.sites, &[]).await?;
+    require_member(db, user_id).await?;
     let row = contract::ActiveModel {
         user_id: Set(user_id),
         created_at: Set(by.at.0),
@@ -161,6 +165,8 @@ pub async fn create_contract(
     Ok(id)
 }
 
+/// Refused if an added site is deleted, or if the contract would be active for a person without access. Sites that were
+/// deleted since stay in the contract.
 pub async fn edit_contract(
     db: &Transaction<'_, '_>,
     id: i64,
@@ -170,6 +176,10 @@ pub async fn edit_contract(
 ) -> Result<(), WriteError> {
     refuse_mistakes(&about.invalid_fields())?;
     let before = contracts(db, contract::Column::Id.eq(id)).await?.pop().ok_or_else(|| SiteRefusal::Gone.refusal())?;
+    require_sites(db, &about.sites, &before.about.sites).await?;
+    if about.status == ContractStatus::Active {
+        require_member(db, before.user_id).await?;
+    }
     change_row!(contract, db, id, version, about.row(), by);
     set_sites(db, (id, before.user_id), &about).await?;
     by.audit(db, "contract changed", ("contract", id), differences(&before.about, &about)).await
@@ -184,10 +194,15 @@ pub async fn delete_contract(db: &Transaction<'_, '_>, id: i64, version: i64, by
     by.audit(db, "contract deleted", ("contract", id), json!({})).await
 }
 
+/// Refused if an active contract names a deleted site or belongs to a person without access.
 pub async fn restore_contract(db: &Transaction<'_, '_>, id: i64, by: ChangedBy) -> Result<(), WriteError> {
-    restore_row!(contract, db, id, by);
     let contract =
         contracts(db, contract::Column::Id.eq(id)).await?.pop().ok_or_else(|| SiteRefusal::Gone.refusal())?;
+    if contract.about.status == ContractStatus::Active {
+        require_sites(db, &contract.about.sites, &[]).await?;
+        require_member(db, contract.user_id).await?;
+    }
+    restore_row!(contract, db, id, by);
     set_sites(db, (id, contract.user_id), &contract.about).await?;
     by.audit(db, "contract restored", ("contract", id), json!({})).await
 }
@@ -231,6 +246,19 @@ pub async fn require_contract(
 ) -> Result<(), WriteError> {
     let contract = contract_for(db, user_id, site_id, day).await?;
     if contract.is_some() { Ok(()) } else { Err(SiteRefusal::NoContract.refusal()) }
+}
+
+/// Locks the sites, and refuses unless each exists or is one of `kept`.
+async fn require_sites(db: &Transaction<'_, '_>, sites: &[i64], kept: &[i64]) -> Result<(), WriteError> {
+    let live = lock_sites_shared(db, sites).await?;
+    let is_allowed = |id: &i64| kept.contains(id) || live.iter().any(|site| site.id == *id);
+    if sites.iter().all(is_allowed) { Ok(()) } else { Err(SiteRefusal::Gone.refusal()) }
+}
+
+/// Locks the person, and refuses if the person has no access.
+async fn require_member(db: &Transaction<'_, '_>, user_id: i64) -> Result<(), WriteError> {
+    let is_member = people::lock_status(db, user_id).await? == Some(Status::Verified);
+    if is_member { Ok(()) } else { Err(SiteRefusal::NotMember.refusal()) }
 }
 
 /// Whether another active contract of the person covers a site of this one on the same day.

@@ -129,7 +129,9 @@ async fn import_person(
     let (person, is_new) = people::import(db, imported, by.at).await?;
     let mut is_changed = is_new;
     counts.people += u64::from(is_new);
-    if let Some(site) = line.site.filter(|_| may_have_contract(&person)) {
+    // Locked before the check: another commit may be blocking the person.
+    let has_access = people::lock_status(db, person.id).await? == Some(Status::Verified);
+    if let Some(site) = line.site.filter(|_| has_access && may_have_contract(&person)) {
         let about = AboutContract { rate_kopecks: line.rate_kopecks, ..AboutContract::active(vec![site]) };
         if !contracts::has_conflict(db, person.id, &about).await? {
             contracts::create_contract(db, person.id, about, by).await?;

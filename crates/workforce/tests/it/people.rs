@@ -4,5 +4,5 @@ mod editing;
 mod forgetting;
 mod pages;
 mod personal_data;
-mod rights_at_commit;
+pub mod rights_at_commit;
 mod two_owners;

@@ -36,7 +36,7 @@ fn use_interleaving_store(firm: &mut Firm) -> Arc<InterleavingStore> {
 }
 
 /// The pages of the same application, with an interleaving store.
-async fn pages(app: &App, storage: &TestStorage, token: &str) -> (App, Arc<InterleavingStore>) {
+pub async fn pages(app: &App, storage: &TestStorage, token: &str) -> (App, Arc<InterleavingStore>) {
     let store = InterleavingStore::new(app.domain.store());
     let domain = Domain::with_store(&storage.database, store.clone()).await.unwrap();
     let config = storage.config(&[("BOT_TOKEN", token), ("PUBLIC_URL", &app.public_url)]);
