@@ -19,6 +19,7 @@ pub use self::cancellation_cost::{CancellationCost, Fines};
 pub use self::chat::caption;
 pub use self::events::{ShiftEvent, ShiftEventKind};
 pub use self::judging::{DecidedCancellation, DecidedPage, Judgement, judge, take_back};
+pub use self::lateness::late_text;
 pub use self::listing::{PageStart, ShiftCursor, ShiftFilter, ShiftPage};
 pub use self::plans::{CancellationDetails, cancel, cancel_by_staff, plan};
 pub use self::records::{
@@ -235,8 +236,8 @@ pub fn when(period: Period, site: &Site, language: Language) -> String {
 }
 
 /// The hours of a period by the clock of the site: `09:00–18:00`.
-pub fn hours(period: Period, site: &Site) -> String {
-    period.local(site.about.time_zone).hours()
+pub fn hours(period: Period, site: &Site, language: Language) -> String {
+    period.local(site.about.time_zone).hours(language)
 }
 
 async fn fines_from_settings(app: &App) -> Result<Fines, DbErr> {

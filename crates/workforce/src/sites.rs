@@ -37,6 +37,7 @@ pub use self::slots::{
     FillDays, WhichDays, copy_week, create_slot, delete_slot, edit_slot, fill, fill_year, free_place, lock_slot,
     lock_slots, restore_slot, slot, slots_with_ids, take_place, take_places,
 };
+pub use self::task_price::{price_text, skipping_text};
 use crate::application::App;
 use crate::domain::{Domain, Transaction};
 use crate::jobs::Jobs;
@@ -66,6 +67,7 @@ mod rules;
 mod schedule;
 mod slots;
 mod tables;
+mod task_price;
 mod workers;
 
 #[derive(Debug)]

@@ -24,6 +24,7 @@ cabinet-site-overview = Overview
 cabinet-site-staff = Staff
 cabinet-site-about = About the site
 cabinet-site-saved = Saved
+cabinet-site-made = Site added
 cabinet-no-staff = No one works here yet
 cabinet-no-staff-about = Add a contract for this site, and the person can pick up its shifts.
 cabinet-staff-in-people = Show in People
@@ -87,7 +88,10 @@ cabinet-shifts-before = Earlier, until { $to }
 cabinet-at-work = working
 cabinet-completed = completed
 cabinet-cancelled = cancelled
-cabinet-late = { $minutes } min late
+cabinet-late = { $minutes } min late{ $forgiven ->
+    [0] { "" }
+   *[other] , { $forgiven } forgiven
+}
 cabinet-planned = Planned
 cabinet-spontaneous = unscheduled
 cabinet-began = Start
@@ -106,9 +110,11 @@ cabinet-photos = { $count ->
    *[other] Send me { $count } files in Telegram
 }
 cabinet-media-picture = Photo for the task
+cabinet-photos-sent = The files are on their way to your Telegram.
 cabinet-media-awaited = Loading from Telegram.
 cabinet-media-failed = Couldn't load it from Telegram.
 cabinet-media-again = Try again
+cabinet-media-asked-again = Loading it from Telegram again.
 cabinet-media-too-large = The file is larger than { $most } MB and can't be shown here. Press the button to get it in the chat.
 cabinet-media-save = Save the file
 cabinet-close-shift = Clock out
@@ -116,6 +122,7 @@ cabinet-close-shift-ask = Clock out…
 cabinet-close-shift-not = Leave it running
 cabinet-close-shift-about = For a shift that someone forgot to clock out of. Hours up to the end are paid.
 cabinet-close-shift-sure = Clock out of this shift?
+cabinet-shift-closed = The shift is over.
 cabinet-close-end = End
 cabinet-close-over = as scheduled: { $time }
 cabinet-close-now = now
@@ -141,6 +148,8 @@ cabinet-nobody-yet = no one yet
 cabinet-who-comes = Who is coming
 cabinet-put-somebody = Assign someone
 cabinet-put-button = Assign
+cabinet-person-put = Shift assigned.
+cabinet-person-taken-out = Shift cancelled for the employee.
 cabinet-other-overlap = This employee already has another shift at that time.
 cabinet-other-no-contract = This employee has no active contract for this site.
 cabinet-take-out = Cancel
@@ -216,7 +225,7 @@ cabinet-contract-conflict-advice = Change that contract, or set dates that don't
 cabinet-dates-from = from { $from }
 cabinet-dates-until = until { $until }
 cabinet-dates-between = { $from } – { $until }
-cabinet-history-rate = Rate per hour
+cabinet-history-rate = Hourly rate
 cabinet-unscheduled-shifts = Unscheduled shifts
 cabinet-contract-draft = draft
 cabinet-contract-active = active
@@ -254,6 +263,7 @@ cabinet-free-places-here = { $count ->
    *[other] { $count } spots left
 }
 cabinet-take-place = Claim
+cabinet-place-taken = You're signed up for this shift.
 cabinet-cancel-in-bot = To cancel a shift, press “{ $button }” in the bot and give a reason.
 cabinet-to-bot = Go to the bot
 
@@ -343,7 +353,7 @@ cabinet-bad-max-distance = Enter a distance in metres from 1 to 100,000, for exa
 cabinet-bad-auto-close = Enter minutes from 1 to 1440, for example 60.
 cabinet-bad-late-threshold = Enter minutes from 0 to 1440, for example 5.
 cabinet-bad-late-minute = Enter an amount per minute, for example 10 or 0.
-cabinet-bad-rate = Enter a rate per hour, for example 250 or 250.50.
+cabinet-bad-rate = Enter an hourly rate, for example 250 or 250.50.
 cabinet-bad-title = Shorten the title to 100 characters.
 cabinet-bad-capacity = Enter a number of people from 1 to 1000, for example 2.
 cabinet-bad-whom = No such employee. Enter a Telegram ID, phone or username, for example 123456789 or @anna.
@@ -359,6 +369,7 @@ cabinet-task-free = No pay
 cabinet-task-shown-bonus = bonus { $amount }
 cabinet-task-shown-penalty = penalty { $amount }
 cabinet-task-shown-free = no pay
+cabinet-task-shown-skipped = skipping it costs { $amount }
 cabinet-task-skipped = Skipping it costs { $amount }
 
 # The time zones of Russia.
@@ -373,7 +384,7 @@ zone-yakutsk = Yakutsk
 zone-vladivostok = Vladivostok
 zone-magadan = Magadan
 zone-kamchatka = Petropavlovsk-Kamchatsky
-cabinet-bad-valid-until = Enter a date that is not before the start of the contract, for example 31.12.2026, or leave the field empty.
+cabinet-bad-valid-until = Enter a date that is not before the start of the contract, for example Dec 31, 2026, or leave the field empty.
 
 # A message to the staff of a site.
 cabinet-broadcast = Message the staff
@@ -401,7 +412,9 @@ cabinet-broadcast-unknown = result unknown after a restart: { $count }
 cabinet-broadcast-skipped = no longer work here: { $count }
 cabinet-broadcast-cancelled = cancelled: { $count }
 cabinet-broadcast-cancel = Don't send the rest
-cabinet-bad-broadcast-text = Write a message of up to 3500 characters, for example “We open at 10 tomorrow”.
+cabinet-broadcast-begun = The message is being sent.
+cabinet-broadcast-stopped = The rest won't get this message.
+cabinet-bad-broadcast-text = Write a message of up to 3,500 characters, for example “We open at 10 tomorrow”.
 cabinet-bad-broadcast-recipients = Choose at least one person.
 cabinet-site-deleted = Deleted
 cabinet-around-the-clock = around the clock

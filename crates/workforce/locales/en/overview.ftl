@@ -1,5 +1,4 @@
 # Today and the calendar.
-overview-around-the-clock = around the clock
 
 overview-attention = Needs attention
 overview-all-good = All good: nothing needs your attention right now.
@@ -11,7 +10,7 @@ overview-cancellations = { $count ->
 overview-cancellations-decide = Decide
 overview-no-show = { $name } hasn't clocked in
 overview-no-show-about = { $site }, expected at { $time }
-overview-no-show-open = Open shift
+overview-no-show-open = Show shift
 overview-more-no-shows = { $count ->
     [one] { $count } more no-show
    *[other] { $count } more no-shows

@@ -28,10 +28,10 @@ payroll-kind-correction = Correction
 payroll-by-hours = { $clock } worked, that's { $hours } h at { $rate } an hour
 payroll-from-planned-start = calculated from { $start }, the planned start
 payroll-rounded = rounded to { $step } min from { $exact }
-payroll-by-lateness = { $minutes ->
-    [one] { $minutes } minute late
-   *[other] { $minutes } minutes late
-} at { $price } a minute; the first { $threshold } min don't count
+payroll-by-lateness = { $threshold ->
+    [0] { $minutes } min late at { $price } a minute
+   *[other] { $late } min late, { $threshold } forgiven: { $minutes } min at { $price } a minute
+}
 payroll-by-task-done = “{ $task }”: done
 payroll-by-task-not-done = “{ $task }”: not done
 payroll-by-task-avoided = “{ $task }”: done, no penalty of { $price }
@@ -42,7 +42,7 @@ payroll-by-reason = The reason for cancelling was not accepted
 
 payroll-bad-amount = Please write an amount like 1500 or 99.50. Zero won't do.
 payroll-bad-reason = Please write a reason, 1 to { $most } characters.
-payroll-bad-day = This isn't a date. Write it like 15.11.2026.
+payroll-bad-day = This isn't a date. Write it like Nov 15, 2026.
 payroll-stale = Someone changed this first, while you had the page open. Please check below.
 payroll-gone = This no longer exists.
 payroll-not-manual = This amount comes from work done. Add a bonus or a deduction instead.

@@ -141,3 +141,4 @@ registration-expired = expired { $day }
 registration-valid-until-label = Valid until
 registration-valid-until-optional = Document valid until (optional)
 registration-valid-until-about = From 30 days before this date the document has a warning badge. Leave it empty for no date.
+registration-validity-saved = Date saved.

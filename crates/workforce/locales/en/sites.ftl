@@ -32,9 +32,9 @@ why-own-case-toast = This is about you, so an owner decides.
 
 # News for those who are concerned.
 notice-blocked = { $count ->
-    [0] Your access has been suspended. If you think this is a mistake, please contact your manager.
-    [one] Your access has been suspended and your planned shift has been cancelled. If you think this is a mistake, please contact your manager.
-   *[other] Your access has been suspended and your { $count } planned shifts have been cancelled. If you think this is a mistake, please contact your manager.
+    [0] Your access has been blocked. If you think this is a mistake, please contact your manager.
+    [one] Your access has been blocked and your planned shift has been cancelled. If you think this is a mistake, please contact your manager.
+   *[other] Your access has been blocked and your { $count } planned shifts have been cancelled. If you think this is a mistake, please contact your manager.
 }
 notice-unblocked = { $count ->
     [0] You have access again. You can go on using the bot.
@@ -72,10 +72,6 @@ sites-today = Today:
 sites-none = No sites yet. Create one in the dashboard.
 sites-list = Which site?
 sites-works = • { $name } working since { $since }
-sites-late = { $count ->
-    [one] ⏰ { $count } minute late, after the grace period
-   *[other] ⏰ { $count } minutes late, after the grace period
-}
 sites-was-here = • { $name } clocked in at { $since }, already clocked out
 sites-not-come = • { $name } no-show: { $when }
 sites-comes = • { $name } expected: { $when }
@@ -130,7 +126,6 @@ import-mistakes = { $count ->
     [one] There is { $count } mistake. Nothing was imported: correct it and upload again.
    *[other] There are { $count } mistakes. Nothing was imported: correct them and upload again.
 }
-import-first-mistakes = The first { $count } are listed.
 import-preview = { $count ->
     [0] Everything in this table exists already. There is nothing to import.
     [one] { $count } row will add something. Nothing has been saved yet.

@@ -130,7 +130,7 @@ web-block-gives-back = { $count ->
    *[other] Their { $count } planned shifts will be given back and become open to others.
 }
 web-block-at-work = They are on shift right now. The shift stays open until you clock it out or it closes automatically.
-web-block-tells = The bot will tell them that their access is suspended.
+web-block-tells = The bot will tell them that their access is blocked.
 web-block-undo = You can unblock them at any time and restore the shifts that are still free.
 web-block-not = Keep access
 web-block-done = { $count ->
@@ -273,7 +273,7 @@ web-long-day = { $weekday ->
 web-form-bad-number = Enter a whole number, for example 5.
 web-form-bad-money = Enter an amount, for example 250 or 250.50.
 web-form-bad-time = Enter a time, for example 09:30.
-web-form-bad-day = Enter a date, for example 31.12.2026.
-web-form-bad-moment = Enter a date and time, for example 31.12.2026 18:00.
+web-form-bad-day = Enter a date, for example Dec 31, 2026.
+web-form-bad-moment = Enter a date and time, for example Dec 31, 2026 18:00.
 web-form-bad-choice = Choose an option from the list.
 web-form-bad-zone = Enter a time zone, for example Moscow or Europe/Moscow, or choose it from the list.

@@ -24,6 +24,7 @@ cabinet-site-overview = Обзор
 cabinet-site-staff = Сотрудники
 cabinet-site-about = Об объекте
 cabinet-site-saved = Сохранено
+cabinet-site-made = Объект добавлен
 cabinet-no-staff = Здесь пока никто не работает
 cabinet-no-staff-about = Добавьте договор на этот объект, и сотрудник сможет брать смены на нём.
 cabinet-staff-in-people = Показать в «Людях»
@@ -87,7 +88,10 @@ cabinet-shifts-before = Более ранние, до { $to }
 cabinet-at-work = на смене
 cabinet-completed = завершена
 cabinet-cancelled = отменена
-cabinet-late = опоздание { $minutes } мин
+cabinet-late = опоздание { $minutes } мин{ $forgiven ->
+    [0] { "" }
+   *[other] , из них { $forgiven } не считаются
+}
 cabinet-planned = По плану
 cabinet-spontaneous = вне расписания
 cabinet-began = Начало
@@ -107,9 +111,11 @@ cabinet-photos = { $count ->
    *[many] Прислать мне { $count } файлов в Telegram
 }
 cabinet-media-picture = Фото к задаче
+cabinet-photos-sent = Файлы скоро придут вам в Telegram.
 cabinet-media-awaited = Загружается из Telegram.
 cabinet-media-failed = Не удалось загрузить из Telegram.
 cabinet-media-again = Попробовать ещё раз
+cabinet-media-asked-again = Загружаем из Telegram ещё раз.
 cabinet-media-too-large = Файл больше { $most } МБ, и на странице его не показать. Нажмите кнопку, чтобы получить его в чат.
 cabinet-media-save = Сохранить файл
 cabinet-close-shift = Закрыть смену
@@ -117,6 +123,7 @@ cabinet-close-shift-ask = Закрыть смену…
 cabinet-close-shift-not = Оставить открытой
 cabinet-close-shift-about = Если смену забыли закрыть. Оплатятся часы до указанного окончания.
 cabinet-close-shift-sure = Закрыть эту смену?
+cabinet-shift-closed = Смена закрыта.
 cabinet-close-end = Окончание
 cabinet-close-over = по расписанию: { $time }
 cabinet-close-now = сейчас
@@ -143,6 +150,8 @@ cabinet-nobody-yet = пока никого
 cabinet-who-comes = Кто придёт
 cabinet-put-somebody = Кого поставить на смену
 cabinet-put-button = Поставить
+cabinet-person-put = Сотрудник поставлен на смену.
+cabinet-person-taken-out = Смена сотрудника отменена.
 cabinet-other-overlap = На это время у сотрудника уже запланирована другая смена.
 cabinet-other-no-contract = У сотрудника нет действующего договора на этот объект.
 cabinet-take-out = Отменить
@@ -259,6 +268,7 @@ cabinet-free-places-here = { $count ->
    *[other] { $count } свободных мест
 }
 cabinet-take-place = Записаться
+cabinet-place-taken = Вы записаны на смену.
 cabinet-cancel-in-bot = Отменить смену можно в боте: нажмите там «{ $button }» и укажите причину.
 cabinet-to-bot = Перейти в бот
 
@@ -335,8 +345,8 @@ cabinet-setting-consent-about = Новички читают его до перв
 cabinet-setting-text-bad = Введите текст: до 3500 знаков.
 cabinet-setting-quiet = Тихие часы
 cabinet-setting-quiet-about = В это время бот присылает только срочное: скоро смена, кто-то не пришёл, доступ закрыт. Остальное ждёт утра по часам объекта. Каждый может выбрать свои часы командой /quiet.
-cabinet-setting-retention = Через сколько дней удалять данные отклонённых и документы заблокированных
-cabinet-setting-retention-about = Срок считается от последнего изменения. Отклонённые удаляются целиком, у заблокированных — только документы; смены и выплаты остаются. 0 — хранить всегда.
+cabinet-setting-retention = Через сколько дней удалять данные отклонённых и документы тех, кому закрыт доступ
+cabinet-setting-retention-about = Срок считается от последнего изменения. Отклонённые удаляются целиком, у тех, кому закрыт доступ, — только документы; смены и выплаты остаются. 0 — хранить всегда.
 cabinet-setting-test-users = Тестовые пользователи входят с любым PIN
 cabinet-setting-test-users-about = Включайте, только чтобы попробовать. Действует для тех, кто отмечен как тестовый.
 
@@ -366,6 +376,7 @@ cabinet-task-free = Без оплаты
 cabinet-task-shown-bonus = премия { $amount }
 cabinet-task-shown-penalty = штраф { $amount }
 cabinet-task-shown-free = без оплаты
+cabinet-task-shown-skipped = если не сделать — штраф { $amount }
 cabinet-task-skipped = Если не сделать — штраф { $amount }
 
 # Часовые пояса России.
@@ -409,6 +420,8 @@ cabinet-broadcast-unknown = результат неизвестен после �
 cabinet-broadcast-skipped = больше не работают: { $count }
 cabinet-broadcast-cancelled = отменено: { $count }
 cabinet-broadcast-cancel = Не отправлять остальным
+cabinet-broadcast-begun = Сообщение отправляется.
+cabinet-broadcast-stopped = Остальные это сообщение не получат.
 cabinet-bad-broadcast-text = Напишите сообщение, до 3500 знаков, например «Завтра открываемся в 10:00».
 cabinet-bad-broadcast-recipients = Выберите хотя бы одного сотрудника.
 cabinet-site-deleted = Удалён

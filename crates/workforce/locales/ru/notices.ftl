@@ -17,7 +17,7 @@ notice-document-expires =
     { $document ->
         [driving_licence] 🪪 Ваши водительские права действуют до { $day }.
        *[other] 🪪 Ваш паспорт действует до { $day }.
-    } Пожалуйста, вовремя передайте новый документ руководителю.
+    } Пожалуйста, вовремя передайте новый документ менеджеру.
 notice-document-of-member-expires =
     { $document ->
         [driving_licence] 🪪 { $name }: водительские права действуют до { $day }.

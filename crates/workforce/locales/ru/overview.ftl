@@ -1,5 +1,4 @@
 # Сегодня и календарь.
-overview-around-the-clock = круглосуточно
 
 overview-attention = Требует внимания
 overview-all-good = Всё в порядке: сейчас ничего не требует внимания.
@@ -12,7 +11,7 @@ overview-cancellations = { $count ->
 overview-cancellations-decide = Решить
 overview-no-show = Нет на месте: { $name }
 overview-no-show-about = { $site }, начало в { $time }
-overview-no-show-open = Открыть смену
+overview-no-show-open = Показать смену
 overview-more-no-shows = { $count ->
     [one] Ещё { $count } человека нет на месте
    *[other] Ещё { $count } человек нет на месте

@@ -28,11 +28,10 @@ payroll-kind-correction = Исправление
 payroll-by-hours = отработано { $clock }, это { $hours } ч по { $rate } в час
 payroll-from-planned-start = время считается с { $start }, планового начала
 payroll-rounded = округлено до { $step } мин, было { $exact }
-payroll-by-lateness = { $minutes ->
-    [one] { $minutes } минута
-    [few] { $minutes } минуты
-   *[many] { $minutes } минут
-} опоздания по { $price } за минуту; первые { $threshold } мин не считаются
+payroll-by-lateness = { $threshold ->
+    [0] опоздание { $minutes } мин, по { $price } за минуту
+   *[other] опоздание { $late } мин, из них { $threshold } не считаются: { $minutes } мин по { $price } за минуту
+}
 payroll-by-task-done = «{ $task }»: выполнена
 payroll-by-task-not-done = «{ $task }»: не выполнена
 payroll-by-task-avoided = «{ $task }»: выполнена, штрафа { $price } нет
@@ -182,7 +181,7 @@ payroll-add-title = Премия или удержание: { $name }, { $month 
 payroll-pay-due = Выплатить { $amount }…
 payroll-pay-advance = Выплатить аванс…
 payroll-pay-title = Отметить выплату: { $name }
-payroll-pay-about = { $month }: к выплате { $due }. Деньги Opora не переводит: отметьте, что вы заплатили.
+payroll-pay-about = { $month }: к выплате { $due }. Деньги Опора не переводит: отметьте, что вы заплатили.
 payroll-pay-overpaid = Сейчас переплата { $amount }.
 payroll-remove-ask = Удалить…
 payroll-remove-bonus-sure = Удалить премию { $amount }?

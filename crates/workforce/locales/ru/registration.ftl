@@ -143,3 +143,4 @@ registration-expired = срок истёк { $day }
 registration-valid-until-label = Действует до
 registration-valid-until-optional = Документ действует до (необязательно)
 registration-valid-until-about = За 30 дней до этой даты у документа появится предупреждение. Если срока нет, оставьте поле пустым.
+registration-validity-saved = Дата сохранена.

@@ -125,8 +125,8 @@ web-give-role = Дать роль
 web-take-role = Снять роль
 web-block = Закрыть доступ
 web-unblock = Открыть доступ
-web-block-ask = Заблокировать…
-web-block-title = Заблокировать: { $name }?
+web-block-ask = Закрыть доступ…
+web-block-title = Закрыть доступ: { $name }?
 web-block-signs-out = Сотрудник выйдет из кабинета на всех устройствах, бот перестанет отвечать на его команды.
 web-block-gives-back = { $count ->
     [0] Запланированных смен нет, снимать нечего.
@@ -136,7 +136,7 @@ web-block-gives-back = { $count ->
 }
 web-block-at-work = Сейчас сотрудник на смене. Она останется открытой, пока вы её не закроете или она не закроется сама.
 web-block-tells = Бот сообщит сотруднику, что доступ закрыт.
-web-block-undo = Разблокировать можно в любой момент и вернуть смены, которые ещё свободны.
+web-block-undo = Доступ можно снова открыть в любой момент и вернуть смены, которые ещё свободны.
 web-block-not = Оставить доступ
 web-block-done = { $count ->
     [0] { $name }: доступ закрыт
@@ -144,8 +144,8 @@ web-block-done = { $count ->
     [few] { $name }: доступ закрыт, сняты { $count } смены
    *[other] { $name }: доступ закрыт, снято { $count } смен
 }
-web-unblock-ask = Разблокировать…
-web-unblock-title = Разблокировать: { $name }?
+web-unblock-ask = Открыть доступ…
+web-unblock-title = Открыть доступ: { $name }?
 web-unblock-about = Сотрудник снова сможет входить в кабинет и пользоваться ботом. Бот ему об этом сообщит.
 web-unblock-gone = Эти смены были сняты, вернуть их нельзя:
 web-unblock-restores = { $count ->
@@ -153,7 +153,7 @@ web-unblock-restores = { $count ->
     [few] Вернуть { $count } смены, которые ещё свободны
    *[other] Вернуть { $count } смен, которые ещё свободны
 }
-web-unblock-not = Не разблокировать
+web-unblock-not = Оставить закрытым
 web-unblock-done = { $count ->
     [0] { $name }: доступ открыт
     [one] { $name }: доступ открыт, возвращена { $count } смена

@@ -9,7 +9,7 @@ pub use crate::web::{day, day_range, long_day, short_day};
 /// `09:00–18:00`; hours from midnight to midnight are the whole day.
 pub fn hours(hours: Hours, language: Language) -> String {
     if hours == Hours::new(0, 0) {
-        return text!(language, "overview-around-the-clock");
+        return text!(language, "cabinet-around-the-clock");
     }
     format!("{}–{}", time_of(hours.from_minute), time_of(hours.to_minute))
 }

@@ -15,10 +15,11 @@ use crate::person::{Permission, Person, SITE_STAFF};
 use crate::shifts::paging::{Page, offset, turn_page};
 use crate::shifts::{
     self, Cancellation, Dashboard, Fines, Judgement, MediumKind, Plan, PlanStatus, ShiftEvent, ShiftEventKind,
-    ShiftStatus, Shifts, caption, is_missing, minutes_late, when,
+    ShiftStatus, Shifts, caption, is_missing, late_text, when,
 };
 use crate::sites::{
-    self, AboutSlot, ChangedBy, Hours, Period, Rights, Site, SiteRefusal, Sites, local, schedule_changed,
+    self, AboutSlot, ChangedBy, Hours, Period, Rights, Site, SiteRefusal, Sites, local, price_text, schedule_changed,
+    skipping_text,
 };
 use crate::texts::Language;
 use crate::{key, text};
@@ -152,10 +153,7 @@ fn site_lines(site: &Site, all: &Dashboard, people: &[Person], now: Millis, lang
         let (name, since) = (name(shift.user_id), clock(shift.started_at).format("%H:%M").to_string());
         if shift.status == ShiftStatus::Active {
             lines.push(text!(language, "sites-works", name = name, since = since));
-            let late = minutes_late(shift);
-            if late > 0 {
-                lines.push(text!(language, "sites-late", count = late));
-            }
+            lines.extend(late_text(shift, language).map(|late| format!("⏰ {late}")));
         } else if is_today(shift.started_at) {
             lines.push(text!(language, "sites-was-here", name = name, since = since));
         }
@@ -201,9 +199,12 @@ async fn card(turn: &mut Turn, site: &str) -> Step<OwnerSites> {
     let rate = Money::from_kopecks(site.about.rate_kopecks).shown(language);
     let (name, address) = (site.about.name.as_str(), site.about.address.as_str());
     let mut lines = vec![text!(language, "sites-card", site = name, address = address, rate = rate)];
+    let fine = Shifts::of_app(&app).mandatory_task_penalty().await?;
     for task in sites.tasks_of_site(site.id).await?.iter().filter(|task| task.deleted_at.is_none()) {
-        let amount = Money::from_kopecks(task.about.amount_kopecks).signed(language);
-        lines.push(format!("• {} · {amount}", task.about.text));
+        let amount = Money::from_kopecks(task.about.amount_kopecks);
+        let costs_fine = task.about.is_mandatory && amount == Money::ZERO && fine.is_positive();
+        let price = if costs_fine { skipping_text(fine, language) } else { price_text(amount, language) };
+        lines.push(format!("• {} · {price}", task.about.text));
     }
     let today = local(now, site.about.time_zone).date();
     if let Some(week) = Period::of_days(today, WEEK_DAYS, site.about.time_zone) {

@@ -1,7 +1,7 @@
 //! The visitor's own schedule: plans, and free slots to take, with a warning about long days.
 
 use axum::extract::{Path, Query, State};
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::response::{IntoResponse, Response};
 use chrono::Datelike;
 use maud::{Markup, html};
 use serde::Deserialize;
@@ -10,7 +10,7 @@ use crate::application::App;
 use crate::person::{Person, WORKERS};
 use crate::shifts::{LONG_DAY_MINUTES, Plan, Shifts, minutes_of_day, plannable};
 use crate::sites::pages::{day_name, pager};
-use crate::sites::{Period, Site, Sites, Slot, local};
+use crate::sites::{Period, Site, Sites, Slot};
 use crate::text;
 use crate::texts::Language;
 use crate::web::form::{Fields, FormAttempt, submit, version_only};
@@ -76,7 +76,10 @@ pub async fn take(
     let (api, own) = (Shifts::of_app(&app), visitor.person.id);
     let act = async |_| api.plan(&visitor.person, own, id).await.map(drop);
     match submit(&visitor, Fields::new(), version_only, act).await? {
-        Ok(()) => Ok(Redirect::to("/schedule").into_response()),
+        Ok(()) => {
+            let done = text!(visitor.language(), "cabinet-place-taken");
+            Ok(visitor.redirect("/schedule").with_toast(done).into_response())
+        }
         Err(attempt) => page(&app, &visitor, PageNumber::FIRST, &attempt).await,
     }
 }
@@ -184,7 +187,8 @@ fn name(schedule: &Schedule, site_id: i64) -> &str {
 /// A day with its hours, by the site's clock.
 fn when(schedule: &Schedule, site_id: i64, period: Period, language: Language) -> String {
     let Some(site) = schedule.sites.iter().find(|site| site.id == site_id) else { return String::new() };
-    let (from, to) = (local(period.from, site.about.time_zone), local(period.to, site.about.time_zone));
-    let weekday = day_name(usize::try_from(from.weekday().num_days_from_monday()).unwrap_or(0), language);
-    format!("{weekday} {}, {}–{}", web::day(from.date(), language), from.format("%H:%M"), to.format("%H:%M"))
+    let period = period.local(site.about.time_zone);
+    let day = period.from.date();
+    let weekday = day_name(usize::try_from(day.weekday().num_days_from_monday()).unwrap_or(0), language);
+    format!("{weekday} {}, {}", web::day(day, language), period.hours(language))
 }

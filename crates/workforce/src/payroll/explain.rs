@@ -28,6 +28,7 @@ impl Adjustment {
             Basis::Lateness { minutes, threshold_minutes, penalty_per_minute } => text!(
                 language,
                 "payroll-by-lateness",
+                late = minutes.saturating_add(*threshold_minutes),
                 minutes = *minutes,
                 threshold = *threshold_minutes,
                 price = (-penalty_per_minute.as_deduction()).shown(language)

@@ -119,9 +119,7 @@ fn heading(
 
 /// Parses days such as `01.01.2026 - 15.01.2026` or `Jan 1, 2026 - Jan 15, 2026`, or a single day.
 fn days_of(typed: &str) -> Option<(NaiveDate, NaiveDate)> {
-    let forms = ["%d.%m.%Y", "%B %d, %Y"];
-    let read = |text: &str| forms.iter().find_map(|form| NaiveDate::parse_from_str(text.trim(), form).ok());
-    let day = |text: &str| read(text).filter(|day| days::is_kept(*day));
+    let day = |text: &str| days::typed_day(text.trim());
     let (from, to) = match typed.split_once(['-', '–', '—']) {
         Some((from, to)) => (day(from)?, day(to)?),
         None => (day(typed)?, day(typed)?),

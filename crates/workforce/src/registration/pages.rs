@@ -254,7 +254,10 @@ async fn note_validity(
     };
     let act = async |noted| registrations.note_validity(&visitor.person, noted).await;
     match submit(&visitor, typed, read, act).await? {
-        Ok(()) => Ok(Redirect::to(&format!("/documents/{id}")).into_response()),
+        Ok(()) => {
+            let done = text!(visitor.language(), "registration-validity-saved");
+            Ok(visitor.redirect(format!("/documents/{id}")).with_toast(done).into_response())
+        }
         Err(attempt) => document_page(&app, &visitor, &id, attempt).await,
     }
 }

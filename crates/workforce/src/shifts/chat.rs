@@ -20,7 +20,7 @@ pub use crate::front::text_limits::{caption, fit, fit_between};
 use crate::money::Money;
 use crate::notices;
 use crate::person::{Person, WORKERS};
-use crate::sites::{Position, Site, SiteRefusal, Sites, local};
+use crate::sites::{Position, Site, SiteRefusal, Sites, local, price_text, skipping_text};
 use crate::texts::Language;
 use crate::{key, text};
 
@@ -136,9 +136,9 @@ pub fn distance_text(metres: i64, language: Language) -> String {
 fn task_line(task: &ShiftTask, mandatory_task_penalty: Money, language: Language) -> String {
     let mut line = format!("{} {}", check(task), task.text);
     if task.amount_kopecks != 0 {
-        line += &format!(" · {}", Money::from_kopecks(task.amount_kopecks).signed(language));
-    } else if let effect @ TaskEffect::PenaltyIfSkipped(_) = TaskEffect::new(task, true, mandatory_task_penalty) {
-        line += &format!(" · {}", effect.text(language));
+        line += &format!(" · {}", price_text(Money::from_kopecks(task.amount_kopecks), language));
+    } else if let TaskEffect::PenaltyIfSkipped(fine) = TaskEffect::new(task, true, mandatory_task_penalty) {
+        line += &format!(" · {}", skipping_text(fine, language));
     }
     if task.is_mandatory {
         line += &format!(" · {}", text!(language, "shifts-mandatory"));
@@ -204,9 +204,9 @@ mod tests {
 
     #[test]
     fn a_mandatory_task_without_an_amount_says_its_price() {
-        assert_eq!(line(0, true, None), "⬜ Sweep · −50\u{a0}₽ if skipped · required");
+        assert_eq!(line(0, true, None), "⬜ Sweep · skipping it costs 50\u{a0}₽ · required");
         assert_eq!(line(0, true, Some(Millis(1))), "✅ Sweep · required");
         assert_eq!(line(0, false, None), "⬜ Sweep");
-        assert_eq!(line(-3_300, true, None), "⬜ Sweep · −33\u{a0}₽ · required");
+        assert_eq!(line(-3_300, true, None), "⬜ Sweep · penalty 33\u{a0}₽ · required");
     }
 }

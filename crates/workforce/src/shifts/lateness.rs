@@ -1,4 +1,5 @@
-//! Late starts for the charts. They follow the same rule as pay, whether or not a late minute has a price.
+//! Late starts: what people read, and their number for the charts. They follow the same rule as pay, whether or not a
+//! late minute has a price.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +10,21 @@ use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, DbErr, EntityTrait, QueryFilter, QuerySelect};
 
 use super::api::Shifts;
-use super::records::ShiftStatus;
+use super::minutes_late;
+use super::records::{Shift, ShiftStatus};
 use super::tables::shift;
 use crate::sites::{Period, Sites, local};
+use crate::text;
+use crate::texts::Language;
 
 /// True if [`super::minutes_late`] is positive. An index has exactly this condition.
 const LATE: &str = "penalises_lateness AND started_at - planned_start >= (late_threshold_minutes + 1) * 60000";
+
+/// How late a shift began, and how much of that the site forgives; none for a shift that counts as punctual.
+pub fn late_text(shift: &Shift, language: Language) -> Option<String> {
+    let (counted, forgiven) = (minutes_late(shift), shift.late_threshold_minutes);
+    (counted > 0).then(|| text!(language, "cabinet-late", minutes = counted + forgiven, forgiven = forgiven))
+}
 
 impl Shifts {
     /// The number of late starts on each of these days, in the time zones of the sites; both ends included, days

@@ -200,7 +200,8 @@ async fn which_slot(turn: &mut Turn, site_id: i64, day: NaiveDate, offset: usize
     };
     free.retain(|slot| slot.about.day == day);
     let choice = |slot: &Slot| {
-        let text = format!("{} · {} · {}", hours(slot.period, &site), slot.about.title, slot.places_left());
+        let hours = hours(slot.period, &site, person.language);
+        let text = format!("{hours} · {} · {}", slot.about.title, slot.places_left());
         let text = text.replace(" ·  · ", " · ");
         vec![Button::new(chat::caption(&text), format!("{SLOT}{}", slot.id))]
     };

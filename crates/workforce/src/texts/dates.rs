@@ -9,10 +9,11 @@
 //! | [`day_and_time`] | 18.11.2026, 13:05 | Nov 18, 2026, 13:05 | a moment on a known clock |
 //! | [`short_day_and_time`] | 18.11, 13:05 | Nov 18, 13:05 | the same, where the year is clear |
 //! | [`LocalPeriod::shown`] | 18.11, 09:00–18:00 | Nov 18, 09:00–18:00 | hours of work |
+//! | [`LocalPeriod::shown`] | 18.11, круглосуточно | Nov 18, around the clock | a whole day of work |
 //!
 //! Times have 24 hours in both languages.
 
-use chrono::{Datelike, NaiveDate, NaiveDateTime};
+use chrono::{Datelike, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta};
 use serde::{Deserialize, Serialize};
 
 use super::Language;
@@ -29,11 +30,15 @@ pub struct LocalPeriod {
 impl LocalPeriod {
     /// The day of the start, the start and the end.
     pub fn shown(self, language: Language) -> String {
-        format!("{}, {}", short_day(self.from.date(), language), self.hours())
+        format!("{}, {}", short_day(self.from.date(), language), self.hours(language))
     }
 
-    /// The start and the end without the day: `09:00–18:00`.
-    pub fn hours(self) -> String {
+    /// The start and the end without the day: `09:00–18:00`. A whole day is said in words.
+    pub fn hours(self, language: Language) -> String {
+        let is_midnight = self.from.time() == NaiveTime::MIN;
+        if is_midnight && self.to - self.from == TimeDelta::days(1) {
+            return text!(language, "cabinet-around-the-clock");
+        }
         format!("{}–{}", self.from.format("%H:%M"), self.to.format("%H:%M"))
     }
 }
@@ -121,6 +126,16 @@ mod tests {
             "Nov 18, 13:05–18:00",
         ];
         assert_eq!(all(Language::En), english);
+    }
+
+    #[test]
+    fn a_whole_day_has_no_hours() {
+        let midnight = |text: &str| text.parse::<NaiveDate>().unwrap().and_time(NaiveTime::MIN);
+        let period = |from, to| LocalPeriod { from: midnight(from), to: midnight(to) };
+        let day = period("2026-11-18", "2026-11-19");
+        assert_eq!(day.shown(Language::En), "Nov 18, around the clock");
+        assert_eq!(day.shown(Language::Ru), "18.11, круглосуточно");
+        assert_eq!(period("2026-11-18", "2026-11-20").hours(Language::En), "00:00–00:00");
     }
 
     #[test]

@@ -12,6 +12,29 @@ use crate::text;
 /// Assumed maximum length of an inserted value, in UTF-16 units.
 const VALUE_UNITS: usize = 100;
 
+/// Words that texts used for something that has another name. Compared in lower case, from the beginning of a word.
+const OTHER_WORDS_RU: [(&str, &str); 7] = [
+    ("руководител", "менеджер"),
+    ("заблокировать", "закрыть доступ"),
+    ("заблокированн", "доступ закрыт"),
+    ("разблокир", "открыть доступ"),
+    ("геопозици", "местоположение"),
+    ("положени", "местоположение"),
+    ("opora", "Опора"),
+];
+const OTHER_WORDS_EN: [(&str, &str); 8] = [
+    ("free place", "open spot"),
+    ("applications waiting", "registrations awaiting approval"),
+    ("the application", "the registration"),
+    ("access is suspended", "access is blocked"),
+    ("access has been suspended", "access has been blocked"),
+    ("rate per hour", "hourly rate"),
+    ("shift clocked out", "shift closed by staff"),
+    ("3500", "3,500"),
+];
+/// The name of a button in Telegram.
+const TELEGRAM_LOCATION_RU: &str = "«Геопозиция»";
+
 /// A text only for this test: shows plural forms.
 const SAMPLE: &str = "minutes";
 
@@ -79,6 +102,44 @@ fn every_text_fits_telegrams_limits() {
                 _ => 4096,
             };
             assert!(sentence.units <= most, "{language}: `{key}` may have {} units, {most} fit", sentence.units);
+        }
+    }
+}
+
+/// Dates such as `31.12.2026` are Russian; the pages of `web::routes` are looked at as well.
+#[test]
+fn english_texts_have_no_russian_dates() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("locales/en");
+    for path in files(&folder, "ftl") {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let is_date = |word: &&str| {
+            let parts: Vec<&str> = word.split('.').collect();
+            let is_number = |part: &&str, digits: usize| {
+                part.len() >= digits && part.bytes().take(digits).all(|byte| byte.is_ascii_digit())
+            };
+            parts.len() >= 3 && is_number(&parts[0], 2) && is_number(&parts[1], 2) && is_number(&parts[2], 4)
+        };
+        let found: Vec<_> = text.split([' ', '“', '\n']).filter(is_date).collect();
+        assert!(found.is_empty(), "{}: {found:?}", path.display());
+    }
+}
+
+#[test]
+fn one_thing_has_one_name() {
+    for (language, words) in [(Language::Ru, &OTHER_WORDS_RU[..]), (Language::En, &OTHER_WORDS_EN[..])] {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("locales").join(language.code());
+        for path in files(&folder, "ftl") {
+            let text = std::fs::read_to_string(&path).unwrap().replace(TELEGRAM_LOCATION_RU, "");
+            // Keys and comments are for engineers.
+            let lines = text.lines().filter(|line| !line.starts_with('#'));
+            let texts = lines.map(|line| line.split_once(" = ").map_or(line, |(_, text)| text).to_lowercase());
+            for text in texts {
+                for (other, name) in words {
+                    let begins_word = |at: usize| !text[..at].ends_with(char::is_alphanumeric);
+                    let found = text.match_indices(other).any(|(at, _)| begins_word(at));
+                    assert!(!found, "{}: “{text}” has “{other}” for “{name}”", path.display());
+                }
+            }
         }
     }
 }

@@ -151,7 +151,7 @@ async fn a_shift_is_posted_once_and_its_sums_agree_with_its_rows(kind: StorageKi
         words,
         [
             "0:04:12 worked, that's 0.07 h at 111 ₽ an hour",
-            "10 minutes late at 10 ₽ a minute; the first 5 min don't count",
+            "15 min late, 5 forgiven: 10 min at 10 ₽ a minute",
             "“Drive 123 km”: done"
         ]
     );

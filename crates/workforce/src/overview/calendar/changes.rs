@@ -12,10 +12,14 @@ use super::slot_form::{read_days, read_slot};
 use super::undo::Done;
 use crate::application::App;
 use crate::domain;
+use crate::key;
 use crate::sites::pages::tasks;
 use crate::sites::{AboutSlot, ActionError, FillDays, NewSlots, Sites, WhichDays, monday_of};
 use crate::web::form::{FieldErrors, Fields, FormAttempt, Reader, submit, version_of, version_only};
 use crate::web::{DayParam, PageError, SignedIn, Visitor};
+
+/// What a changed task answers.
+const SAVED: &str = key!("cabinet-site-saved");
 
 /// `POST /calendar/slots`.
 pub async fn create(
@@ -42,7 +46,7 @@ pub async fn edit(
     let act = async |about| as_other_person(api.edit_slot(&visitor.person, id, version, about).await);
     match (submit(&visitor, typed, read_slot, act).await?, from) {
         (Ok(()), Some(from)) => Ok(Done::Saved.redirect(&visitor, &CalendarQuery { slot: id.to_string(), ..from })),
-        (result, from) => slot::answer(&app, &visitor, (id, from), result).await,
+        (result, from) => slot::answer(&app, &visitor, (id, from), result.map(|()| key!("overview-did-save"))).await,
     }
 }
 
@@ -79,7 +83,7 @@ pub async fn create_task(
 ) -> Result<Response, PageError> {
     let slot = Sites::of_app(&app).slot(id).await?.ok_or(PageError::NotFound)?;
     let result = tasks::create(&app, &visitor, slot.site_id, Some(id), typed).await?;
-    slot::answer(&app, &visitor, (id, None), result).await
+    slot::answer(&app, &visitor, (id, None), result.map(|()| SAVED)).await
 }
 
 /// `POST /calendar/slots/<id>/tasks/<task>`.
@@ -89,7 +93,8 @@ pub async fn edit_task(
     Path((id, task)): Path<(i64, i64)>,
     Form(typed): Form<Fields>,
 ) -> Result<Response, PageError> {
-    slot::answer(&app, &visitor, (id, None), tasks::edit(&app, &visitor, task, typed).await?).await
+    let result = tasks::edit(&app, &visitor, task, typed).await?;
+    slot::answer(&app, &visitor, (id, None), result.map(|()| SAVED)).await
 }
 
 /// `POST /calendar/slots/<id>/tasks/<task>/delete`.
@@ -99,7 +104,8 @@ pub async fn delete_task(
     Path((id, task)): Path<(i64, i64)>,
     Form(typed): Form<Fields>,
 ) -> Result<Response, PageError> {
-    slot::answer(&app, &visitor, (id, None), tasks::delete(&app, &visitor, task, typed).await?).await
+    let result = tasks::delete(&app, &visitor, task, typed).await?;
+    slot::answer(&app, &visitor, (id, None), result.map(|()| SAVED)).await
 }
 
 /// `POST /calendar/slots/<id>/tasks/<task>/restore`.
@@ -108,7 +114,8 @@ pub async fn restore_task(
     SignedIn(visitor): SignedIn,
     Path((id, task)): Path<(i64, i64)>,
 ) -> Result<Response, PageError> {
-    slot::answer(&app, &visitor, (id, None), tasks::restore(&app, &visitor, task).await?).await
+    let result = tasks::restore(&app, &visitor, task).await?;
+    slot::answer(&app, &visitor, (id, None), result.map(|()| SAVED)).await
 }
 
 /// `POST /calendar/slots/<id>/delete`.
@@ -122,7 +129,7 @@ pub async fn delete(
     let act = async |version| api.delete_slot(&visitor.person, id, version).await;
     match (submit(&visitor, typed, version_only, act).await?, from) {
         (Ok(()), Some(from)) => Ok(Done::Deleted { slot: id }.redirect(&visitor, &from)),
-        (result, from) => slot::answer(&app, &visitor, (id, from), result).await,
+        (result, from) => slot::answer(&app, &visitor, (id, from), result.map(|()| key!("overview-did-delete"))).await,
     }
 }
 
@@ -137,7 +144,7 @@ pub async fn restore(
     let act = async |_| api.restore_slot(&visitor.person, id).await;
     match (submit(&visitor, typed, version_only, act).await?, from) {
         (Ok(()), Some(from)) => Ok(Done::Restored.redirect(&visitor, &from)),
-        (result, from) => slot::answer(&app, &visitor, (id, from), result).await,
+        (result, from) => slot::answer(&app, &visitor, (id, from), result.map(|()| key!("overview-did-restore"))).await,
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use axum::Form;
 use axum::extract::{Path, State};
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::response::{IntoResponse, Response};
 use chrono::Days;
 use maud::{Markup, html};
 
@@ -98,7 +98,8 @@ pub async fn add_person(
         let planned = Shifts::of_app(&app).plan(&visitor.person, user_id, id).await;
         planned.map(drop).map_err(|error| error.map_refusal(OtherPersonRefusal))
     };
-    answer(&app, &visitor, (id, from), submit(&visitor, typed, chosen, act).await?).await
+    let result = submit(&visitor, typed, chosen, act).await?;
+    answer(&app, &visitor, (id, from), result.map(|()| key!("cabinet-person-put"))).await
 }
 
 /// `POST /calendar/slots/<id>/plans/<plan>/cancel`.
@@ -111,20 +112,23 @@ pub async fn cancel(
     let (api, from) = (Shifts::of_app(&app), CalendarQuery::of_form(&typed));
     api.plan_of(plan).await?.filter(|plan| plan.slot_id == id).ok_or(PageError::NotFound)?;
     let act = async |_| api.cancel(&visitor.person, plan).await;
-    answer(&app, &visitor, (id, from), submit(&visitor, Fields::new(), version_only, act).await?).await
+    let result = submit(&visitor, Fields::new(), version_only, act).await?;
+    answer(&app, &visitor, (id, from), result.map(|()| key!("cabinet-person-taken-out"))).await
 }
 
-/// Redirects to the slot, in the panel or on its page; or shows it again with the refused form.
+/// Redirects to the slot, in the panel or on its page, and says what was done; or shows it again with the refused form.
 pub async fn answer(
     app: &App,
     visitor: &Visitor,
     (id, from): (i64, Option<CalendarQuery>),
-    result: Result<(), FormAttempt>,
+    done: Result<&'static str, FormAttempt>,
 ) -> Result<Response, PageError> {
     let query = from.map(|from| CalendarQuery { slot: id.to_string(), ..from });
-    match (result, query) {
-        (Ok(()), Some(query)) => Ok(Redirect::to(&query.path()).into_response()),
-        (Ok(()), None) => Ok(Redirect::to(&path(id)).into_response()),
+    match (done, query) {
+        (Ok(done), query) => {
+            let back = query.map_or_else(|| path(id), |query| query.path());
+            Ok(visitor.redirect(back).with_toast(visitor.language().text(done)).into_response())
+        }
         (Err(attempt), Some(query)) => super::page(app, visitor, &query, attempt).await,
         (Err(attempt), None) => page(app, visitor, id, attempt).await,
     }

@@ -6,7 +6,7 @@ use opora::clock::Millis;
 
 use super::{Today, clock};
 use crate::overview::calendar::colour;
-use crate::shifts::{Plan, PlanStatus, Shift, is_missing, minutes_late};
+use crate::shifts::{Plan, PlanStatus, Shift, is_missing, late_text, minutes_late};
 use crate::sites::pages::open_label;
 use crate::sites::{Period, Site, Slot, local};
 use crate::text;
@@ -55,12 +55,11 @@ pub fn site_day(today: &Today, site: &Site) -> Markup {
 
 fn shift_line(today: &Today, site: &Site, shift: &Shift) -> Markup {
     let (language, since) = (today.language, clock(shift.started_at, site));
-    let late = minutes_late(shift);
     html! {
         li {
             a href={ "/shifts/" (shift.id) } { (today.name(shift.user_id)) } " "
             span.quiet { (shift_text(shift, since, site, language)) }
-            @if late > 0 { " " (badge(Tone::Wait, &text!(language, "cabinet-late", minutes = late))) }
+            @if let Some(late) = late_text(shift, language) { " " (badge(Tone::Wait, &late)) }
         }
     }
 }

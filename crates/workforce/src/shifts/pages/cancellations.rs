@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use axum::Form;
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, StatusCode};
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::response::{IntoResponse, Response};
 use opora::clock::Millis;
 use serde::Deserialize;
 
@@ -150,7 +150,8 @@ pub async fn photo_again(
 ) -> Result<Response, PageError> {
     let photo = photo_of(&app, &visitor, id).await?;
     attachments::retry(&app, photo).await?;
-    Ok(Redirect::to(WAITING).into_response())
+    let done = text!(visitor.language(), "cabinet-media-asked-again");
+    Ok(PageRedirect::to(WAITING).with_toast(done).into_response())
 }
 
 async fn photo_of(app: &App, visitor: &Visitor, id: i64) -> Result<String, PageError> {

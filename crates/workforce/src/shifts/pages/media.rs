@@ -4,7 +4,7 @@
 
 use axum::extract::{Path, State};
 use axum::http::HeaderMap;
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
 
 use super::shift::seen;
@@ -45,7 +45,8 @@ pub async fn again(
 ) -> Result<Response, PageError> {
     let medium = found(&app, &visitor, id, medium).await?;
     attachments::retry(&app, medium.telegram_file).await?;
-    Ok(Redirect::to(&format!("/shifts/{id}")).into_response())
+    let done = text!(visitor.language(), "cabinet-media-asked-again");
+    Ok(visitor.redirect(format!("/shifts/{id}")).with_toast(done).into_response())
 }
 
 /// The response with the file.

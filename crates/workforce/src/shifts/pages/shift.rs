@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use axum::Form;
 use axum::extract::{Path, Query, State};
-use axum::response::{IntoResponse, Redirect, Response};
-use chrono::{Days, NaiveDate, NaiveDateTime};
+use axum::response::{IntoResponse, Response};
+use chrono::{Days, NaiveDate};
 use chrono_tz::Tz;
 use opora::clock::Millis;
 use opora::telegram::{FileRef, Say};
@@ -23,6 +23,7 @@ use crate::shifts::{
 };
 use crate::sites::pages::Access;
 use crate::sites::{Period, Site, Sites, local};
+use crate::text;
 use crate::web::form::{FieldError, FieldErrors, Fields, FormAttempt, Reader, submit};
 use crate::web::{DayParam, PageError, SignedIn, Visitor};
 
@@ -159,7 +160,10 @@ pub async fn close(
     let read = |typed: &Fields| read_ending(typed, &shift, site.about.time_zone);
     let act = async |ending| api.close_as_of(&visitor.person, id, ending).await;
     match submit(&visitor, typed, read, act).await? {
-        Ok(()) => Ok(Redirect::to(&format!("/shifts/{id}")).into_response()),
+        Ok(()) => {
+            let done = text!(visitor.language(), "cabinet-shift-closed");
+            Ok(visitor.redirect(format!("/shifts/{id}")).with_toast(done).into_response())
+        }
         Err(attempt) => {
             let details = details(&app, &visitor, id).await?;
             Ok((attempt.status(), view::shift(&visitor, &details, &attempt)).into_response())
@@ -192,7 +196,8 @@ pub async fn photos(
         tracing::debug!(%error, shift = id, "photos could not be sent");
         PageError::Unavailable
     })?;
-    Ok(Redirect::to(&format!("/shifts/{id}")).into_response())
+    let done = text!(visitor.language(), "cabinet-photos-sent");
+    Ok(visitor.redirect(format!("/shifts/{id}")).with_toast(done).into_response())
 }
 
 async fn details(app: &App, visitor: &Visitor, id: i64) -> Result<ShiftDetails, PageError> {
@@ -238,11 +243,7 @@ fn read_ending(typed: &Fields, shift: &Shift, zone: Tz) -> Result<EndTime, Field
         _ => return Err(FieldError { field: "end", key: key!("web-form-bad-choice") }.into()),
     }
     let at = reader.read("time", key!("web-form-bad-moment"), |text| {
-        let local: NaiveDateTime = text.parse().or_else(|_| NaiveDateTime::parse_from_str(text, TIME_FORMAT)).ok()?;
-        if !days::is_kept(local.date()) {
-            return None;
-        }
-        Some(local.and_local_timezone(zone).earliest()?.timestamp_millis())
+        Some(days::typed_moment(text)?.and_local_timezone(zone).earliest()?.timestamp_millis())
     });
     if !reader.bad.is_empty() {
         return Err(reader.bad);

@@ -2,13 +2,14 @@
 
 use axum::Form;
 use axum::extract::{Path, State};
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::response::{IntoResponse, Response};
 
 use super::access::Access;
 use crate::application::App;
 use crate::key;
 use crate::person::{Permission, Person, Status};
 use crate::sites::{BroadcastDraft, Site, SiteBroadcast, Sites};
+use crate::text;
 use crate::web::form::{FieldErrors, Fields, FormAttempt, Reader, form_key, submit, version_only};
 use crate::web::{PageError, SignedIn, Visitor};
 
@@ -56,7 +57,10 @@ pub async fn send(
     let api = Sites::of_app(&app).once(form_key(&visitor, &typed));
     let act = async |draft| api.send_broadcast(&visitor.person, id, draft).await.map(drop);
     match submit(&visitor, typed, |typed| read(typed, &page.workers), act).await? {
-        Ok(()) => Ok(Redirect::to(&path).into_response()),
+        Ok(()) => {
+            let done = text!(visitor.language(), "cabinet-broadcast-begun");
+            Ok(visitor.redirect(path).with_toast(done).into_response())
+        }
         Err(attempt) => Ok((attempt.status(), view::page(&visitor, &page, &attempt)).into_response()),
     }
 }
@@ -71,7 +75,10 @@ pub async fn cancel(
     let api = Sites::of_app(&app);
     let act = async |_| api.cancel_broadcast(&visitor.person, id, broadcast).await;
     match submit(&visitor, Fields::new(), version_only, act).await? {
-        Ok(()) => Ok(Redirect::to(&path(id)).into_response()),
+        Ok(()) => {
+            let done = text!(visitor.language(), "cabinet-broadcast-stopped");
+            Ok(visitor.redirect(path(id)).with_toast(done).into_response())
+        }
         Err(attempt) => Ok((attempt.status(), view::page(&visitor, &page, &attempt)).into_response()),
     }
 }

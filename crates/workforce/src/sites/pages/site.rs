@@ -2,7 +2,7 @@
 
 use axum::Form;
 use axum::extract::{Path, Query, State};
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::response::{IntoResponse, Response};
 use futures_util::future::try_join_all;
 use serde::Deserialize;
 
@@ -87,8 +87,12 @@ pub async fn create(
         Ok::<_, ActionError>(())
     });
     match result.await? {
-        // A form that was submitted twice has created the site already.
-        Ok(()) => Ok(Redirect::to(&made.map_or("/sites".to_owned(), |id| format!("/sites/{id}"))).into_response()),
+        Ok(()) => {
+            // A form that was submitted twice has created the site already.
+            let page = made.map_or("/sites".to_owned(), |id| format!("/sites/{id}"));
+            let done = text!(visitor.language(), "cabinet-site-made");
+            Ok(visitor.redirect(page).with_toast(done).into_response())
+        }
         Err(attempt) => list_page(&app, &visitor, PageNumber::FIRST, attempt).await,
     }
 }

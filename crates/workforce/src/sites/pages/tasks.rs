@@ -6,9 +6,8 @@ use crate::application::App;
 use crate::key;
 use crate::money::Money;
 use crate::settings::MANDATORY_TASK_PENALTY;
-use crate::sites::{AboutTask, Sites, Task};
+use crate::sites::{AboutTask, Sites, Task, price_text};
 use crate::text;
-use crate::texts::Language;
 use crate::web::form::{
     FieldErrors, Fields, FilledForm, FormAttempt, FormSpec, Reader, fields, form_key, money_field, submit, version_of,
     version_only,
@@ -100,18 +99,8 @@ fn row(visitor: &Visitor, place: TaskListPlace<'_>, task: &Task, attempt: &FormA
                 }
                 @if place.may_edit { (change(visitor, place, task, attempt)) }
             }
-            strong.money.minus[amount.is_negative()] { (price(amount, language)) }
+            strong.money.minus[amount.is_negative()] { (price_text(amount, language)) }
         }
-    }
-}
-
-/// The price of a task in words: a bonus or a penalty, without a sign.
-fn price(amount: Money, language: Language) -> String {
-    let plain = (-amount.as_deduction()).shown(language);
-    match amount.kopecks().signum() {
-        1 => text!(language, "cabinet-task-shown-bonus", amount = plain),
-        -1 => text!(language, "cabinet-task-shown-penalty", amount = plain),
-        _ => text!(language, "cabinet-task-shown-free"),
     }
 }
 

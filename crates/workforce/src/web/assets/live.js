@@ -16,7 +16,7 @@ let isLoading = false;
 let nextLoadAt = 0;
 
 function showTimes(root) {
-    // As `labels::day_and_time` writes it.
+    // As `texts::day_and_time` writes it.
     const numeric = { day: "2-digit", month: "2-digit", year: "numeric" };
     const words = { day: "numeric", month: "short", year: "numeric" };
     const language = document.documentElement.lang;

@@ -49,9 +49,9 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// A day within the accepted years: `2026-12-31` or `31.12.2026`.
+    /// A day within the accepted years, as a date field sends it or as people type it.
     pub fn day(&mut self, name: &'static str) -> NaiveDate {
-        self.read(name, key!("web-form-bad-day"), |text| days::day_of(text).or_else(|| written_day(text)))
+        self.read(name, key!("web-form-bad-day"), days::typed_day)
     }
 
     /// Like [`Self::day`]; none for an empty field.
@@ -90,11 +90,6 @@ impl<'a> Reader<'a> {
         self.bad.add_named(invalid, help);
         self.bad.or(record)
     }
-}
-
-/// Parses `31.12.2026`.
-fn written_day(text: &str) -> Option<NaiveDate> {
-    NaiveDate::parse_from_str(text, "%d.%m.%Y").ok().filter(|day| days::is_kept(*day))
 }
 
 /// Parses `09:30` into minutes since midnight.

@@ -333,6 +333,12 @@ impl PageResponse {
         self
     }
 
+    /// Whether the next page shows a toast.
+    pub fn has_toast(&self) -> bool {
+        let cookies = self.headers.get_all(header::SET_COOKIE).iter().filter_map(|value| value.to_str().ok());
+        cookies.into_iter().any(|cookie| cookie.starts_with("opora_toast="))
+    }
+
     /// Asserts a redirect to this path.
     #[track_caller]
     pub fn redirects_to(&self, place: &str) {

@@ -76,7 +76,7 @@ async fn an_owner_gets_the_day_at_the_chosen_hour_once(kind: StorageKind) {
     assert_eq!(sent.len(), 1, "once a day: {sent:?}");
     let (user, text) = &sent[0];
     assert_eq!(*user, workplace.owner.id);
-    for words in ["1 shift", "Paid hours: 2", "Pay of the day: 200", "No-shows: 1", "expected – 0, free places – 2"]
+    for words in ["1 shift", "Paid hours: 2", "Pay of the day: 200", "No-shows: 1", "expected – 0, open spots – 2"]
     {
         assert!(text.contains(words), "no {words:?} in {text}");
     }

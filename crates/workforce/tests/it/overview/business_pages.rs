@@ -89,7 +89,7 @@ async fn slots_are_filled_copied_moved_and_deleted() {
     let week = format!("/calendar?site={site}&day=2026-01-05");
     post(&owner, "/calendar/slots", &with(&[("day", "someday")]))
         .await
-        .is(422, "Enter a date, for example 31.12.2026.");
+        .is(422, "Enter a date, for example Dec 31, 2026.");
     post(&owner, "/calendar/slots", &with(&[("day", "2026-01-07"), ("title", "Cashier")])).await;
     owner.get(&week).await.is(200, "09:00–18:00").is(200, "0/2").is(200, "Cashier");
     // Working days are Monday, Tuesday and Friday.
@@ -132,7 +132,7 @@ async fn a_shift_page_shows_tasks_and_explains_amounts() {
     add_example_shift(&cabinet, site, boris, 352).await;
     post_352(&cabinet.app, boris, "2026-01-01").await;
     let page = owner.get("/shifts/352").await;
-    page.is(200, "Boris").is(200, "10 minutes late at").is(200, "Drive 123 km").is(200, "30.77");
+    page.is(200, "Boris").is(200, "15 min late, 5 forgiven: 10 min at").is(200, "Drive 123 km").is(200, "30.77");
     page.is(200, "task-mark done").is(200, "m from the site");
     owner.get("/shifts").await.is(200, "shift-352").is(200, "30.77");
     // A person sees their own shifts only.
@@ -173,7 +173,7 @@ async fn today_shows_working_late_and_missing_people() {
         let found = page.body.split(&format!("data-testid=\"today-{name}\">")).nth(1).unwrap();
         assert!(found.starts_with(&count.to_string()), "{name}: {found:.40}");
     }
-    page.is(200, "10 min late").is(200, "no-show").is(200, "1 open spot today");
+    page.is(200, "15 min late, 5 forgiven").is(200, "no-show").is(200, "1 open spot today");
     // The rest of the shift that goes on.
     assert_eq!(page.body.matches("part tone-info planned").count(), 1, "{}", page.body);
     // What needs attention comes first, each with its button.

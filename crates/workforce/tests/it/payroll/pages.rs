@@ -30,7 +30,7 @@ async fn an_owner_sees_a_month_and_changes_it() {
     plain(&owner, "/payroll").await.contains_all(&["January 2026", "Boris", "30.77 ₽", "due"]);
     let path = format!("/payroll/people/{boris}?period=2026-01");
     let shown = plain(&owner, &path).await;
-    shown.contains_all(&["−100 ₽", "10 minutes late at", "“Drive 123 km”: done"]);
+    shown.contains_all(&["−100 ₽", "15 min late, 5 forgiven: 10 min at", "“Drive 123 km”: done"]);
 
     let amounts = format!("/payroll/people/{boris}/amounts");
     let new = |kind: &'static str, amount: &'static str, reason: &'static str| {

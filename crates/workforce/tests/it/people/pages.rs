@@ -425,7 +425,7 @@ async fn the_admin_page_shows_states_and_parked_turns() {
     let number = store.parked(None, 1).await.unwrap()[0].id.0;
     let page = cabinet.signed_in(ANNA).await.get("/admin").await;
     page.is(200, "<code>registration:language</code></dt><dd>2</dd>").is(200, "PostgreSQL ");
-    page.is(200, &format!("<strong>#{number}</strong>")).is(200, "1002").is(200, "01.01.2026 12:00");
+    page.is(200, &format!("<strong>#{number}</strong>")).is(200, "1002").is(200, "Jan 1, 2026, 12:00 UTC");
     page.is(200, "<dt>Parked turns</dt><dd>1</dd>");
     assert!(!page.body.contains("Secret"), "texts of people are on the page: {}", page.body);
     cabinet.close().await;

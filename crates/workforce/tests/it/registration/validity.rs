@@ -32,7 +32,9 @@ async fn a_document_that_expires_is_listed(kind: StorageKind) {
     let path = format!("{page}/validity");
     owner.post(&path, &[("seen", ""), ("valid_until", "soon")]).await.is(422, "Enter a date");
     let far = (today + chrono::Days::new(31)).to_string();
-    owner.post(&path, &[("seen", ""), ("valid_until", &far)]).await.redirects_to(&page);
+    let noted = owner.post(&path, &[("seen", ""), ("valid_until", &far)]).await;
+    noted.redirects_to(&page);
+    assert!(noted.has_toast());
     assert!(registrations.expiring(today).await.unwrap().is_empty());
     let soon = (today + chrono::Days::new(30)).to_string();
     owner.post(&path, &[("seen", ""), ("valid_until", &soon)]).await.is(409, "");

@@ -106,7 +106,7 @@ async fn a_block_asks_first_and_says_what_happens() {
     question.is(200, "Jan 5, 10:00–14:00").is(200, "The bot will tell them");
     assert_eq!(cabinet.person(BORIS).await.status, Status::Verified, "a question changes nothing");
     owner.post(&format!("{page}/block"), &[]).await.redirects_to(&page);
-    cabinet.emulator.receives(BORIS, "Your access has been suspended and your planned shift has been cancelled").await;
+    cabinet.emulator.receives(BORIS, "Your access has been blocked and your planned shift has been cancelled").await;
     owner.get(&format!("{page}/block")).await.is(409, "isn't possible");
 
     // Unblocking offers the place again, and takes it in the same commit.

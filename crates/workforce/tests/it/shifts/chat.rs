@@ -36,7 +36,7 @@ const STEPS: &[(Action, &str)] = &[
     (Action::Press("📷 Sweep"), "Send a photo"),
     (Action::Photo, "✅ Sweep"),
     (Action::Press("⬜ Lock up"), "✅ Lock up"),
-    (Action::Menu("⏹ Clock out"), "✅ Sweep · +50\u{a0}₽ · 📷 1\n✅ Lock up · −10\u{a0}₽"),
+    (Action::Menu("⏹ Clock out"), "✅ Sweep · bonus 50\u{a0}₽ · 📷 1\n✅ Lock up · penalty 10\u{a0}₽"),
     (Action::Press("Continue to clock out"), "to clock out"),
     (Action::Here, "I have your location"),
 ];
@@ -195,7 +195,7 @@ async fn marks_can_be_set_and_undone() {
     workplace.sites.create_task(&workplace.owner, site, None, task("Dust", 100)).await.unwrap();
     chooses_from_menu(&anna, "✅ My tasks").await;
     anna.presses("⬜ Sweep").await;
-    anna.sees("✅ Sweep · +50");
+    anna.sees("✅ Sweep · bonus 50");
     let done = async || workplace.rows("SELECT text, done_at FROM shift_tasks ORDER BY place").await;
     let at = NOON.0.to_string();
     assert_eq!(done().await, [["Sweep", at.as_str()], ["Photo of the shelf", "-"]]);
@@ -231,7 +231,7 @@ async fn photos_can_be_added_to_any_task() {
         anna.presses("📷 ＋").await;
         anna.sees("Send a photo, video or file for: Sweep");
         anna.sends_photo().await;
-        anna.sees("✅ Sweep · +50");
+        anna.sees("✅ Sweep · bonus 50");
         assert_eq!(workplace.rows("SELECT media_count FROM shift_tasks").await, [[count.to_string()]]);
     }
 }
@@ -254,7 +254,7 @@ async fn closing_a_site_closes_the_own_shift_first() {
         who.presses("Shop").await;
         who.presses("Mark tasks").await;
     }
-    anna.sees("⬜ Of the slot · +10\u{a0}₽\n⬜ Of the site · −5\u{a0}₽");
+    anna.sees("⬜ Of the slot · bonus 10\u{a0}₽\n⬜ Of the site · penalty 5\u{a0}₽");
     anna.presses("⬜ Of the slot").await;
     anna.presses("Continue to clock out").await;
     shares_position(&anna).await;
@@ -373,10 +373,10 @@ async fn an_owner_sees_today_and_creates_a_slot() {
     max.sees("⚪ Shop\n• Anna no-show: Jan 1, 15:00–19:00");
     opens(&anna, "Jan 1").await;
     chooses_from_menu(&max, "📋 Today").await;
-    max.sees("🟢 Shop\n• Anna working since 16:00\n⏰ 60 minutes late");
+    max.sees("🟢 Shop\n• Anna working since 16:00\n⏰ 60 min late");
     chooses_from_menu(&max, "🏢 Sites").await;
     max.presses("Shop").await;
-    max.sees("• Sweep · −5");
+    max.sees("• Sweep · penalty 5");
     max.presses("➕ New shift").await;
     max.sends("tomorrow").await;
     max.sees("I didn't get that.");

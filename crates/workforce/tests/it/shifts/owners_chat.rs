@@ -148,7 +148,7 @@ async fn a_site_shows_only_its_own_tasks() {
     let owner = workplace.firm.member("Olaf", &[Role::Owner]).await;
     chooses_from_menu(&owner, "🏢 Sites").await;
     owner.presses("Shop").await;
-    owner.sees("• Of the site · +2");
+    owner.sees("• Of the site · bonus 2");
     for hidden in ["Of the slot", "Not any more"] {
         assert!(!owner.transcript().contains(hidden), "{}", owner.transcript());
     }

@@ -128,7 +128,9 @@ async fn a_page_shows_a_files_status_and_retries_it() {
     let owner = cabinet.signed_in(ANNA).await;
     page_with(&owner, "Couldn't load it from Telegram.").await;
     owner.get("/shifts/1/media/1").await.is(404, "Page not found");
-    owner.post("/shifts/1/media/1/again", &[]).await.redirects_to("/shifts/1");
+    let again = owner.post("/shifts/1/media/1/again", &[]).await;
+    again.redirects_to("/shifts/1");
+    assert!(again.has_toast());
     page_with(&owner, "<img src=\"/shifts/1/media/1\"").await;
     owner.get("/shifts/1/media/1").await.is(200, "PNG");
 

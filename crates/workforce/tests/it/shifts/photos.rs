@@ -70,7 +70,7 @@ async fn a_photo_is_requested_with_the_mark_and_stored_once(kind: StorageKind) {
     let workplace = Workplace::open(kind).await;
     let anna = anna_asked_for_photo(&workplace).await;
     let file = anna.sends_photo().await;
-    anna.sees("✅ Sweep · +50\u{a0}₽ · 📷 1");
+    anna.sees("✅ Sweep · bonus 50\u{a0}₽ · 📷 1");
     let app = &workplace.firm.app;
     assert_eq!(
         workplace.rows("SELECT telegram_file FROM task_media").await,

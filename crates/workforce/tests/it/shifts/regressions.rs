@@ -68,13 +68,13 @@ async fn marks_show_only_completed_tasks() {
     }
     let anna = workplace.worker("Anna", &[site], |contract| contract.allows_spontaneous = true).await;
     opens(&anna, "Shop").await;
-    anna.sees("⬜ Sweep · +50\u{a0}₽\n⬜ Mop");
+    anna.sees("⬜ Sweep · bonus 50\u{a0}₽\n⬜ Mop");
     chooses_from_menu(&anna, "✅ My tasks").await;
-    anna.sees("⬜ Sweep · +50\u{a0}₽\n⬜ Mop");
+    anna.sees("⬜ Sweep · bonus 50\u{a0}₽\n⬜ Mop");
     anna.presses("⬜ Mop").await;
-    anna.sees("⬜ Sweep · +50\u{a0}₽\n✅ Mop");
+    anna.sees("⬜ Sweep · bonus 50\u{a0}₽\n✅ Mop");
     chooses_from_menu(&anna, "⏹ Clock out").await;
-    anna.sees("⬜ Sweep · +50\u{a0}₽\n✅ Mop");
+    anna.sees("⬜ Sweep · bonus 50\u{a0}₽\n✅ Mop");
 }
 
 #[tokio::test]
@@ -91,7 +91,7 @@ async fn a_slots_tasks_are_listed_when_closing_its_site() {
     anna.presses("⬜ Of the slot").await;
     chooses_from_menu(&anna, "🔒 Close a site").await;
     anna.presses("Shop").await;
-    anna.sees("✅ Of the slot · +10\u{a0}₽\n⬜ Of the site · −5\u{a0}₽");
+    anna.sees("✅ Of the slot · bonus 10\u{a0}₽\n⬜ Of the site · penalty 5\u{a0}₽");
     goes_on_to_close(&anna).await;
     shares_position(&anna).await;
     let expected = "Bonus for a task “Of the slot”: +10\u{a0}₽\nTask not done “Of the site”: −5";
@@ -118,7 +118,7 @@ async fn marks_stay_with_their_tasks(kind: StorageKind) {
     let fresh = workplace.firm.stage.restart().await;
     let anna = anna.on(&fresh);
     anna.presses("⬜ Third").await;
-    anna.sees("⬜ First · −10\u{a0}₽\n✅ Second · +20\u{a0}₽\n✅ Third · −30\u{a0}₽");
+    anna.sees("⬜ First · penalty 10\u{a0}₽\n✅ Second · bonus 20\u{a0}₽\n✅ Third · penalty 30\u{a0}₽");
     fresh.advance(Duration::from_secs(3600)).await;
     closes(&anna).await;
     let posted = [("shift_base", 10_000), ("task_penalty", -1_000), ("task_bonus", 2_000), ("task_completed", 0)];

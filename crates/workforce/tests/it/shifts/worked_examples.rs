@@ -59,13 +59,13 @@ async fn shift_352(workplace: &Workplace) {
     plans(&anna).await;
     workplace.firm.stage.advance(Duration::from_secs(15 * 60)).await;
     opens(&anna, "Warehouse").await;
-    anna.sees("⬜ Drive 123 · +123\u{a0}₽ · 📷 0\n⬜ Sweep · 📷 0");
+    anna.sees("⬜ Drive 123 · bonus 123\u{a0}₽ · 📷 0\n⬜ Sweep · 📷 0");
     chooses_from_menu(&anna, "✅ My tasks").await;
     for text in ["Drive 123", "Sweep"] {
         anna.presses(&format!("📷 {text}")).await;
         anna.sends_photo().await;
     }
-    anna.sees("✅ Drive 123 · +123\u{a0}₽ · 📷 1\n✅ Sweep · 📷 1");
+    anna.sees("✅ Drive 123 · bonus 123\u{a0}₽ · 📷 1\n✅ Sweep · 📷 1");
     workplace.firm.stage.advance(Duration::from_secs(252)).await;
     closes(&anna).await;
     is_notified(workplace, &anna, "is over: 4\u{a0}min.").await;
@@ -90,7 +90,7 @@ async fn shift_364(workplace: &Workplace) {
         })
         .await;
     opens(&boris, "Shop, unscheduled").await;
-    boris.sees("⬜ Count the till · −33\u{a0}₽\n⬜ Wash the windows · +100\u{a0}₽");
+    boris.sees("⬜ Count the till · penalty 33\u{a0}₽\n⬜ Wash the windows · bonus 100\u{a0}₽");
     chooses_from_menu(&boris, "✅ My tasks").await;
     boris.presses("⬜ Wash the windows").await;
     workplace.firm.stage.advance(Duration::from_secs(360)).await;

@@ -30,7 +30,7 @@ async fn a_message_reaches_the_chosen_staff_once() {
     cabinet.emulator.post(&format!("/chats/{MAY}/block"), json!({ "from": MAY })).await;
 
     let (to_boris, to_may) = (format!("person{}", boris.id), format!("person{}", may.id));
-    owner.post(&path, &[("text", ""), (&to_boris, "on")]).await.is(422, "Write a message of up to 3500 characters");
+    owner.post(&path, &[("text", ""), (&to_boris, "on")]).await.is(422, "Write a message of up to 3,500 characters");
     owner.post(&path, &[("text", "Hello")]).await.is(422, "Choose at least one person.").is(422, "Hello");
     let form = [("text", MESSAGE), (to_boris.as_str(), "on"), (to_may.as_str(), "on")];
     let preview = owner.post(&path, &form).await;

@@ -51,7 +51,7 @@ async fn a_contract_shows_its_history() {
     owner.post(&format!("/contracts/{id}"), &changed).await.redirects_to(&page);
     let shown = owner.get(&page).await;
     shown.is(200, &format!("contract-history-{id}")).is(200, "Contract changed").is(200, "Contract added");
-    shown.is(200, "active → suspended").is(200, "Rate per hour: 300").is(200, "Valid until: – → Dec 31, 2026");
+    shown.is(200, "active → suspended").is(200, "Hourly rate: 300").is(200, "Valid until: – → Dec 31, 2026");
     cabinet.close().await;
 }
 

@@ -21,6 +21,7 @@ use crate::overview::business_pages::make_site;
 
 mod fuzz;
 mod rows;
+mod toasts;
 
 const DAN: i64 = 1105;
 const MIA: i64 = 1106;
@@ -140,6 +141,25 @@ fn every_route_of_the_router_has_a_row() {
     routes.sort_unstable();
     rows.sort_unstable();
     assert_eq!(rows, routes, "each route has a row, and each row a route");
+}
+
+/// Dates such as `31.12.2026` are Russian.
+#[tokio::test]
+async fn english_pages_have_no_russian_dates() {
+    let (mut fixture, owner) = RoutesFixture::open().await;
+    for row in ROWS.iter().filter(|row| row.method == "GET" && row.who.contains('o')) {
+        let path = fixture.path(row);
+        let page = fixture.call(&owner, row, &path, row.fields).await;
+        if page.header("content-type").starts_with("text/html") {
+            let found = page.body.as_bytes().windows(10).find(|text| is_russian_date(text));
+            assert_eq!(found.map(String::from_utf8_lossy), None, "{path}");
+        }
+    }
+    fixture.cabinet.close().await;
+}
+
+fn is_russian_date(text: &[u8]) -> bool {
+    text.iter().zip(b"00.00.0000").all(|(byte, form)| if *form == b'.' { byte == form } else { byte.is_ascii_digit() })
 }
 
 #[tokio::test]

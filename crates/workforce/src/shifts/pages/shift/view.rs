@@ -10,13 +10,13 @@ use super::{END_AT, END_BY_ITSELF, END_NOW, MAX_DAYS, ShiftDetails, ShiftList, T
 use crate::attachments::{self, Attachment};
 use crate::money::{Money, PaidHours};
 use crate::payroll::Basis;
-use crate::shifts::{ClosedBy, Medium, Shift, ShiftStatus, ShiftTask, TOPIC, TaskEffect, minutes_late};
+use crate::shifts::{ClosedBy, Medium, Shift, ShiftStatus, ShiftTask, TOPIC, TaskEffect, late_text};
 use crate::sites::{Position, Site, local};
 use crate::text;
 use crate::texts::{Language, day_and_time};
 use crate::web::form::{FormAttempt, fields};
 use crate::web::ui::{self, Button, Column, Dialog, Empty, Field, Icon, Tone, badge, headline};
-use crate::web::{Visitor, day, moment};
+use crate::web::{Visitor, day, moment_in};
 
 pub fn list(visitor: &Visitor, list: &ShiftList, may_see_others: bool) -> Markup {
     let language = visitor.language();
@@ -106,7 +106,7 @@ fn row(list: &ShiftList, shift: &Shift, language: Language) -> Vec<Markup> {
         html! {
             @match site {
                 Some(site) => (day_and_time(local(shift.started_at, site.about.time_zone), language)),
-                None => (moment(shift.started_at)),
+                None => (moment_in(shift.started_at, language)),
             }
         },
         html! {
@@ -125,11 +125,10 @@ pub fn state(shift: &Shift, language: Language) -> Markup {
         ShiftStatus::Completed => (Tone::Neutral, text!(language, "cabinet-completed")),
         ShiftStatus::Cancelled => (Tone::Bad, text!(language, "cabinet-cancelled")),
     };
-    let late = minutes_late(shift);
     html! {
         span.badges {
             (badge(tone, &text))
-            @if late > 0 { " " (badge(Tone::Wait, &text!(language, "cabinet-late", minutes = late))) }
+            @if let Some(late) = late_text(shift, language) { " " (badge(Tone::Wait, &late)) }
         }
     }
 }

@@ -11,9 +11,6 @@ use crate::texts::Language;
 use crate::web::Visitor;
 use crate::web::ui::{Button, Column, Icon, Tone, badge, table};
 
-/// The most mistakes that are listed: the rest is found after these are corrected.
-const MAX_SHOWN_MISTAKES: usize = 50;
-
 /// The first page: what to upload, with examples.
 pub fn start(visitor: &Visitor) -> Markup {
     let language = visitor.language();
@@ -36,10 +33,9 @@ pub fn refused(visitor: &Visitor, kind: ImportKind, refused: &Refused) -> Markup
                 Refused::NoTable(error) => div.notice-line role="status" data-testid="notice" { (table_error_text(*error, language)) },
                 Refused::Mistakes(mistakes) => {
                     div.notice-line role="status" data-testid="notice" { (text!(language, "import-mistakes", count = mistakes.len())) }
-                    @if mistakes.len() > MAX_SHOWN_MISTAKES {
-                        p.quiet { (text!(language, "import-first-mistakes", count = MAX_SHOWN_MISTAKES)) }
+                    div.scroll tabindex="0" role="region" aria-label=(text!(language, "import-what-to-do")) {
+                        (mistakes_table(mistakes, language))
                     }
-                    (mistakes_table(mistakes.get(..MAX_SHOWN_MISTAKES).unwrap_or(mistakes), language))
                 },
             }
             (upload(visitor, kind))

@@ -35,12 +35,12 @@ const ANNA_WORKS: &[Step] = &[
     (Action::Says("/start"), "[▶️ Clock in]"),
     (Action::Presses("▶️ Clock in"), "Which shift are you starting?"),
     (Action::Chooses(" · Warehouse"), "Please share your location"),
-    (Action::Here, "⬜ Drive 123 · +123\u{a0}₽ · 📷 0\n⬜ Sweep · 📷 0"),
+    (Action::Here, "⬜ Drive 123 · bonus 123\u{a0}₽ · 📷 0\n⬜ Sweep · 📷 0"),
     (Action::Presses("✅ My tasks"), "[📷 Drive 123]"),
     (Action::Presses("📷 Drive 123"), "for: Drive 123"),
     (Action::Photo(HILL), "[✅ Drive 123]"),
     (Action::Presses("📷 Sweep"), "for: Sweep"),
-    (Action::Photo(TOWER), "✅ Drive 123 · +123\u{a0}₽ · 📷 1\n✅ Sweep · 📷 1"),
+    (Action::Photo(TOWER), "✅ Drive 123 · bonus 123\u{a0}₽ · 📷 1\n✅ Sweep · 📷 1"),
 ];
 const ANNA_EARNS: &str = "\n\nHours worked: +7.77\u{a0}₽\n\
     Late start: −100\u{a0}₽\nBonus for a task “Drive 123”: +123\u{a0}₽\nTotal: 30.77\u{a0}₽";
@@ -49,7 +49,7 @@ const BORIS_WORKS: &[Step] = &[
     (Action::Says("/start"), "what would you like"),
     (Action::Presses("▶️ Clock in"), "Which shift are you starting?"),
     (Action::Presses("Shop, unscheduled"), "Please share your location"),
-    (Action::Here, "⬜ Count the till · −33\u{a0}₽\n⬜ Wash the windows · +100\u{a0}₽"),
+    (Action::Here, "⬜ Count the till · penalty 33\u{a0}₽\n⬜ Wash the windows · bonus 100\u{a0}₽"),
     (Action::Presses("✅ My tasks"), "[⬜ Wash the windows]"),
     (Action::Presses("⬜ Wash the windows"), "[✅ Wash the windows]"),
 ];
@@ -61,7 +61,7 @@ const VERA_WORKS: &[Step] = &[
     (Action::Says("/start"), "what would you like"),
     (Action::Presses("▶️ Clock in"), "Which shift are you starting?"),
     (Action::Presses("Kiosk, unscheduled"), "Please share your location"),
-    (Action::Here, "⬜ Lock the door · −44\u{a0}₽\n⬜ Wash the windows · +50\u{a0}₽"),
+    (Action::Here, "⬜ Lock the door · penalty 44\u{a0}₽\n⬜ Wash the windows · bonus 50\u{a0}₽"),
     (Action::Presses("⏹ Clock out"), "[Clock out anyway]"),
     (Action::Presses("Mark tasks"), "[⬜ Lock the door]"),
     (Action::Presses("⬜ Lock the door"), "[✅ Lock the door]"),

@@ -162,10 +162,10 @@ async fn days_and_pages_out_of_range_are_handled() {
     }
     let copied =
         owner.post("/calendar/copy-week", &[("site", "1"), ("from", "2026-01-05"), ("to", "+262142-12-31")]).await;
-    copied.is(422, "name=\"to\" value=\"+262142-12-31\"").is(422, "Enter a date, for example 31.12.2026.");
+    copied.is(422, "name=\"to\" value=\"+262142-12-31\"").is(422, "Enter a date, for example Dec 31, 2026.");
     for day in ["9999-12-31", "1999-12-31"] {
         let slot = [("site", "1"), ("day", day), ("starts", "09:00"), ("ends", "18:00"), ("capacity", "1")];
-        owner.post("/calendar/slots", &slot).await.is(422, "Enter a date, for example 31.12.2026.");
+        owner.post("/calendar/slots", &slot).await.is(422, "Enter a date, for example Dec 31, 2026.");
     }
     for month in ["9999-12", "1999-12"] {
         owner.get(&format!("/payroll?period={month}")).await.is(404, "Page not found");
