@@ -4,7 +4,7 @@ use maud::{DOCTYPE, Markup, html};
 
 use super::assets;
 use super::csrf;
-use super::nav::{NavEntry, NavGroup};
+use super::nav::{NavEntry, NavGroup, badge_topics};
 use super::ui::{Icon, Tab, count_badge, tabs};
 use super::visit::Visit;
 use crate::person::Person;
@@ -201,13 +201,14 @@ impl Visit {
         let all: Vec<&NavEntry> = entries.iter().filter(|entry| entry.item.group != NavGroup::Account).collect();
         let (first, rest) = all.split_at(BOTTOM_TABS.min(all.len()));
         let waiting: u64 = rest.iter().map(|entry| self.badge_of(entry)).sum();
+        let topics = badge_topics(rest.iter().flat_map(|entry| entry.items()));
         html! {
             nav.bottom aria-label=(text!(language, "web-nav")) data-testid="bottom-tabs" {
                 @for entry in first { (self.item(entry, "tab")) }
                 details.menu.more data-menu {
                     summary.nav-item data-testid="more" {
                         (Icon::More.svg()) span.caption { (text!(language, "web-more")) }
-                        span.nav-badge { (count_badge(waiting)) }
+                        span.nav-badge #badge-more data-live=[Some(topics).filter(|topics| !topics.is_empty())] { (count_badge(waiting)) }
                     }
                     div.menu-sheet {
                         p.menu-name { (person.full_name) }

@@ -80,17 +80,22 @@ impl NavItem {
 }
 
 impl NavEntry {
-    /// The topics of all badges in this entry, without repetitions.
+    /// The topics of all badges in this entry.
     pub fn badge_topics(&self) -> String {
-        let mut topics: Vec<&str> = self.items().flat_map(|item| item.badge_topics.split_whitespace()).collect();
-        topics.sort_unstable();
-        topics.dedup();
-        topics.join(" ")
+        badge_topics(self.items())
     }
 
     pub fn items(&self) -> impl Iterator<Item = &NavItem> {
         std::iter::once(&self.item).chain(&self.children)
     }
+}
+
+/// The topics of the badges of these items, without repetitions.
+pub fn badge_topics<'a>(items: impl Iterator<Item = &'a NavItem>) -> String {
+    let mut topics: Vec<&str> = items.flat_map(|item| item.badge_topics.split_whitespace()).collect();
+    topics.sort_unstable();
+    topics.dedup();
+    topics.join(" ")
 }
 
 impl Visit {

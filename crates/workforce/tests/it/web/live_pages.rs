@@ -26,6 +26,7 @@ use crate::kit::demo::{ANNA, BORIS, TIMEOUT};
 use crate::kit::firm::{NOON, StorageKind};
 use crate::overview::business_pages::make_site;
 use crate::shifts::about_contract;
+use crate::sites::deleted_sites::worked_and_cancelled;
 
 pub type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
@@ -104,6 +105,26 @@ pub async fn next_message(socket: &mut Socket) -> Message {
 async fn changed(socket: &mut Socket) -> Value {
     let message = next_message(socket).await;
     serde_json::from_str::<Value>(message.to_text().unwrap()).unwrap()["changed"].clone()
+}
+
+/// On a phone the counts of the pages behind "More" are added up there.
+#[tokio::test]
+async fn the_count_behind_more_is_live() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
+    let owner = cabinet.signed_in(ANNA).await;
+    let more = async || {
+        let page = owner.get("/nav").await.body;
+        let badge = page.split_once("id=\"badge-more\" data-live=\"").expect("a live count").1.to_owned();
+        badge.split_once("</summary>").unwrap().0.to_owned()
+    };
+    let before = more().await;
+    let topics: Vec<&str> = before.split_once('"').unwrap().0.split(' ').collect();
+    assert_eq!(topics, ["shifts"]);
+    assert!(!before.contains("count-badge"), "{before}");
+    worked_and_cancelled(&cabinet, make_site(&cabinet, &owner).await).await;
+    let after = more().await;
+    assert!(after.contains("count-badge\">1<"), "{after}");
+    cabinet.close().await;
 }
 
 #[tokio::test]
