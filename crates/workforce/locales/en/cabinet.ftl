@@ -217,6 +217,14 @@ cabinet-rate-of-site = rate of the shift or the site
 cabinet-allows-spontaneous = may work unscheduled shifts
 cabinet-contract-number = Contract No. { $number }
 cabinet-contract-saved = Contract saved
+cabinet-delete-contract = Delete the contract
+cabinet-delete-contract-ask = Delete the contract…
+cabinet-delete-contract-sure = Delete contract No. { $number }?
+cabinet-delete-contract-about = { $count ->
+    [0] No planned shifts depend on it. You can restore a deleted contract.
+    [one] { $count } planned shift depends on it: it stays on the schedule, but can't be started without a contract. You can restore a deleted contract.
+   *[other] { $count } planned shifts depend on it: they stay on the schedule, but can't be started without a contract. You can restore a deleted contract.
+}
 cabinet-contract-dates = Valid
 cabinet-contract-from = Valid from
 cabinet-contract-until = Valid until

@@ -220,6 +220,15 @@ cabinet-rate-of-site = ставка смены или объекта
 cabinet-allows-spontaneous = может открывать смены вне расписания
 cabinet-contract-number = Договор № { $number }
 cabinet-contract-saved = Договор сохранён
+cabinet-delete-contract = Удалить договор
+cabinet-delete-contract-ask = Удалить договор…
+cabinet-delete-contract-sure = Удалить договор № { $number }?
+cabinet-delete-contract-about = { $count ->
+    [0] Запланированных смен по нему нет. Удалённый договор можно вернуть.
+    [one] По нему запланирована { $count } смена: она останется в расписании, но без договора её не открыть. Удалённый договор можно вернуть.
+    [few] По нему запланированы { $count } смены: они останутся в расписании, но без договора их не открыть. Удалённый договор можно вернуть.
+   *[many] По нему запланировано { $count } смен: они останутся в расписании, но без договора их не открыть. Удалённый договор можно вернуть.
+}
 cabinet-contract-dates = Срок действия
 cabinet-contract-from = Действует с
 cabinet-contract-until = Действует по

@@ -2,15 +2,16 @@
 
 use std::collections::BTreeSet;
 
+use chrono::NaiveDate;
 use futures_util::future::BoxFuture;
 use opora::store::WriteError;
 use sea_orm::DbErr;
 
-use super::{Shifts, ShiftsRoom, plans, working};
+use super::{Plan, PlanStatus, Shifts, ShiftsRoom, plans, working};
 use crate::application::App;
 use crate::domain::Transaction;
 use crate::person::Person;
-use crate::sites::{ActionError, Attendance, ChangedBy, Site, SiteRefusal, Slot};
+use crate::sites::{ActionError, Attendance, ChangedBy, Site, SiteRefusal, Sites, Slot, local};
 
 impl Attendance for ShiftsRoom {
     fn open_sites<'a>(&'a self, app: &'a App, sites: &'a [i64]) -> BoxFuture<'a, Result<BTreeSet<i64>, DbErr>> {
@@ -26,6 +27,20 @@ impl Attendance for ShiftsRoom {
 
     fn close_site<'a>(&'a self, app: &'a App, by: &'a Person, site_id: i64) -> BoxFuture<'a, Result<(), ActionError>> {
         Box::pin(async move { Shifts::of_app(app).close_site(by, site_id).await })
+    }
+
+    fn planned_days<'a>(&'a self, app: &'a App, user_id: i64) -> BoxFuture<'a, Result<Vec<(i64, NaiveDate)>, DbErr>> {
+        Box::pin(async move {
+            let mut plans = Shifts::of_app(app).plans_of(user_id, app.clock.now()).await?;
+            plans.retain(|plan| plan.status == PlanStatus::Planned);
+            let ids: Vec<i64> = plans.iter().map(|plan| plan.site_id).collect();
+            let sites = Sites::of_app(app).with_ids(&ids).await?;
+            let day = |plan: &Plan| {
+                let site = sites.iter().find(|site| site.id == plan.site_id)?;
+                Some((site.id, local(plan.period.from, site.about.time_zone).date()))
+            };
+            Ok(plans.iter().filter_map(day).collect())
+        })
     }
 
     fn site_deleted<'a>(

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 
+use chrono::NaiveDate;
 use futures_util::future::BoxFuture;
 use opora::store::WriteError;
 use sea_orm::DbErr;
@@ -22,6 +23,9 @@ pub trait Attendance: Debug + Send + Sync {
 
     /// Closes a site for a member of staff.
     fn close_site<'a>(&'a self, app: &'a App, by: &'a Person, site_id: i64) -> BoxFuture<'a, Result<(), ActionError>>;
+
+    /// The shifts that a person is signed up for and that are not over: the site of each, and the day by its clock.
+    fn planned_days<'a>(&'a self, app: &'a App, user_id: i64) -> BoxFuture<'a, Result<Vec<(i64, NaiveDate)>, DbErr>>;
 
     /// Called when a site is deleted. Refuses while the site has active shifts or future plans; closes the site.
     fn site_deleted<'a>(

@@ -15,6 +15,7 @@ use crate::audit;
 use crate::domain::user_text;
 use crate::key;
 use crate::person::{OWNERS, Permission, Person, PersonIdentifier, WORKERS};
+use crate::rooms;
 use crate::sites::{AboutContract, Contract, Site, Sites};
 use crate::text;
 use crate::web::form::{FieldError, FieldErrors, Fields, FormAttempt, form_key, submit, version_of, version_only};
@@ -269,6 +270,8 @@ async fn page(
     let ids: Vec<i64> = contracts.iter().map(|one| one.id).filter(|_| access.site_access.is_owner()).collect();
     let history = audit::latest_of(&app.domain, "contract", &ids, HISTORY_LINES).await?;
     let names = app.people.names(history.iter().filter_map(|(_, line)| line.actor)).await?;
-    let shown = view::ContractsPage { person, contracts, history, names };
+    let is_owner = access.site_access.is_owner();
+    let planned = if is_owner { rooms::attendance().planned_days(app, id).await? } else { Vec::new() };
+    let shown = view::ContractsPage { person, contracts, history, names, planned };
     Ok((attempt.status(), view::page(visitor, access, &shown, &attempt)).into_response())
 }

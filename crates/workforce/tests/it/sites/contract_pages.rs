@@ -1,7 +1,8 @@
 //! The pages of contracts: a second active contract, dates, history, and choosing the person from a list.
 
 use workforce::person::Role;
-use workforce::sites::{AboutContract, Sites};
+use workforce::shifts::Shifts;
+use workforce::sites::{AboutContract, AboutSlot, Hours, Sites};
 
 use crate::kit::cabinet::Cabinet;
 use crate::kit::demo::{ANNA, BORIS};
@@ -79,5 +80,29 @@ async fn a_person_is_chosen_from_a_list() {
     let room = Sites::of_app(&cabinet.app);
     assert_eq!(room.contracts_of(two.id).await.unwrap().len(), 1);
     assert!(room.contracts_of(one.id).await.unwrap().is_empty());
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn deleting_a_contract_names_the_planned_shifts() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
+    let (owner, anna, boris) = (cabinet.signed_in(ANNA).await, cabinet.person(ANNA).await, cabinet.person(BORIS).await);
+    let (site, room) = (make_site(&cabinet, &owner).await, Sites::of_app(&cabinet.app));
+    // The second contract begins after the shift.
+    let until = |day: &str| AboutContract { valid_until: day.parse().ok(), ..AboutContract::active(vec![site]) };
+    let first = room.create_contract(&anna, boris.id, until("2026-01-31")).await.unwrap();
+    let later = AboutContract { valid_from: "2026-02-01".parse().ok(), ..AboutContract::active(vec![site]) };
+    let second = room.create_contract(&anna, boris.id, later).await.unwrap();
+    let slot = AboutSlot::usual("2026-01-05".parse().unwrap(), Hours::new(540, 1080));
+    let slot = room.create_slot(&anna, site, slot).await.unwrap();
+    Shifts::of_app(&cabinet.app).plan(&anna, boris.id, slot).await.unwrap();
+    let page = owner.get(&format!("/people/{}/contracts", boris.id)).await.body;
+    let question = |contract: i64| {
+        let dialog = page.split_once(&format!("<dialog class=\"dialog\" id=\"delete-contract-{contract}\"")).unwrap().1;
+        dialog.split_once("</dialog>").unwrap().0.to_owned()
+    };
+    assert!(question(first).contains("1 planned shift depends on it"), "{}", question(first));
+    assert!(question(first).contains(&format!("action=\"/contracts/{first}/delete\"")), "{}", question(first));
+    assert!(question(second).contains("No planned shifts depend on it."), "{}", question(second));
     cabinet.close().await;
 }

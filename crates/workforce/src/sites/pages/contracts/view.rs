@@ -15,6 +15,7 @@ use crate::sites::{AboutContract, Contract, ContractStatus, Site, SiteRefusal};
 use crate::text;
 use crate::texts::Language;
 use crate::web::form::{FieldErrors, Fields, FilledForm, FormAttempt, FormSpec, Reader, fields, money_field};
+use crate::web::ui::{Button, Dialog, Icon};
 use crate::web::{self, Visitor};
 
 mod history;
@@ -46,6 +47,8 @@ pub struct ContractsPage {
     /// The changes of these contracts, newest first; for owners.
     pub history: Vec<(i64, Line)>,
     pub names: HashMap<i64, String>,
+    /// The site and the day of each shift that the person is signed up for; for owners.
+    pub planned: Vec<(i64, NaiveDate)>,
 }
 
 /// The page with a person's contracts and their forms.
@@ -170,13 +173,29 @@ fn one(
                 @else { p.quiet { (text!(language, "cabinet-contract-elsewhere")) } }
             }
             @if site_access.is_owner() {
-                (visitor.visit.form(&format!("{form}/delete"), &html! {
-                    input type="hidden" name="version" value=(contract.version);
-                    button.danger.small type="submit" data-testid="delete-contract" { (text!(language, "cabinet-delete")) }
-                }))
+                (deletion(visitor, shown, contract))
                 (history::fold(shown, contract.id, &access.sites, language))
             }
         }
+    }
+}
+
+/// The question before a contract is deleted, which names the shifts that depend on it.
+fn deletion(visitor: &Visitor, shown: &ContractsPage, contract: &Contract) -> Markup {
+    let (language, id) = (visitor.language(), format!("delete-contract-{}", contract.id));
+    let count = shown.planned.iter().filter(|(site, day)| contract.about.covers(*site, *day)).count();
+    let title = text!(language, "cabinet-delete-contract-sure", number = contract.id.to_string());
+    let (caption, cancel) = (text!(language, "cabinet-delete-contract"), text!(language, "cabinet-keep-site"));
+    let body = html! {
+        p { (text!(language, "cabinet-delete-contract-about", count = count)) }
+        (visitor.visit.form(&format!("/contracts/{}/delete", contract.id), &html! {
+            input type="hidden" name="version" value=(contract.version);
+            (Button::danger(&caption).testid("delete-contract").submit())
+        }))
+    };
+    html! {
+        (Button::danger(&text!(language, "cabinet-delete-contract-ask")).icon(Icon::Trash).testid("ask-delete-contract").opens(&id))
+        (Dialog { id: &id, title: &title, cancel: &cancel, is_open: false }.render(&body))
     }
 }
 
