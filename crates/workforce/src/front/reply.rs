@@ -27,6 +27,26 @@ pub fn drop_buttons(turn: &mut Turn) {
     }
 }
 
+/// Adds what was decided to the card whose button was pressed, and takes its buttons away. Without the card's text, such
+/// as below an old message, only the buttons go.
+pub fn close_card(turn: &mut Turn, verdict: &str) {
+    if let Some(edit) = turn.update().and_then(|update| closed_card(update, verdict)) {
+        turn.edit(edit);
+    }
+}
+
+fn closed_card(update: &Update, verdict: &str) -> Option<Edit> {
+    let Content::Callback(_) = &update.content else { return None };
+    let message = update.message().filter(|message| message.date > 0)?;
+    let card = Target::from(message.message_id);
+    let closed = |text: &str| fit(format!("{text}\n\n{verdict}"));
+    Some(match (&message.text, &message.caption) {
+        (Some(text), _) => Edit::text(card, closed(text)),
+        (None, Some(caption)) => Edit::caption(card, closed(caption)),
+        (None, None) => Edit::markup(card),
+    })
+}
+
 /// The message under the pressed button, if it is a question or a menu that Telegram still shows.
 fn answered_question(update: &Update) -> Option<Target> {
     let Content::Callback(query) = &update.content else { return None };
@@ -47,6 +67,23 @@ mod tests {
         let message = json!({"message_id": 3, "date": date, "chat": {"id": 5, "type": "private"}});
         let query = json!({"id": "q", "from": anna, "chat_instance": "1", "data": data, "message": message});
         Update::read(&json!({"update_id": 1, "callback_query": query}).to_string()).unwrap()
+    }
+
+    #[test]
+    fn a_closed_card_says_the_verdict() {
+        let closed = |content: serde_json::Value| {
+            let mut message = json!({"message_id": 3, "date": 1, "chat": {"id": 5, "type": "private"}});
+            message.as_object_mut().unwrap().extend(content.as_object().unwrap().clone());
+            let anna = json!({"id": 5, "is_bot": false, "first_name": "Anna"});
+            let query = json!({"id": "q", "from": anna, "chat_instance": "1", "data": "yes", "message": message});
+            let update = Update::read(&json!({"update_id": 1, "callback_query": query}).to_string()).unwrap();
+            format!("{:?}", closed_card(&update, "Approved.").unwrap())
+        };
+        let same = |edit: Edit| format!("{edit:?}");
+        let card = || Target::Message(3);
+        assert_eq!(closed(json!({"text": "Boris?"})), same(Edit::text(card(), "Boris?\n\nApproved.")));
+        assert_eq!(closed(json!({"caption": "Boris?"})), same(Edit::caption(card(), "Boris?\n\nApproved.")));
+        assert_eq!(closed(json!({})), same(Edit::markup(card())));
     }
 
     #[test]

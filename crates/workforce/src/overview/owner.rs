@@ -323,6 +323,7 @@ async fn judge(turn: &mut Turn, id: Option<i64>, judgement: Judgement) -> Step<O
         Some(fine) => text!(language, "sites-rejected", fine = fine.shown(language)),
         None => text!(language, "sites-accepted"),
     };
+    reply::close_card(turn, &text);
     let back = Button::raw(text!(language, "sites-take-back-button"), format!("{JUDGE_BACK}{id}:{}", at.0));
     turn.say(Say::text(text).buttons([[back], [menu_button(language)]]));
     Ok(Next::Stay)
@@ -344,8 +345,10 @@ async fn take_back(turn: &mut Turn, press: Press) -> Step<OwnerSites> {
     });
     notices::send_after(turn);
     ShiftEvent::new(ShiftEventKind::CancellationJudged, plan.user_id).at(plan.site_id).after(turn);
+    let text = text!(language, "sites-taken-back");
+    reply::close_card(turn, &text);
     let today = Button::raw(text!(language, "sites-today-button"), TODAY);
-    turn.say(Say::text(text!(language, "sites-taken-back")).buttons([[today], [menu_button(language)]]));
+    turn.say(Say::text(text).buttons([[today], [menu_button(language)]]));
     Ok(Next::Stay)
 }
 
@@ -370,7 +373,11 @@ async fn case_to_decide(turn: &mut Turn, id: Option<i64>) -> Result<Option<Case>
     match (refused.or(own_case), plan) {
         (None, Some(plan)) => Ok(Some(Case { id, plan, person, fines })),
         (why, _) => {
-            let _: Step<OwnerSites> = turn.refuse(why.unwrap_or(SiteRefusal::NotAllowed).text(language));
+            let why = why.unwrap_or(SiteRefusal::NotAllowed);
+            if why == SiteRefusal::Decided {
+                reply::close_card(turn, &why.text(language));
+            }
+            let _: Step<OwnerSites> = turn.refuse(why.text(language));
             Ok(None)
         }
     }

@@ -5,7 +5,7 @@ use opora::prelude::*;
 use super::report::Reporting;
 use super::{Adjustment, Earnings, PayrollMonth};
 use crate::application::App;
-use crate::front::{self, menu_button};
+use crate::front::{self, menu_button, reply};
 use crate::person::EARNERS;
 use crate::text;
 use crate::texts::{self, Language};
@@ -22,14 +22,14 @@ pub async fn show(turn: &mut Turn, press: Press) -> Step<Reporting> {
     let current = PayrollMonth::containing(app.payroll.today().await?);
     let period = press.rest.parse().unwrap_or(current);
     let earnings = app.payroll.of_person(person.id, period).await?;
-    let month = |period: PayrollMonth| Button::raw(period.shown(language), format!("{SHOW}{period}"));
+    let month = |period: PayrollMonth| Button::new(period.shown(language), format!("{SHOW}{period}"));
     let mut ways: Vec<Button> = period.has_previous().then(|| month(period.previous())).into_iter().collect();
     if period < app.payroll.last_month(period, current, Some(person.id)).await? {
         ways.push(month(period.next()));
     }
     let page = format!("{}{}?period={period}", app.public_url, super::pages::OWN);
     let text = month_text(&earnings, language, &page);
-    turn.say(Say::text(text).buttons([ways, vec![menu_button(language)]]));
+    reply::show(turn, text, vec![ways, vec![menu_button(language)]]);
     Ok(Next::Stay)
 }
 

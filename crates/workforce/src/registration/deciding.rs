@@ -7,6 +7,7 @@ use std::time::Duration;
 use chrono_tz::Tz;
 use opora::clock::Millis;
 use opora::prelude::*;
+use opora::telegram::Target;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder};
 
 use super::registrations::{self, Registrations, Verdict};
@@ -16,6 +17,7 @@ use crate::application::App;
 use crate::domain::WriteInTurn;
 use crate::front;
 use crate::front::navigation::{self, navigation_row};
+use crate::front::reply;
 use crate::onboarding::Onboarding;
 use crate::person::{OWNERS, Person, Status};
 use crate::settings::TIME_ZONE;
@@ -199,10 +201,10 @@ async fn approve(turn: &mut Turn, press: Press) -> Step<Deciding> {
     let app = turn.context::<App>();
     let Some((person, mark)) = chosen(&app, &press.rest).await? else { return Ok(Next::Stay) };
     if turn.refusal().is_some() || person.status != Status::Pending {
-        let text = decided_already(&app, &person, decider.language).await?;
-        return turn.refuse(text);
+        return refuse_decided(turn, &app, &person, decider.language).await;
     }
     let text = text!(decider.language, "registration-approved-by-you", name = person.full_name.as_str());
+    reply::close_card(turn, &text);
     decide(turn, &decider, &person, mark, None);
     contract_dialogue::offer(turn, text, &person, decider.language).await?;
     Ok(Next::Stay)
@@ -213,8 +215,11 @@ async fn reject(turn: &mut Turn, press: Press) -> Step<Deciding> {
     let app = turn.context::<App>();
     let Some((person, mark)) = chosen(&app, &press.rest).await? else { return Ok(Next::Stay) };
     if person.status != Status::Pending {
-        let text = decided_already(&app, &person, decider.language).await?;
-        return turn.refuse(text);
+        return refuse_decided(turn, &app, &person, decider.language).await;
+    }
+    // What is decided depends on the reason; a registration that keeps waiting is listed again by its button.
+    if let Some(card) = press.message_id {
+        turn.edit(Edit::markup(Target::from(card)));
     }
     Ok(Next::Go(Deciding::Reason(RejectionReason { telegram_id: person.telegram_id, mark })))
 }
@@ -282,6 +287,13 @@ fn decide(turn: &mut Turn, by: &Person, person: &Person, mark: String, reason: O
         reason.map_or_else(|| registrations::Outcome::Approved(Default::default()), registrations::Outcome::Rejected);
     let verdict = Verdict { user_id: person.id, main_document_begins: mark, by: by.id, decision, is_told: true };
     turn.write(move |db| Box::pin(registrations::decide(db, verdict, at)));
+}
+
+/// Says who has decided, and takes the buttons from the card.
+async fn refuse_decided(turn: &mut Turn, app: &App, person: &Person, language: Language) -> Step<Deciding> {
+    let text = decided_already(app, person, language).await?;
+    reply::close_card(turn, &text);
+    turn.refuse(text)
 }
 
 /// Who decided, and how; or that there is nothing to decide.
