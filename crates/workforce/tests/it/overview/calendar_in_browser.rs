@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use chrono::NaiveDate;
 use workforce::settings::TIME_ZONE;
-use workforce::sites::{AboutSite, Sites};
+use workforce::sites::{AboutSite, AboutSlot, Hours, Sites};
 
 use crate::kit::browser::{Screen, visit_pages};
 use crate::kit::cabinet::Cabinet;
-use crate::kit::demo::ANNA;
+use crate::kit::demo::{ANNA, until};
 use crate::kit::page::Page;
 use crate::overview::owners_week::sign_in;
 
@@ -19,6 +20,33 @@ async fn slots_are_created_and_moved_by_dragging() {
 #[tokio::test]
 async fn slots_are_created_and_moved_on_a_phone() {
     on_calendar(Screen::Phone, async |page, site| tap(&page, site).await).await;
+}
+
+/// It is the first of January, and the month has a shift on most days.
+#[tokio::test]
+async fn a_phones_calendar_begins_with_today() {
+    let (cabinet, base) = Cabinet::on_port().await;
+    let (anna, room) = (cabinet.person(ANNA).await, Sites::of_app(&cabinet.app));
+    let about = AboutSite { name: "Corner cafe".into(), ..AboutSite::usual(TIME_ZONE.default) };
+    let about = AboutSite { address: "Corner street, 1".into(), ..about };
+    let site = room.create(&anna, about).await.unwrap();
+    for day in 1..=25 {
+        let day = NaiveDate::from_ymd_opt(2026, 1, day).unwrap();
+        room.create_slot(&anna, site, AboutSlot::usual(day, Hours::new(20 * 60, 22 * 60))).await.unwrap();
+    }
+    visit_pages(Arc::clone(&cabinet.emulator), &base, "calendar-today", Screen::Phone, move |page| async move {
+        sign_in(&page, &format!("/calendar?site={site}&view=month&day=2026-01-01"), ANNA).await;
+        page.find("calendar").await;
+        until("today is at the top", async || {
+            let scrolled = page.evaluate("window.scrollY").await.as_f64().unwrap();
+            let today = "document.querySelector('.week .day.today').getBoundingClientRect().top";
+            let top = page.evaluate(today).await.as_f64().unwrap();
+            (scrolled > 0.0 && (0.0..120.0).contains(&top)).then_some(())
+        })
+        .await;
+    })
+    .await;
+    cabinet.close().await;
 }
 
 /// Opens the week after the first of January, at a site that works from Monday to Friday.
