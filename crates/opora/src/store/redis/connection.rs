@@ -23,8 +23,8 @@ use crate::store::{StoreError, StoreResult, tls};
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// Together with the pause before a turn is tried again, this stays below ten seconds.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(4);
-/// The longest time of a call: two attempts to connect and one answer. The client's own limits do not cover the wait for
-/// a connection that another caller is making.
+/// The longest time of a call: two attempts to connect and one answer. The client's own limits do not cover the wait
+/// for a connection that another caller is making.
 const CALL_TIMEOUT: Duration = Duration::from_secs(10);
 /// The pause before the second attempt to connect, while callers wait.
 const RECONNECT_DELAY: Duration = Duration::from_millis(50);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use opora::jobs::{
-    Enqueued, Job, JobContext, JobError, JobFilter, JobId, JobRequest, JobRow, JobState, QueueSettings, Unique,
+    Enqueued, Job, JobContext, JobError, JobFilter, JobId, JobRequest, JobRow, JobState, NewJob, QueueSettings, Unique,
 };
 use opora::prelude::*;
 use opora::store::{DomainWrites, Store, StoreResult};
@@ -297,6 +297,22 @@ async fn an_operator_cancels_a_running_job() {
     bot.stops().await;
 }
 
+/// A call of the store took effect after the runner had given it up: the job runs, but not here.
+#[tokio::test]
+async fn a_job_whose_start_took_effect_late_can_be_cancelled() {
+    let (stage, sent, store) = (Stage::new().await, Sent::default(), memory());
+    let bot = Running::start(post(stage.bot(&store), &sent, &closed()));
+    until("the bot", async || bot.handle.is_running()).await;
+    // The runner starts nothing in this queue.
+    let job = NewJob::from(Send { to: "slow".to_owned() }).queue("reports");
+    let id = bot.handle.enqueue(job).await.unwrap().id();
+    let epoch = store.lease(BOT).await.unwrap().unwrap().epoch;
+    store.start_jobs(BOT, epoch, vec![("reports".into(), 1)], now()).await.unwrap();
+    store.operator().request_jobs(BOT, JobRequest::Cancel(vec![id]), now()).await.unwrap();
+    job_is(&store, id, JobState::Cancelled).await;
+    bot.stops().await;
+}
+
 #[tokio::test]
 async fn a_queue_runs_no_more_jobs_at_once_than_it_may() {
     let (stage, sent, store) = (Stage::new().await, Sent::default(), memory());
@@ -304,8 +320,7 @@ async fn a_queue_runs_no_more_jobs_at_once_than_it_may() {
     let bot = post(stage.bot(&store), &sent, &gate).queue("mail", QueueSettings::concurrency(2));
     let bot = Running::start(bot);
     until("the bot", async || bot.handle.is_running()).await;
-    let slow =
-        |number: i64| opora::jobs::NewJob::from(Send { to: "slow".to_owned() }).unique(Unique::by(number.to_string()));
+    let slow = |number: i64| NewJob::from(Send { to: "slow".to_owned() }).unique(Unique::by(number.to_string()));
     bot.handle.enqueue_all((0..5).map(slow).collect()).await.unwrap();
     let running = async || jobs(&store).await.iter().filter(|row| row.state == JobState::Running).count();
     until("two jobs", async || running().await == 2).await;

@@ -9,13 +9,13 @@ use crate::kit::cabinet::Cabinet;
 use crate::kit::demo::{ANNA, until};
 use crate::kit::firm::StorageKind;
 
-/// A job that no worker knows: it fails.
+/// A notice without the id that its function reads: it is discarded.
 #[derive(Serialize, Deserialize)]
-struct Unknown {}
+struct Unreadable {}
 
-impl Job for Unknown {
-    const NAME: &'static str = "unknown";
-    const QUEUE: &'static str = "default";
+impl Job for Unreadable {
+    const NAME: &'static str = SendNotice::NAME;
+    const QUEUE: &'static str = SendNotice::QUEUE;
 }
 
 async fn jobs_named(cabinet: &Cabinet, name: &str) -> Vec<JobRow> {
@@ -37,16 +37,16 @@ async fn a_failed_job_shows_its_errors_and_is_run_again() {
     let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     cabinet.hire(ANNA, "Anna", Role::Superadmin).await;
     let admin = cabinet.signed_in(ANNA).await;
-    cabinet.app.bot.enqueue(NewJob::from(Unknown {}).max_attempts(1)).await.unwrap();
-    let job = jobs_are(&cabinet, "unknown", JobState::Discarded, 1).await.remove(0);
+    cabinet.app.bot.enqueue(Unreadable {}).await.unwrap();
+    let job = jobs_are(&cabinet, "notice", JobState::Discarded, 1).await.remove(0);
     let list = admin.get("/admin/jobs?state=discarded").await;
-    list.is(200, "no function is registered").is(200, &format!("unknown #{}", job.id.0));
-    assert!(!admin.get("/admin/jobs?state=completed").await.body.contains("unknown #"));
+    list.is(200, "the job cannot be read").is(200, &format!("notice #{}", job.id.0));
+    assert!(!admin.get("/admin/jobs?state=completed").await.body.contains("notice #"));
     let page = format!("/admin/jobs/{}", job.id.0);
     admin.get(&page).await.is(200, "Attempt 1").is(200, "Run again");
     admin.post(&format!("{page}/retry"), &[]).await.redirects_to(&page);
-    until("the second attempt", async || (jobs_named(&cabinet, "unknown").await[0].attempt == 2).then_some(())).await;
-    admin.get("/admin/jobs").await.is(200, &format!("Run again: #{} unknown", job.id.0));
+    until("the second attempt", async || (jobs_named(&cabinet, "notice").await[0].attempt == 2).then_some(())).await;
+    admin.get("/admin/jobs").await.is(200, &format!("Run again: #{} notice", job.id.0));
     admin.get("/admin/jobs?state=odd").await.is(400, "");
     cabinet.close().await;
 }

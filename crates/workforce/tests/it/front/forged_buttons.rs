@@ -221,10 +221,22 @@ async fn forged_ids_reveal_and_change_nothing() {
 
 #[tokio::test]
 async fn malformed_arguments_reveal_and_change_nothing() {
+    try_malformed(3).await;
+}
+
+mod all_arguments {
+    #[tokio::test]
+    async fn malformed_arguments_reveal_and_change_nothing() {
+        super::try_malformed(1).await;
+    }
+}
+
+/// Tries every so many of the malformed arguments of each button.
+async fn try_malformed(every: usize) {
     let mut test = ForgeryTest::open().await;
-    for row in TABLE.iter().filter(|row| row.argument != Argument::Nothing) {
+    for (number, row) in TABLE.iter().filter(|row| row.argument != Argument::Nothing).enumerate() {
         for (actor, way) in row.paths {
-            for odd in MALFORMED {
+            for odd in MALFORMED.iter().skip(number % every).step_by(every) {
                 test.press(row, *actor, way, odd).await;
             }
         }

@@ -1,4 +1,6 @@
 //! Hostile values in every parameter of every route, as an owner: no response is a server error.
+//!
+//! The usual run takes every third of the values for one field, and all that fill every field at once.
 
 use std::collections::BTreeSet;
 
@@ -50,13 +52,15 @@ fn hostile_like(good: &str) -> &'static [&'static str] {
 struct Fuzz {
     fixture: RoutesFixture,
     owner: Browser,
+    /// Of the values for a single field only every so many are tried.
+    every: usize,
     failed: BTreeSet<String>,
 }
 
 impl Fuzz {
-    async fn open() -> Self {
+    async fn open(every: usize) -> Self {
         let (fixture, owner) = RoutesFixture::open().await;
-        Self { fixture, owner, failed: BTreeSet::new() }
+        Self { fixture, owner, every, failed: BTreeSet::new() }
     }
 
     async fn call(&mut self, row: &Row, path: &str, fields: &[(&str, &str)]) {
@@ -70,7 +74,7 @@ impl Fuzz {
     async fn fields(&mut self, row: &Row) {
         let path = self.fixture.path(row);
         for (at, (_, good)) in row.fields.iter().enumerate() {
-            for value in hostile_like(good) {
+            for value in hostile_like(good).iter().skip(at % self.every).step_by(self.every) {
                 let mut fields = row.fields.to_vec();
                 fields[at].1 = value;
                 self.call(row, &path, &fields).await;
@@ -126,7 +130,28 @@ fn stays_signed_in(row: &&Row) -> bool {
 
 #[tokio::test]
 async fn hostile_links_cause_no_server_error() {
-    let mut fuzz = Fuzz::open().await;
+    try_links(3).await;
+}
+
+#[tokio::test]
+async fn hostile_forms_cause_no_server_error() {
+    try_forms(3).await;
+}
+
+mod all_values {
+    #[tokio::test]
+    async fn hostile_links_cause_no_server_error() {
+        super::try_links(1).await;
+    }
+
+    #[tokio::test]
+    async fn hostile_forms_cause_no_server_error() {
+        super::try_forms(1).await;
+    }
+}
+
+async fn try_links(every: usize) {
+    let mut fuzz = Fuzz::open(every).await;
     for row in ROWS.iter().filter(|row| row.method == "GET") {
         fuzz.fields(row).await;
         fuzz.raw(row).await;
@@ -135,9 +160,8 @@ async fn hostile_links_cause_no_server_error() {
     fuzz.done().await;
 }
 
-#[tokio::test]
-async fn hostile_forms_cause_no_server_error() {
-    let mut fuzz = Fuzz::open().await;
+async fn try_forms(every: usize) {
+    let mut fuzz = Fuzz::open(every).await;
     for row in ROWS.iter().filter(|row| row.method == "POST").filter(stays_signed_in) {
         fuzz.raw(row).await;
         fuzz.paths(row).await;
