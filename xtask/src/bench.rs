@@ -12,6 +12,7 @@ use crate::interruption::Interruption;
 use crate::servers::{Durability, Servers};
 
 mod comparison;
+mod jobs;
 
 #[derive(Debug, Args)]
 pub(crate) struct Options {
@@ -66,6 +67,12 @@ enum Benchmark {
         #[arg(long, default_value_t = 1000)]
         people: u32,
     },
+    /// Background jobs on each store beside Celery, in processor time; fails if a job is not three times cheaper
+    Jobs {
+        /// How many of each kind
+        #[arg(long, default_value_t = 50_000, value_parser = clap::value_parser!(u32).range(1_000..))]
+        jobs: u32,
+    },
     /// Bot frameworks side by side: bench/run.sh; --help shows its options
     #[command(disable_help_flag = true)]
     Frameworks {
@@ -86,6 +93,7 @@ pub(crate) fn run(options: &Options, environment: Environment) -> Result<ExitCod
             println!("cargo xtask bench attack                  the bot and the pages while many attack the product");
             println!("cargo xtask bench pages                   times of pages in a large firm while 50 people read");
             println!("cargo xtask bench registrations [stores]  people who register at once with the whole program");
+            println!("cargo xtask bench jobs                    background jobs on each store, beside Celery");
             println!("cargo xtask bench frameworks [arguments]  bot frameworks side by side; see bench/README.md");
         }
         Some(Benchmark::Emulator { arguments }) => {
@@ -103,6 +111,7 @@ pub(crate) fn run(options: &Options, environment: Environment) -> Result<ExitCod
             pages(&commands, *seconds, comparison)?;
         }
         Some(Benchmark::Registrations { stores, people }) => registrations(&commands, stores, *people)?,
+        Some(Benchmark::Jobs { jobs }) => jobs::compare(&commands, *jobs)?,
         Some(Benchmark::Frameworks { arguments }) => {
             commands.show(&mut commands.cargo(&[
                 "build",

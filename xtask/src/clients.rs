@@ -16,6 +16,8 @@ const LISTS: &str = "crates/emulator/tests/clients";
 const STORAGE_LIST: &str = "crates/workforce/tests/servers/requirements.txt";
 /// The requirements for Redis 6.2, the oldest supported version.
 const OLD_REDIS_LIST: &str = "crates/opora/tests/servers/requirements.txt";
+/// The jobs of the comparison with Celery.
+pub(crate) const CELERY: &str = "bench/celery";
 /// The teloxide bot is in the workspace of the benchmark, because it uses another framework.
 const TELOXIDE_BOT: &str = "teloxide-walk";
 
@@ -29,6 +31,12 @@ pub(crate) fn python(commands: &Commands, may_install: bool) -> Result<PathBuf> 
 pub(crate) fn moto(commands: &Commands, may_install: bool) -> Result<PathBuf> {
     let list = commands.environment.root.join(STORAGE_LIST);
     Ok(python_with(commands, "moto", &list, may_install)?.join("bin/python"))
+}
+
+/// The interpreter of an environment with Celery.
+pub(crate) fn celery(commands: &Commands) -> Result<PathBuf> {
+    let list = commands.environment.root.join(CELERY).join("requirements.txt");
+    Ok(python_with(commands, "celery", &list, true)?.join("bin/python"))
 }
 
 /// The server program of Redis 6.2.

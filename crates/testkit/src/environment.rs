@@ -4,6 +4,7 @@
 //! for their child processes.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// The variable that marks a process as the child of a test.
 pub const CHILD: &str = "OPORA_TEST_CHILD";
@@ -21,6 +22,12 @@ pub fn soak_kills() -> Option<usize> {
 /// How many people talk to a bot while it is killed. None outside of `cargo xtask soak`.
 pub fn soak_people() -> Option<usize> {
     std::env::var("OPORA_SOAK_PEOPLE").ok().and_then(|people| people.parse().ok())
+}
+
+/// How long jobs run while their bot is killed. None outside of `cargo xtask soak --minutes`.
+pub fn soak_duration() -> Option<Duration> {
+    let minutes: u64 = std::env::var("OPORA_SOAK_MINUTES").ok()?.parse().ok()?;
+    Some(Duration::from_secs(60 * minutes))
 }
 
 /// A Redis that tests share. Without it each test starts its own.

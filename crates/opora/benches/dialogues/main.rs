@@ -9,6 +9,7 @@
 
 mod cost;
 mod filled_store;
+mod jobs;
 mod memory;
 mod process;
 mod size;
@@ -41,6 +42,11 @@ fn main() -> ExitCode {
     match words[..] {
         ["room", cached, people] => memory::measure(cached.parse().unwrap(), people.parse().unwrap()),
         ["rooms"] => memory::compare(),
+        ["jobs", count, address, database, ref servers @ ..] => {
+            let servers: Vec<u32> = servers.iter().filter_map(|server| server.parse().ok()).collect();
+            let database = Some(database).filter(|database| !database.is_empty());
+            jobs::measure(address, database, &servers, count.parse().unwrap());
+        }
         [address] => return run(address, None, MANY),
         [address, server] => return run(address, server.parse().ok(), MANY),
         [address, server, many] => return run(address, server.parse().ok(), many.parse().unwrap()),
@@ -69,7 +75,7 @@ fn run(address: &str, server: Option<u32>, many: i64) -> ExitCode {
 
 #[tokio::main]
 async fn measure(address: &str, server: Option<u32>, many: i64) -> Costs {
-    let processes = Processes::with_server(server);
+    let processes = Processes::with_servers(server.as_slice());
     let mut few = FilledStore::claim(address).await;
     println!("\n{}", few.store.describe());
     few.fill(FEW).await;

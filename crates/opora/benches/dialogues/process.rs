@@ -5,9 +5,9 @@ use std::fs;
 /// The kernel counts in hundredths of a second.
 const TICK_US: f64 = 10_000.0;
 
-/// This process, and a server with all its child processes.
+/// This process, and servers with all their child processes.
 pub(crate) struct Processes {
-    server: Option<u32>,
+    servers: Vec<u32>,
 }
 
 /// Processor time, in microseconds.
@@ -15,25 +15,28 @@ pub(crate) struct Processes {
 pub(crate) struct CpuUs {
     /// Of this process.
     pub(crate) own: f64,
-    /// Of the store's server.
+    /// Of the servers.
     pub(crate) server: f64,
 }
 
 impl Processes {
-    pub(crate) fn with_server(server: Option<u32>) -> Self {
-        Self { server }
+    pub(crate) fn with_servers(servers: &[u32]) -> Self {
+        Self { servers: servers.to_vec() }
     }
 
     /// The processor time used so far.
     pub(crate) fn cpu_us(&self) -> CpuUs {
         let own = stat("self").map_or(0.0, |stat| stat.cpu_us);
-        let Some(server) = self.server else { return CpuUs { own, server: 0.0 } };
+        if self.servers.is_empty() {
+            return CpuUs { own, server: 0.0 };
+        }
         let all = fs::read_dir("/proc").unwrap().flatten();
         let stats = all.filter_map(|entry| {
             let process: u32 = entry.file_name().to_str()?.parse().ok()?;
             Some((process, stat(&process.to_string())?))
         });
-        let of_server = stats.filter(|(process, stat)| *process == server || stat.parent == server);
+        let of_server =
+            stats.filter(|(process, stat)| [*process, stat.parent].iter().any(|one| self.servers.contains(one)));
         CpuUs { own, server: of_server.map(|(_, stat)| stat.cpu_us).sum() }
     }
 }

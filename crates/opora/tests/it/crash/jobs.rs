@@ -2,11 +2,15 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use opora::bot::Bot;
+use opora::clock::{Clock, Millis, Stopwatch};
 use opora::failpoints;
 use opora::jobs::{Job, JobContext, JobError, JobFilter, JobRow, JobState, NewJob, QueueSettings};
 use opora::store::Store;
+use opora_testkit::environment;
+use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 
 use super::backend::StoreKind;
@@ -22,6 +26,8 @@ pub const COVERED: [&str; 2] = [failpoints::JOB_BEFORE_RUN, failpoints::JOB_AFTE
 const BOT: i64 = opora_testkit::stage::BOT;
 const JOBS: i64 = 30;
 const KILLS: usize = 2;
+/// In the long form. In an hour these are fewer than a bot keeps.
+const JOBS_PER_SECOND: i64 = 20;
 
 /// Writes its number into the application's table, if there is one.
 #[derive(Serialize, Deserialize)]
@@ -72,15 +78,13 @@ async fn jobs_survive_kills(kind: StoreKind) {
     if stage.backend.has_tables() {
         create_table(&store).await;
     }
-    let now = opora::clock::Clock::machine().now();
+    if let Some(duration) = environment::soak_duration() {
+        return survive_for(duration, &stage, &store).await;
+    }
+    let now = Clock::machine().now();
     let jobs = (1..=JOBS).map(|number| NewJob::from(Sign { number })).collect();
     store.enqueue_jobs(BOT, jobs, now).await.unwrap();
-    let start = |failpoints: String| {
-        Process::child_test(
-            "crash::jobs::child_runs_jobs",
-            &ChildConfig { failpoints, ..ChildConfig::of(&stage, Scenario::Registration) },
-        )
-    };
+    let start = |failpoints| start(&stage, failpoints);
     for failpoint in COVERED {
         for kill in 0..KILLS {
             let process = start(format!("{failpoint}=pause@{}", 3 + 2 * kill));
@@ -103,6 +107,56 @@ async fn jobs_survive_kills(kind: StoreKind) {
         assert_eq!(signed, (1..=JOBS).collect::<Vec<_>>(), "every effect is there once");
         assert_eq!(signed.iter().collect::<BTreeSet<_>>().len(), signed.len());
     }
+}
+
+fn start(stage: &Stage, failpoints: String) -> Process {
+    let config = ChildConfig { failpoints, ..ChildConfig::of(stage, Scenario::Registration) };
+    Process::child_test("crash::jobs::child_runs_jobs", &config)
+}
+
+/// Jobs in a steady stream, and a bot that is killed or paused at any moment: no job is lost, no effect is there twice,
+/// and later instances take no more memory than the first ones.
+async fn survive_for(duration: Duration, stage: &Stage, store: &Arc<dyn Store>) {
+    let watch = Stopwatch::start();
+    let (mut jobs, mut memory) = (0, Vec::new());
+    while watch.elapsed() < duration {
+        let process = start(stage, String::new());
+        for _ in 0..fastrand::i64(5..90) {
+            let new = (jobs + 1..=jobs + JOBS_PER_SECOND).map(|number| NewJob::from(Sign { number })).collect();
+            store.enqueue_jobs(BOT, new, Clock::machine().now()).await.unwrap();
+            jobs += JOBS_PER_SECOND;
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        if fastrand::u8(..4) == 0 {
+            // The next instance takes over before this one wakes up.
+            process.signal(Signal::STOP);
+            let next = start(stage, String::new());
+            next.wait_until_leading().await;
+            process.signal(Signal::CONT);
+            tokio::time::sleep(Duration::from_secs(2)).await;
+            next.kill().await;
+        }
+        memory.push(process.resident_kib());
+        process.kill().await;
+    }
+    let process = start(stage, String::new());
+    until("all jobs", async || store.job_counts(BOT, None).await.unwrap().is_empty()).await;
+    memory.push(process.resident_kib());
+    process.stop(stage).await;
+    let counts = store.job_counts(BOT, Some(Millis(0))).await.unwrap();
+    store.close().await.unwrap();
+    let completed = counts.iter().filter(|count| count.state == JobState::Completed).map(|count| count.jobs);
+    assert_eq!(completed.sum::<i64>(), jobs, "no job is lost: {counts:?}");
+    if stage.backend.has_tables() {
+        let mut signed = writing_people(stage).await;
+        signed.sort_unstable();
+        assert_eq!(signed, (1..=jobs).collect::<Vec<_>>(), "every effect is there once");
+    }
+    let quarter = memory.len().div_ceil(4);
+    let most = |some: &[u64]| some.iter().max().copied().unwrap_or_default();
+    let (first, last) = (most(&memory[..quarter]), most(&memory[memory.len() - quarter..]));
+    println!("{jobs} jobs, {} instances, {first} KiB at first and {last} KiB at last", memory.len());
+    assert!(last <= first * 3 / 2, "memory grows: {memory:?}");
 }
 
 async fn rows(store: &Arc<dyn Store>) -> Vec<JobRow> {

@@ -118,6 +118,13 @@ impl Process {
         self.lines.lock().iter().filter(|(_, line)| line.contains(words)).count()
     }
 
+    /// The memory that it has in use.
+    pub fn resident_kib(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap();
+        let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse().unwrap()
+    }
+
     /// Whether every thread is stopped. A signal takes a moment.
     pub fn is_paused(&self) -> bool {
         let threads = std::fs::read_dir(format!("/proc/{}/task", self.pid())).unwrap();
