@@ -27,8 +27,8 @@ pub fn drop_buttons(turn: &mut Turn) {
     }
 }
 
-/// Adds what was decided to the card whose button was pressed, and takes its buttons away. Without the card's text, as
-/// below an old message, only the buttons go.
+/// Adds what was decided to the card whose button was pressed, and takes its buttons away. If the update has no text of
+/// the card, only the buttons go.
 pub fn close_card(turn: &mut Turn, verdict: &str) {
     if let Some(edit) = turn.update().and_then(|update| closed_card(update, verdict)) {
         turn.edit(edit);

@@ -140,6 +140,7 @@ async fn survive_for(duration: Duration, stage: &Stage, store: &Arc<dyn Store>) 
         process.kill().await;
     }
     let process = start(stage, String::new());
+    process.wait_until_leading().await;
     until("all jobs", async || store.job_counts(BOT, None).await.unwrap().is_empty()).await;
     memory.push(process.resident_kib());
     process.stop(stage).await;
