@@ -11,7 +11,7 @@ use opora::store::WriteError;
 pub use self::file::{Downloads, ShownFile, file};
 pub use self::frame::{Guests, with_frame};
 pub use self::guards::{Operator, Owner, SignedIn, Visitor};
-pub use self::labels::{moment, moment_in, role_label, status_label};
+pub use self::labels::{moment, role_label, status_label};
 pub use self::layout::{Card, Section};
 pub use self::limits::{Limits, RequestSource};
 pub use self::live::{Event, Events, register_effect as register_live_effect, relay_events};

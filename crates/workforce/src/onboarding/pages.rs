@@ -7,7 +7,7 @@ use crate::application::App;
 use crate::person::{OWNERS, Person, QUESTIONED};
 use crate::text;
 use crate::texts::Language;
-use crate::web::{PageError, Section, moment_in};
+use crate::web::{PageError, Section, moment};
 
 /// The section of a person's page; none for people who are not asked.
 pub async fn section(app: &App, viewer: &Person, person: &Person) -> Result<Vec<Section>, PageError> {
@@ -31,7 +31,7 @@ fn view(sessions: &[Session], language: Language) -> Markup {
         div data-testid="answers" { (session(newest, language)) }
         @for one in earlier {
             details {
-                summary { (text!(language, "onboarding-earlier")) " · " (moment_in(one.began_at, language)) }
+                summary { (text!(language, "onboarding-earlier")) " · " (moment(one.began_at, language)) }
                 (session(one, language))
             }
         }
@@ -46,7 +46,7 @@ fn session(session: &Session, language: Language) -> Markup {
         p {
             (status_label(session.status, language)) " "
             span.quiet {
-                (moment_in(session.ended_at.unwrap_or(session.began_at), language))
+                (moment(session.ended_at.unwrap_or(session.began_at), language))
                 @if session.status != Status::Declined {
                     " · " (text!(language, "onboarding-answered", answered = answered, all = all))
                     @if skipped > 0 { ", " (text!(language, "onboarding-skipped-count", count = skipped)) }

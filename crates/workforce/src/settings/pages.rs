@@ -18,7 +18,7 @@ use crate::texts::{Currency, Language};
 use crate::time_zones;
 use crate::web::form::{FieldErrors, FieldLabel, Fields, FilledForm, FormAttempt, FormSpec, submit};
 use crate::web::ui::{card, headline};
-use crate::web::{Owner, PageError, Visitor, moment_in};
+use crate::web::{Owner, PageError, Visitor, moment};
 
 const PATH: &str = "/settings";
 /// Changes on the page.
@@ -272,7 +272,7 @@ fn history(changes: &[Change], names: &HashMap<i64, String>, able: &[Person], la
                             strong { (shown(*declared, &change.new, able, language)) }
                             p.quiet { (change.by.and_then(|id| names.get(&id)).map_or("–", String::as_str)) }
                         }
-                        span.quiet { (moment_in(change.at, language)) }
+                        span.quiet { (moment(change.at, language)) }
                     }
                 }
             }

@@ -7,7 +7,7 @@ use opora::store::{Lease, ParkedTurn, Statistics};
 use sea_orm::{ConnectionTrait, DbBackend, Statement};
 
 use super::guards::{Operator, Visitor};
-use super::labels::moment_in;
+use super::labels::moment;
 use super::page_error::PageError;
 use super::ui::{Tone, badge};
 use crate::application::App;
@@ -125,7 +125,7 @@ fn leases(visitor: &Visitor, health: &Health) -> Markup {
                         @if let Some(lease) = lease {
                             p.quiet {
                                 (text!(language, "web-lease-held", host = lease.holder.host.as_str(), pid = lease.holder.pid))
-                                " " (moment_in(lease.holder.since, language))
+                                " " (moment(lease.holder.since, language))
                             }
                         } @else {
                             p.quiet { (text!(language, "web-lease-free")) }
@@ -173,7 +173,7 @@ fn parked(visitor: &Visitor, parked: &[ParkedTurn]) -> Markup {
                         strong { "#" (turn.id.0) }
                         p.quiet { (text!(language, "web-parked-of", user = turn.key.user)) }
                     }
-                    span.quiet { (moment_in(turn.at, language)) }
+                    span.quiet { (moment(turn.at, language)) }
                 }
             }
         }

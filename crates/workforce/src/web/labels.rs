@@ -9,23 +9,10 @@ use crate::person::{Role, Status, role_name, status_name};
 use crate::texts::{Language, day_and_time};
 
 /// A point in time. The page's script shows it on the viewer's clock, and without the script it is in UTC.
-pub fn moment_in(at: Millis, language: Language) -> Markup {
-    let at = utc(at);
-    time_element(at, &format!("{} UTC", day_and_time(at.naive_utc(), language)))
-}
-
-/// Like [`moment_in`], in the form that has no language: for operators' pages.
-pub fn moment(at: Millis) -> Markup {
-    let at = utc(at);
-    time_element(at, &at.format("%Y-%m-%d %H:%M UTC").to_string())
-}
-
-fn time_element(at: DateTime<Utc>, shown: &str) -> Markup {
+pub fn moment(at: Millis, language: Language) -> Markup {
+    let at: DateTime<Utc> = DateTime::from_timestamp_millis(at.0).unwrap_or_default();
+    let shown = format!("{} UTC", day_and_time(at.naive_utc(), language));
     html! { time datetime=(at.format("%Y-%m-%dT%H:%M:%SZ")) { (shown) } }
-}
-
-fn utc(at: Millis) -> DateTime<Utc> {
-    DateTime::from_timestamp_millis(at.0).unwrap_or_default()
 }
 
 /// A role as a chip.

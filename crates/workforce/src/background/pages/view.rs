@@ -150,7 +150,7 @@ fn job_row(job: &JobRow, now: Millis, language: Language) -> Vec<Markup> {
         html! { (job.queue) },
         state(job.state, job.cancel_requested, language),
         html! { (job.attempt) "/" (job.max_attempts) },
-        html! { @if at > now { (text!(language, "background-from")) " " } (moment(at)) },
+        html! { @if at > now { (text!(language, "background-from")) " " } (moment(at, language)) },
         html! { @if let Some(error) = job.errors.last() { (short(&error.reason)) } },
     ]
 }
@@ -249,7 +249,7 @@ fn lines(page: &JobsPage, language: Language) -> Markup {
                         @let name = line.actor.and_then(|id| page.actors.get(&id));
                         p.quiet { (name.map_or("–", String::as_str)) }
                     }
-                    span.quiet { (moment(line.at)) }
+                    span.quiet { (moment(line.at, language)) }
                 }
             }
         }
@@ -277,14 +277,14 @@ pub(super) fn job(visitor: &Visitor, job: &JobRow) -> Markup {
 }
 
 fn facts(job: &JobRow, language: Language) -> Markup {
-    let time = |at: Option<Millis>| html! { @match at { Some(at) => (moment(at)), None => "–" } };
+    let time = |at: Option<Millis>| html! { @match at { Some(at) => (moment(at, language)), None => "–" } };
     html! {
         dl.facts {
             dt { (text!(language, "background-queue")) } dd { (job.queue) }
             dt { (text!(language, "background-priority")) } dd { (job.priority) }
             dt { (text!(language, "background-attempts")) } dd { (job.attempt) "/" (job.max_attempts) }
-            dt { (text!(language, "background-enqueued")) } dd { (moment(job.enqueued_at)) }
-            dt { (text!(language, "background-run-at")) } dd { (moment(job.run_at)) }
+            dt { (text!(language, "background-enqueued")) } dd { (moment(job.enqueued_at, language)) }
+            dt { (text!(language, "background-run-at")) } dd { (moment(job.run_at, language)) }
             dt { (text!(language, "background-started")) } dd { (time(job.started_at)) }
             dt { (text!(language, "background-finished")) } dd { (time(job.finished_at)) }
             dt { (text!(language, "background-arguments")) } dd { code { (job.args) } }
@@ -319,7 +319,7 @@ fn errors(job: &JobRow, language: Language) -> Markup {
                         strong { (text!(language, "background-attempt", number = error.attempt)) }
                         p { (error.reason) }
                     }
-                    span.quiet { (moment(error.at)) }
+                    span.quiet { (moment(error.at, language)) }
                 }
             }
         }

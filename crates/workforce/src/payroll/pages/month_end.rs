@@ -19,7 +19,7 @@ use crate::text;
 use crate::texts::Language;
 use crate::web::form::{Fields, FormAttempt, FormSpec, submit, version_only};
 use crate::web::ui::{Button, Dialog, Icon, Toast, Tone, badge};
-use crate::web::{Event, Owner, PageError, PageNumber, Visitor, day, moment_in};
+use crate::web::{Event, Owner, PageError, PageNumber, Visitor, day, moment};
 
 const CLOSE: &str = "/payroll/close";
 const REOPEN: &str = "/payroll/reopen";
@@ -111,7 +111,7 @@ impl MonthEnd<'_> {
                     @else { (badge(Tone::Good, &text!(language, "payroll-is-open-badge"))) }
                 }
                 @if let Some((at, _)) = self.sheet.month.closed {
-                    p data-testid="closed" { (text!(language, "payroll-closed-since")) " " (moment_in(at, language)) }
+                    p data-testid="closed" { (text!(language, "payroll-closed-since")) " " (moment(at, language)) }
                     p.quiet { (text!(language, "payroll-closed-about")) }
                     (self.reopening(visitor))
                 } @else if period < self.current {
@@ -177,7 +177,7 @@ impl MonthEnd<'_> {
             ul.rows data-testid="month-history" {
                 @for line in self.ends {
                     @let actor = line.actor.and_then(|id| self.names.get(&id)).map_or("–", String::as_str);
-                    li { div { (audit::in_words(line, language)) p.quiet { (actor) } } span.quiet { (moment_in(line.at, language)) } }
+                    li { div { (audit::in_words(line, language)) p.quiet { (actor) } } span.quiet { (moment(line.at, language)) } }
                 }
             }
         }

@@ -16,7 +16,7 @@ use crate::text;
 use crate::texts::Language;
 use crate::web::form::{Fields, FilledForm, FormAttempt, FormSpec, fields};
 use crate::web::ui::{Button, Dialog, Empty, Icon, Tone, badge, card, figure, headline};
-use crate::web::{Visitor, day, moment_in};
+use crate::web::{Visitor, day, moment};
 
 /// The data of the page.
 #[derive(Clone, Copy, Debug)]
@@ -103,7 +103,7 @@ impl PersonPage<'_> {
         html! {
             p.quiet data-testid="month-status" {
                 @match self.earnings.month.closed {
-                    Some((at, _)) => { (badge(Tone::Neutral, &text!(language, "payroll-is-closed-badge"))) " " (text!(language, "payroll-closed-since")) " " (moment_in(at, language)) },
+                    Some((at, _)) => { (badge(Tone::Neutral, &text!(language, "payroll-is-closed-badge"))) " " (text!(language, "payroll-closed-since")) " " (moment(at, language)) },
                     None => { (badge(Tone::Good, &text!(language, "payroll-is-open-badge"))) " " (text!(language, "payroll-open-person")) },
                 }
             }
@@ -341,7 +341,7 @@ impl PersonPage<'_> {
             li.removed[paid.is_taken_back] {
                 div {
                     strong.money { (paid.amount.shown(language)) }
-                    p.quiet { (moment_in(paid.at, language)) " · " (self.name(paid.by)) }
+                    p.quiet { (moment(paid.at, language)) " · " (self.name(paid.by)) }
                     @if paid.is_taken_back { p.quiet { (text!(language, "payroll-taken-back")) } }
                 }
                 @if self.may_change() && !paid.is_taken_back {
@@ -382,7 +382,7 @@ impl PersonPage<'_> {
                             (deed(change, language)) ": " (change.amount.signed(language)) " · " (change.reason)
                             p.quiet { (self.name(change.by)) }
                         }
-                        span.quiet { (moment_in(change.at, language)) }
+                        span.quiet { (moment(change.at, language)) }
                     }
                 }
             }

@@ -13,7 +13,7 @@ use crate::text;
 use crate::texts::Language;
 use crate::web::sessions::Session;
 use crate::web::ui::{self, Button, Icon, PageRedirect};
-use crate::web::{Event, PageError, SignedIn, Visitor, devices, moment_in, sessions};
+use crate::web::{Event, PageError, SignedIn, Visitor, devices, moment, sessions};
 
 #[derive(Debug, Deserialize)]
 pub struct LanguageForm {
@@ -114,7 +114,7 @@ fn list(visitor: &Visitor, sessions: &[Session]) -> Markup {
                     div {
                         strong { (browser(&session.agent)) }
                         @if session.id == visitor.session { " " span.chip { (text!(language, "web-this-browser")) } }
-                        p.quiet { (text!(language, "web-seen")) " " (moment_in(session.seen_at, language)) }
+                        p.quiet { (text!(language, "web-seen")) " " (moment(session.seen_at, language)) }
                     }
                     @if session.id != visitor.session {
                         (visit.form("/me/sessions/end", &html! {

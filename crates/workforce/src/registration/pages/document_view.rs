@@ -9,7 +9,7 @@ use super::{QUEUE, SEEN, VALID_UNTIL, view};
 use crate::person::Person;
 use crate::text;
 use crate::web::form::{FormAttempt, FormSpec, fields};
-use crate::web::{Visitor, moment_in};
+use crate::web::{Visitor, moment};
 
 /// The data of the page.
 pub struct DocumentPage {
@@ -65,7 +65,7 @@ fn facts(visitor: &Visitor, DocumentPage { document, person, .. }: &DocumentPage
             dt { (text!(language, "registration-document-of")) }
             dd { a href={ "/people/" (person.id) } { (person.full_name) } }
             dt { (text!(language, "registration-document-sent")) }
-            dd { (moment_in(document.created_at, language)) }
+            dd { (moment(document.created_at, language)) }
             dt { (text!(language, "registration-document-size")) }
             dd { (text!(language, "registration-kilobytes", size = kilobytes)) }
         }

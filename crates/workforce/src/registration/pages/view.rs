@@ -14,7 +14,7 @@ use crate::sites::Site;
 use crate::text;
 use crate::texts::Language;
 use crate::web::form::{Fields, FilledForm};
-use crate::web::{self, Visitor, moment_in};
+use crate::web::{self, Visitor, moment};
 
 /// The queue, oldest first, with what is needed to decide.
 pub fn queue(visitor: &Visitor, queue: &Queue) -> Markup {
@@ -96,7 +96,7 @@ fn card(visitor: &Visitor, queue: &Queue, one: &PendingRegistration) -> Markup {
         section.card id={ "registration-" (person.id) } data-testid={ "registration-" (person.telegram_id) } {
             div.headline {
                 h2 { a href={ "/people/" (person.id) } { (person.full_name) } }
-                span.quiet { (text!(language, "registration-since")) " " (moment_in(one.since, language)) }
+                span.quiet { (text!(language, "registration-since")) " " (moment(one.since, language)) }
             }
             p {
                 (person.phone.as_deref().unwrap_or("–"))
@@ -174,7 +174,7 @@ pub fn documents(documents: &[Document], today: NaiveDate, language: Language) -
                     " " (status_label(document.status, language))
                     " " (validity_label(document, today, language))
                     @if let Some(reason) = &document.reason { p.quiet { (reason) } }
-                    p.quiet { (moment_in(document.created_at, language)) }
+                    p.quiet { (moment(document.created_at, language)) }
                 }))
             }
         }
@@ -187,7 +187,7 @@ pub fn consents(consents: &[Consent], language: Language) -> Markup {
         @for consent in consents {
             details data-testid="consent" {
                 summary {
-                    (text!(language, "registration-consent-given")) " " (moment_in(consent.at, language)) " · "
+                    (text!(language, "registration-consent-given")) " " (moment(consent.at, language)) " · "
                     (text!(language, "registration-consent-version", version = consent.version.as_str()))
                 }
                 p.lines { (consent.text) }

@@ -15,7 +15,7 @@ use crate::sites::{Site, Sites};
 use crate::text;
 use crate::texts::Language;
 use crate::web::form::{Fields, FilledForm, FormAttempt, FormSpec, submit};
-use crate::web::{Owner, PageError, Section, Visitor, moment_in};
+use crate::web::{Owner, PageError, Section, Visitor, moment};
 
 mod table;
 
@@ -174,7 +174,7 @@ fn history(page: &ManagerPage, language: Language) -> Markup {
         ul.rows data-testid="permissions-history" {
             @for line in &page.lines {
                 @let actor = line.actor.and_then(|id| page.names.get(&id)).map_or("–", String::as_str);
-                li { div { (audit::in_words(line, language)) p.quiet { (actor) } } span.quiet { (moment_in(line.at, language)) } }
+                li { div { (audit::in_words(line, language)) p.quiet { (actor) } } span.quiet { (moment(line.at, language)) } }
             }
         }
     }

@@ -9,7 +9,7 @@ use crate::person::{Person, Role, Status, role_name};
 use crate::text;
 use crate::texts::Language;
 use crate::web::ui::{Icon, Tab, tabs};
-use crate::web::{Visit, Visitor, moment_in, role_label, status_label};
+use crate::web::{Visit, Visitor, moment, role_label, status_label};
 
 pub fn page(visitor: &Visitor, shown: &PersonPage) -> Markup {
     let (language, person) = (visitor.language(), &shown.person);
@@ -156,7 +156,7 @@ pub fn facts(person: &Person, language: Language) -> Markup {
     html! {
         dl.facts {
             @for (name, value) in &rows { dt { (name) } dd { (value) } }
-            dt { (text!(language, "web-since")) } dd { (moment_in(person.created_at, language)) }
+            dt { (text!(language, "web-since")) } dd { (moment(person.created_at, language)) }
             @if person.is_test { dt { (text!(language, "web-test-user")) } dd { "✓" } }
         }
     }
@@ -221,7 +221,7 @@ fn history(shown: &PersonPage, language: Language) -> Markup {
             @for line in &shown.lines {
                 li {
                     div { (audit::in_words(line, language)) p.quiet { (actor(shown, line, language)) } }
-                    span.quiet { (moment_in(line.at, language)) }
+                    span.quiet { (moment(line.at, language)) }
                 }
             }
         }

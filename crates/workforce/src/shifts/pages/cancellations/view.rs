@@ -10,7 +10,7 @@ use crate::sites::{Site, SiteRefusal, local};
 use crate::text;
 use crate::texts::Language;
 use crate::web::ui::{Button, Dialog, Empty, Icon, Tab, Tone, badge, headline, tabs};
-use crate::web::{self, day_and_time, moment_in};
+use crate::web::{self, day_and_time, moment};
 
 impl CancellationPage<'_> {
     pub fn draw(&self) -> Markup {
@@ -64,7 +64,7 @@ impl CancellationPage<'_> {
             section.card data-testid={ "cancellation-" (one.id) } {
                 (self.about(one, plan, &html! {}))
                 @if let Some(at) = one.reversed_at {
-                    p.quiet { (text!(language, "cabinet-was-reversed", name = self.name(one.reversed_by))) ", " (moment_in(at, language)) }
+                    p.quiet { (text!(language, "cabinet-was-reversed", name = self.name(one.reversed_by))) ", " (moment(at, language)) }
                 }
                 @if self.access.decides_on(one.user_id) {
                     @if let Some(short) = cost.short_notice {
@@ -130,7 +130,7 @@ impl CancellationPage<'_> {
             section.card data-testid={ "decided-" (one.id) } {
                 (self.about(one, &case.plan, &state))
                 @if let Some(at) = one.decided_at {
-                    p.quiet { (text!(language, "cabinet-decided-by", name = self.name(one.decided_by))) ", " (moment_in(at, language)) }
+                    p.quiet { (text!(language, "cabinet-decided-by", name = self.name(one.decided_by))) ", " (moment(at, language)) }
                 }
                 @if !self.access.decides_on(one.user_id) { p.quiet { (SiteRefusal::OwnCase.text(language)) } }
                 @else if is_closed { p.quiet data-testid="month-closed" { (SiteRefusal::MonthClosed.text(language)) } }
@@ -180,7 +180,7 @@ impl CancellationPage<'_> {
                 (text!(language, "cabinet-cancelled-at")) " "
                 @match site {
                     Some(site) => (day_and_time(local(one.cancelled_at, site.about.time_zone), language)),
-                    None => (moment_in(one.cancelled_at, language)),
+                    None => (moment(one.cancelled_at, language)),
                 }
             }
             @if let Some(file) = photo {

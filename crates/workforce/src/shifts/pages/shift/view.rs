@@ -16,7 +16,7 @@ use crate::text;
 use crate::texts::{Language, day_and_time};
 use crate::web::form::{FormAttempt, fields};
 use crate::web::ui::{self, Button, Column, Dialog, Empty, Field, Icon, Tone, badge, headline};
-use crate::web::{Visitor, day, moment_in};
+use crate::web::{Visitor, day, moment};
 
 pub fn list(visitor: &Visitor, list: &ShiftList, may_see_others: bool) -> Markup {
     let language = visitor.language();
@@ -106,7 +106,7 @@ fn row(list: &ShiftList, shift: &Shift, language: Language) -> Vec<Markup> {
         html! {
             @match site {
                 Some(site) => (day_and_time(local(shift.started_at, site.about.time_zone), language)),
-                None => (moment_in(shift.started_at, language)),
+                None => (moment(shift.started_at, language)),
             }
         },
         html! {

@@ -7,7 +7,7 @@ use crate::sites::{BroadcastDraft, DeliveryState, MAX_BROADCAST_LENGTH, SiteBroa
 use crate::text;
 use crate::texts::Language;
 use crate::web::form::{Fields, FilledForm, FormAttempt, FormSpec};
-use crate::web::{Visitor, moment_in};
+use crate::web::{Visitor, moment};
 
 pub fn page(visitor: &Visitor, page: &BroadcastPage, attempt: &FormAttempt) -> Markup {
     let (language, site) = (visitor.language(), &page.site);
@@ -115,7 +115,7 @@ fn row(visitor: &Visitor, page: &BroadcastPage, one: &SiteBroadcast) -> Markup {
         li data-testid={ "broadcast-" (one.id) } {
             div {
                 p.message { (one.text) }
-                p.quiet { (author) " · " (moment_in(one.created_at, language)) }
+                p.quiet { (author) " · " (moment(one.created_at, language)) }
                 @if one.left() > 0 {
                     progress max=(one.total()) value=(done) aria-label=(text!(language, "cabinet-broadcast-progress")) {}
                     " "

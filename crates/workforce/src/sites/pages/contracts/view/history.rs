@@ -10,7 +10,7 @@ use crate::money::Money;
 use crate::sites::Site;
 use crate::text;
 use crate::texts::Language;
-use crate::web::{self, moment_in};
+use crate::web::{self, moment};
 
 /// A fold with the changes of one contract.
 pub fn fold(shown: &ContractsPage, contract_id: i64, sites: &[Site], language: Language) -> Markup {
@@ -26,7 +26,7 @@ pub fn fold(shown: &ContractsPage, contract_id: i64, sites: &[Site], language: L
                             @for change in changes(line, sites, language) { p { (change) } }
                             p.quiet { (line.actor.and_then(|id| shown.names.get(&id)).map_or("–", String::as_str)) }
                         }
-                        span.quiet { (moment_in(line.at, language)) }
+                        span.quiet { (moment(line.at, language)) }
                     }
                 }
             }
