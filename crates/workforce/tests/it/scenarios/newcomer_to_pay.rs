@@ -8,13 +8,17 @@ use crate::kit::browser::Screen;
 const TASK: Task = Task { text: "Lock the back door", kind: "Penalty when skipped", amount: "100", needs_photo: true };
 
 #[tokio::test]
-async fn a_newcomer_is_approved_works_and_is_paid() {
-    tell("newcomer", Screen::Desktop, from_registration_to_pay).await;
-}
-
-#[tokio::test]
 async fn a_newcomer_is_approved_works_and_is_paid_on_phones() {
     tell("newcomer", Screen::Phone, from_registration_to_pay).await;
+}
+
+mod all_screens {
+    use super::{Screen, from_registration_to_pay, tell};
+
+    #[tokio::test]
+    async fn a_newcomer_is_approved_works_and_is_paid() {
+        tell("newcomer", Screen::Desktop, from_registration_to_pay).await;
+    }
 }
 
 async fn from_registration_to_pay(scene: Scene) {

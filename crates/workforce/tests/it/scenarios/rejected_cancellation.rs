@@ -10,9 +10,13 @@ async fn a_rejected_cancellation_is_taken_back() {
     tell("cancellation", Screen::Desktop, reject_and_take_back).await;
 }
 
-#[tokio::test]
-async fn a_rejected_cancellation_is_taken_back_on_phones() {
-    tell("cancellation", Screen::Phone, reject_and_take_back).await;
+mod all_screens {
+    use super::{Screen, reject_and_take_back, tell};
+
+    #[tokio::test]
+    async fn a_rejected_cancellation_is_taken_back_on_phones() {
+        tell("cancellation", Screen::Phone, reject_and_take_back).await;
+    }
 }
 
 async fn reject_and_take_back(scene: Scene) {
