@@ -128,10 +128,10 @@ async fn survive_for(duration: Duration, stage: &Stage, store: &Arc<dyn Store>) 
             tokio::time::sleep(Duration::from_secs(1)).await;
         }
         if fastrand::u8(..4) == 0 {
-            // The next instance takes over before this one wakes up.
+            // The next instance takes over before this one wakes up, unless this one has locked an SQLite file.
             process.signal(Signal::STOP);
             let next = start(stage, String::new());
-            next.wait_until_leading().await;
+            let _ = tokio::time::timeout(Duration::from_secs(5), next.wait_until_leading()).await;
             process.signal(Signal::CONT);
             tokio::time::sleep(Duration::from_secs(2)).await;
             next.kill().await;
