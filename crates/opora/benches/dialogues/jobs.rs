@@ -1,7 +1,7 @@
 //! The cost of background jobs, and how long they wait for their start.
 //!
-//! A bot runs as it does in production, with an emulator in place of Telegram. All jobs are enqueued while their queue is
-//! paused, so only running them is measured: the processor time of this process and of the servers.
+//! A bot runs as it does in production, with an emulator in place of Telegram. All jobs are enqueued while their queue
+//! is paused, so only running them is measured: the processor time of this process and of the servers.
 
 use std::sync::Arc;
 use std::time::Duration;
