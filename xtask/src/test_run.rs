@@ -268,7 +268,9 @@ impl TestRun<'_> {
             command.env("TMPDIR", scratch.path());
         }
         if let Some(certificate) = trusted_certificate::write(&self.commands.environment.target) {
-            command.env("SSL_CERT_FILE", certificate).env_remove("SSL_CERT_DIR");
+            command
+                .env("SSL_CERT_DIR", certificate.parent().unwrap_or(&certificate))
+                .env("SSL_CERT_FILE", &certificate);
         }
         self.show(command)
     }

@@ -10,11 +10,13 @@ use std::path::{Path, PathBuf};
 const SYSTEM: &str = "/etc/ssl/certs/ca-certificates.crt";
 const END: &str = "-----END CERTIFICATE-----\n";
 
-/// Writes the file that `SSL_CERT_FILE` should name, without an `SSL_CERT_DIR`. None on a system that keeps its
-/// certificates elsewhere.
-pub(crate) fn write(folder: &Path) -> Option<PathBuf> {
+/// Writes the file that `SSL_CERT_FILE` should name, in a folder of its own. `SSL_CERT_DIR` should name that folder:
+/// cargo sets it to the system's folder if it is not set. None on a system that keeps its certificates elsewhere.
+pub(crate) fn write(target: &Path) -> Option<PathBuf> {
     let first = first_of(&fs::read_to_string(SYSTEM).ok()?)?.to_owned();
-    let file = folder.join("trusted-certificate.pem");
+    let folder = target.join("trusted-certificates");
+    fs::create_dir_all(&folder).ok()?;
+    let file = folder.join("only.pem");
     fs::write(&file, first).ok()?;
     Some(file)
 }

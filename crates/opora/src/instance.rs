@@ -102,13 +102,15 @@ pub async fn lead(
     stop: &CancellationToken,
 ) -> Result<Leadership, NotLeading> {
     let mut watch = Watch::default();
+    // One token for all attempts: a lease with this token was granted by a claim whose answer was lost.
+    let first_holder = process::this_holder(clock.now(), settings.ttl);
     loop {
-        let holder = process::this_holder(clock.now(), settings.ttl);
         let mut claimed_at = clock.now();
+        let holder = Holder { since: claimed_at, ..first_holder.clone() };
         let expired = watch.expired.take();
         match store.claim(bot, &holder, expired.as_ref()).await {
             Ok(LeaseAnswer::Granted(epoch)) => {
-                if let Some(lease) = expired {
+                if let Some(lease) = expired.filter(|lease| lease.holder.token != holder.token) {
                     tracing::warn!(bot, epoch = epoch.0, from = %describe(&lease.holder), "took over the lease");
                 } else {
                     tracing::info!(bot, epoch = epoch.0, "holds the lease");
@@ -119,6 +121,10 @@ pub async fn lead(
                     claimed_at = granted_at;
                 }
                 return Ok(Leadership::new(store, bot, epoch, settings, clock, claimed_at));
+            }
+            Ok(LeaseAnswer::Held(lease)) if lease.holder.token == holder.token => {
+                watch.expired = Some(*lease);
+                continue;
             }
             Ok(LeaseAnswer::Held(lease)) => {
                 let is_new_holder = watch.observe(*lease, clock.now());

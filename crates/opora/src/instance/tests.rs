@@ -155,6 +155,17 @@ async fn seconds_pass(clock: &Clock, seconds: u32) {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_claim_whose_answer_was_lost_is_not_waited_for() {
+    let faulty = Arc::new(FaultyStore::new(Arc::new(MemoryStore::new())));
+    let store: Arc<dyn Store> = Arc::clone(&faulty) as _;
+    faulty.fail_next("claim", 1, Fault::After);
+    let (clock, settings, stop) = (Clock::manual(Millis(0)), quick(), CancellationToken::new());
+    let leading = lead(&store, BOT, &settings, &clock, &stop);
+    let leadership = tokio::time::timeout(Duration::from_secs(1), leading).await.unwrap().unwrap();
+    assert_eq!(leadership.epoch, Epoch(2), "the lost grant is replaced, without waiting for its end");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_renewal_that_hangs_is_repeated() {
     let faulty = Arc::new(FaultyStore::new(Arc::new(MemoryStore::new())));
     let store: Arc<dyn Store> = Arc::clone(&faulty) as _;

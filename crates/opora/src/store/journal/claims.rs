@@ -178,7 +178,10 @@ impl Shared {
     ) -> StoreResult<LeaseAnswer> {
         let answer = store.claim(bot, holder, seen).await?;
         let LeaseAnswer::Held(lease) = &answer else { return Ok(answer) };
-        let is_ours = self.lease_tokens.lock().get(&(bot, is_on_journal)) == Some(&lease.holder.token);
+        let held_token = &lease.holder.token;
+        // The token of this claim: an earlier attempt was granted, and its answer was lost.
+        let is_ours =
+            *held_token == holder.token || self.lease_tokens.lock().get(&(bot, is_on_journal)) == Some(held_token);
         if is_ours { store.claim(bot, holder, Some(lease)).await } else { Ok(answer) }
     }
 
