@@ -14,7 +14,7 @@ use crate::store::Version;
 /// The dialogue that asked for a timer or an effect, and the state that it was left in.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Requester {
-    #[serde(rename = "slot", default, skip_serializing_if = "str::is_empty")]
+    #[serde(default, skip_serializing_if = "str::is_empty")]
     pub track: Box<str>,
     /// Empty if a guard asked, or the application outside of a turn.
     #[serde(default, skip_serializing_if = "str::is_empty")]
@@ -118,18 +118,17 @@ pub(crate) fn unbound_timer_body(body: &impl Serialize) -> Result<String, serde_
 struct OutcomeBody<'a> {
     kind: Box<str>,
     /// The effect's stored body.
-    #[serde(borrow, default, rename = "asked")]
+    #[serde(borrow)]
     effect_body: Option<&'a RawValue>,
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     ok: Option<&'a RawValue>,
-    #[serde(default)]
     failed: Option<String>,
 }
 
 /// The body of an outcome for the inbox: of an effect of this kind with this stored body.
 pub(crate) fn outcome_body(kind: &str, effect_body: &str, outcome: Result<&Value, &String>) -> String {
-    let asked = serde_json::from_str::<&RawValue>(effect_body).ok();
-    json!({"kind": kind, "asked": asked, "ok": outcome.ok(), "failed": outcome.err()}).to_string()
+    let effect_body = serde_json::from_str::<&RawValue>(effect_body).ok();
+    json!({"kind": kind, "effect_body": effect_body, "ok": outcome.ok(), "failed": outcome.err()}).to_string()
 }
 
 /// The outcome of an effect.
@@ -168,7 +167,7 @@ mod tests {
         let request = RawValue::from_string("5".to_owned()).unwrap();
         let body = effect_body(by.clone(), false, &request).unwrap();
         assert_eq!(effect_request(&body), "5");
-        let done = format!(r#"{{"kind":"download","asked":{body},"ok":{{"bytes":3}},"failed":null}}"#);
+        let done = format!(r#"{{"kind":"download","effect_body":{body},"ok":{{"bytes":3}},"failed":null}}"#);
         let outcome = EffectOutcome::read(&done).unwrap();
         assert_eq!(outcome.request.get(), "5");
         assert_eq!((outcome.by, &*outcome.kind, outcome.result.unwrap().get()), (by, "download", r#"{"bytes":3}"#));
@@ -183,7 +182,7 @@ mod tests {
         assert_eq!(effect_request(&one), "5");
         let late = detach_from_state(&one).unwrap();
         assert_eq!((effect_key(&late), effect_request(&late)), (effect_key(&one), "5"));
-        let done = format!(r#"{{"kind":"download","asked":{late},"ok":null,"failed":null}}"#);
+        let done = format!(r#"{{"kind":"download","effect_body":{late},"ok":null,"failed":null}}"#);
         assert_eq!(EffectOutcome::read(&done).unwrap().by, Requester { entry: NEVER, ..by });
     }
 
@@ -192,7 +191,7 @@ mod tests {
         let request = RawValue::from_string("5".to_owned()).unwrap();
         let body = effect_body(Requester::without_state("papers"), true, &request).unwrap();
         let late = detach_from_state(&body).unwrap();
-        let done = format!(r#"{{"kind":"mail","asked":{late},"ok":null,"failed":null}}"#);
+        let done = format!(r#"{{"kind":"mail","effect_body":{late},"ok":null,"failed":null}}"#);
         let outcome = EffectOutcome::read(&done).unwrap();
         assert!(outcome.unawaited && !outcome.by.is_bound());
     }
@@ -208,7 +207,7 @@ mod tests {
     #[test]
     fn a_body_without_a_requester_is_read_whole() {
         assert_eq!(effect_request(r#"{"file_id":"x"}"#), r#"{"file_id":"x"}"#);
-        let outcome = EffectOutcome::read(r#"{"kind":"mail","asked":{"to":1},"ok":null,"failed":"no"}"#).unwrap();
+        let outcome = EffectOutcome::read(r#"{"kind":"mail","effect_body":{"to":1},"ok":null,"failed":"no"}"#).unwrap();
         assert_eq!(outcome.request.get(), r#"{"to":1}"#);
         assert_eq!((outcome.by, outcome.result.unwrap_err()), (Requester::default(), "no".to_owned()));
     }

@@ -63,11 +63,8 @@ impl MediaKind {
 pub struct Media {
     pub kind: MediaKind,
     pub files: Box<[FileNo]>,
-    #[serde(default)]
     pub caption: TextWithEntities,
-    #[serde(default)]
     pub caption_above: bool,
-    #[serde(default)]
     pub spoiler: bool,
 }
 

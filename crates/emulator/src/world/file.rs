@@ -35,10 +35,8 @@ pub struct StoredFile {
     pub size: u64,
     #[serde(skip)]
     pub data: FileData,
-    #[serde(default, rename = "traits")]
     pub attributes: FileAttributes,
     /// When the last link expires.
-    #[serde(default)]
     pub link_until: i64,
 }
 

@@ -32,7 +32,6 @@ pub struct Webhook {
     pub max_connections: u32,
     pub ip_address: Option<String>,
     pub has_custom_certificate: bool,
-    #[serde(default)]
     pub last_error: Option<(i64, String)>,
 }
 

@@ -120,7 +120,7 @@ impl FilledStore {
 /// A state like that of the example's registration in its last step.
 fn state(user: i64) -> StateChange {
     let value = format!(
-        r#"{{"slots":[{{"name":"","stack":[{{"dialogue":"registration","schema":0,"state":{{"at":"selfie","name":"Person {user}","phone":"+7900{user:07}","passport":"AgACAgIAAxkBAAIBPASSPORT{user:010}"}},"entry":5}}]}}]}}"#
+        r#"{{"tracks":[{{"name":"","stack":[{{"dialogue":"registration","schema":0,"state":{{"at":"selfie","name":"Person {user}","phone":"+7900{user:07}","passport":"AgACAgIAAxkBAAIBPASSPORT{user:010}"}},"entry":5}}]}}]}}"#
     );
     let expires_at = Some(Millis(NOW.0 + 86_400_000 + user % 60_000));
     StateChange::Set(StoredState { value: value.into(), states: vec![place()], expires_at })

@@ -243,7 +243,7 @@ mod tests {
         let stored = written.stored(crate::store::Version(3), None).unwrap();
         assert_eq!(
             &*stored.value,
-            r#"{"slots":[{"stack":[{"dialogue":"order","schema":1,"at":"phone","state":{"Phone":{"name":"Anna"}},"entry":3}]}]}"#
+            r#"{"tracks":[{"stack":[{"dialogue":"order","schema":1,"at":"phone","state":{"Phone":{"name":"Anna"}},"entry":3}]}]}"#
         );
         assert_eq!(stored.states[0].to_string(), "order:phone");
     }

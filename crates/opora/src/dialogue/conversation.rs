@@ -26,7 +26,6 @@ pub(crate) struct Conversation {
     #[serde(default, skip_serializing_if = "str::is_empty")]
     pub front: Box<str>,
     /// The last one was opened or brought to the front last.
-    #[serde(rename = "slots")]
     pub tracks: Vec<Track>,
     /// Recent albums, to recognise their late items.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -329,7 +328,7 @@ mod tests {
         let conversation = Conversation { tracks: vec![track], ..Conversation::default() };
         assert_eq!(
             serde_json::to_string(&conversation).unwrap(),
-            r#"{"slots":[{"stack":[{"dialogue":"form","schema":1,"at":"name","state":"name","entry":3}]}]}"#
+            r#"{"tracks":[{"stack":[{"dialogue":"form","schema":1,"at":"name","state":"name","entry":3}]}]}"#
         );
     }
 

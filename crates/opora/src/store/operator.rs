@@ -238,7 +238,6 @@ impl std::ops::AddAssign for Cleaned {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateCount {
     /// The dialogue and its state.
-    #[serde(rename = "place")]
     pub state: StateName,
     /// How many.
     pub conversations: i64,
@@ -250,7 +249,6 @@ pub struct Statistics {
     /// Conversations with a state.
     pub active: i64,
     /// Conversations with a state, by the state in the foreground.
-    #[serde(rename = "by_place")]
     pub by_state: Vec<StateCount>,
     /// Inputs that wait.
     pub inbox: i64,

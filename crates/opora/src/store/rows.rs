@@ -113,7 +113,6 @@ pub struct StoredState {
     /// The conversation as JSON; only [`crate::dialogue`] reads it.
     pub value: Box<str>,
     /// The state of each of its dialogues, the one in the foreground first; for lists and counts.
-    #[serde(rename = "places")]
     pub states: Vec<StateName>,
     /// When it expires, unless a turn extends it.
     pub expires_at: Option<Millis>,
@@ -159,7 +158,6 @@ pub enum InputRef {
         mark: Mark,
     },
     /// A direct update. Its mark is stored. If it was stored in the inbox meanwhile, it leaves the inbox.
-    #[serde(rename = "fresh")]
     DirectUpdate(Mark),
     /// An outcome from the inbox.
     Outcome(Seq),
@@ -177,7 +175,6 @@ pub struct Commit {
     /// The version that it started from. The commit is refused if there is a later one.
     pub from: Version,
     /// The inputs that it processed. The commit is refused if any of them was processed before.
-    #[serde(rename = "takes")]
     pub processed: Vec<InputRef>,
     /// The change of the state.
     pub state: StateChange,

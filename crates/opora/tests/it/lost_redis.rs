@@ -158,7 +158,7 @@ fn forget_when(data: &Path) {
     let file = std::fs::read_dir(data).unwrap().next().unwrap().unwrap().path();
     let mut kept: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
     for bot in kept["bots"].as_object_mut().unwrap().values_mut() {
-        bot["settled"] = bot["commits"].clone();
+        bot["flushed"] = bot["commits"].clone();
     }
     std::fs::write(file, kept.to_string()).unwrap();
 }

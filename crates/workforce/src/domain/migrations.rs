@@ -156,7 +156,7 @@ apply_migrations!(
 fn next_migration(applied: &[String]) -> anyhow::Result<Option<&'static Migration>> {
     let is_known = applied.iter().zip(MIGRATIONS).all(|(applied, migration)| applied == migration.name);
     if !is_known {
-        bail!("its tables were made by an unreleased version of Opora: begin with an empty database");
+        bail!("its tables were made by another program or version: begin with an empty database");
     }
     if applied.len() > MIGRATIONS.len() {
         bail!(

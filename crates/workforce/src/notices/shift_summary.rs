@@ -13,7 +13,7 @@ pub struct ShiftSummary {
     pub site: String,
     pub worked_seconds: i64,
     /// The paid time, if it is not the worked time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub paid_hours: Option<PaidHours>,
     pub lines: Vec<SummaryLine>,
     /// Whether the site was closed with it.

@@ -46,7 +46,7 @@ pub struct QuestionPosition {
     pub questionnaire: i64,
     pub question: String,
     /// The question from which the person went back, and to which the next answer returns.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
 }
 

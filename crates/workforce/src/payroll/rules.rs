@@ -122,10 +122,10 @@ pub enum Basis {
         hours: PaidHours,
         rate: Money,
         /// The planned start by the site's clock, if pay counts from it instead of the opening.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         paid_from: Option<String>,
         /// How the time was rounded, if that changed it.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         rounded: Option<RoundedTime>,
     },
     Lateness {

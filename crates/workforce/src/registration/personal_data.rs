@@ -80,7 +80,7 @@ mod tests {
     fn files_are_found_anywhere_in_a_state() {
         let file = |id: &str| json!({ "id": id, "kind": "passport", "path": format!("/data/downloads/{id}") });
         let state =
-            json!({ "slots": [{ "at": "saving", "state": { "draft": {}, "papers": [file("a"), file("b")] } }] });
+            json!({ "tracks": [{ "at": "saving", "state": { "draft": {}, "files": [file("a"), file("b")] } }] });
         let found = drafts(&[json!({ "id": "no file" }), state]);
         assert_eq!(found.ids, ["a", "b"]);
         assert_eq!(found.paths, ["/data/downloads/a", "/data/downloads/b"].map(std::path::PathBuf::from));

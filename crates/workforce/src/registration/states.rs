@@ -62,7 +62,6 @@ pub enum Registration {
     /// Files are being downloaded and stored.
     Saving {
         draft: Draft,
-        #[serde(rename = "papers")]
         files: Vec<DocumentFile>,
     },
     /// Downloading, storing or the commit failed.

@@ -45,10 +45,8 @@ pub struct AboutContract {
     /// The ids of the sites where it is valid. An active contract has at least one.
     pub sites: Vec<i64>,
     /// The first day, by the clock of each site; None without a bound.
-    #[serde(default)]
     pub valid_from: Option<NaiveDate>,
     /// The last day.
-    #[serde(default)]
     pub valid_until: Option<NaiveDate>,
 }
 

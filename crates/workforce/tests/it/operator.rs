@@ -126,7 +126,7 @@ impl StoreFixture {
     /// A conversation's first turn, 200 seconds ago. It sends a message, sets a timer and asks for an effect.
     async fn add_conversation(&self, key: &ConversationKey, dialogue: &str, state: &str) -> Committed {
         let place = StateName { dialogue: dialogue.into(), state: state.into() };
-        let value = json!({"slots": [{"stack": [{"dialogue": dialogue, "at": state, "state": {"name": "Secret"}}]}]});
+        let value = json!({"tracks": [{"stack": [{"dialogue": dialogue, "at": state, "state": {"name": "Secret"}}]}]});
         let expires_at = Some(self.now.plus(Duration::from_secs(7200)));
         self.commit(key, Version(0), |commit| {
             commit.transition =

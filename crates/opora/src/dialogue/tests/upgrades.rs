@@ -120,7 +120,7 @@ fn frame(schema: u32) -> Value {
 }
 
 fn conversation(schema: u32) -> Value {
-    json!({"slots": [{"stack": [frame(schema)]}], "from_the_future": true})
+    json!({"tracks": [{"stack": [frame(schema)]}], "from_the_future": true})
 }
 
 /// The fields of the first version of the form.
@@ -137,8 +137,8 @@ async fn an_old_state_is_upgraded_with_its_history() {
 
 #[tokio::test]
 async fn an_unknown_or_newer_state_ends_with_a_text() {
-    let strange = json!({"slots": "none"});
-    let unknown = json!({"slots": [{"stack": [{"dialogue": "gone", "schema": 1, "at": "x", "state": 1, "entry": 5}]}]});
+    let strange = json!({"tracks": "none"});
+    let unknown = json!({"tracks": [{"stack": [{"dialogue": "gone", "schema": 1, "at": "x", "state": 1, "entry": 5}]}]});
     for stored in [conversation(4), conversation(2), strange, unknown] {
         let stage = stage_with(stored).await;
         let anna = crate::testing::chat::ChatUser::first(&stage);
@@ -152,7 +152,7 @@ async fn an_unknown_or_newer_state_ends_with_a_text() {
 
 #[tokio::test]
 async fn an_entry_reads_an_upgraded_draft() {
-    let stage = stage_with(json!({"slots": [{"kept": [frame(1)], "kept_since": 5}]})).await;
+    let stage = stage_with(json!({"tracks": [{"kept": [frame(1)], "kept_since": 5}]})).await;
     let anna = crate::testing::chat::ChatUser::first(&stage);
     anna.sends("/start").await;
     anna.sees(BROUGHT_UP);
@@ -162,8 +162,8 @@ async fn an_entry_reads_an_upgraded_draft() {
 #[tokio::test]
 async fn waiting_and_background_dialogues_are_upgraded() {
     let look = json!({"dialogue": "look", "schema": 1, "at": "around", "state": {"at": "around"}, "entry": 5});
-    let below = json!({"slots": [{"stack": [frame(1), look]}]});
-    let beside = json!({"slots": [{"name": "form", "stack": [frame(1)]}, {"stack": [look]}]});
+    let below = json!({"tracks": [{"stack": [frame(1), look]}]});
+    let beside = json!({"tracks": [{"name": "form", "stack": [frame(1)]}, {"stack": [look]}]});
     for stored in [below, beside] {
         let stage = stage_with(stored).await;
         let anna = crate::testing::chat::ChatUser::first(&stage);
@@ -180,7 +180,7 @@ async fn a_draft_that_cannot_be_upgraded_does_not_block() {
     strange["state"] = json!([1]);
     let gone = json!({"dialogue": "gone", "schema": 1, "at": "x", "state": 1, "entry": 5});
     for kept in [frame(2), frame(4), strange, gone] {
-        let stage = stage_with(json!({"slots": [{"kept": [kept], "kept_since": 5}]})).await;
+        let stage = stage_with(json!({"tracks": [{"kept": [kept], "kept_since": 5}]})).await;
         let anna = crate::testing::chat::ChatUser::first(&stage);
         anna.sends("/start").await;
         anna.sees("There is None.");

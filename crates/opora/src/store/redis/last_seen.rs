@@ -48,10 +48,8 @@ pub(super) struct BotRecord {
     /// The number of writes by partition, then the number of delivered inputs by partition.
     pub(super) commits: Vec<i64>,
     /// The same counts about two seconds before the last change: a server with `everysec` has flushed these.
-    #[serde(rename = "settled")]
     pub(super) flushed: Vec<i64>,
     /// The highest version of a conversation.
-    #[serde(rename = "top")]
     pub(super) highest_version: i64,
     /// When the last change was seen.
     pub(super) at: Millis,
@@ -62,7 +60,6 @@ pub(super) struct BotRecord {
 pub(super) struct LeaderView {
     generation: String,
     commits: Vec<i64>,
-    #[serde(rename = "top")]
     highest_version: i64,
 }
 

@@ -59,7 +59,7 @@ impl StoreLayer for WrappedStates {
 }
 
 fn wrap(stored: StoredState) -> StoredState {
-    StoredState { value: json!({"slots": [], "kept": stored.value}).to_string().into(), ..stored }
+    StoredState { value: json!({"tracks": [], "kept": stored.value}).to_string().into(), ..stored }
 }
 
 fn unwrap_state(stored: StoredState) -> StoredState {

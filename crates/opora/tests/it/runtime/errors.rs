@@ -236,7 +236,7 @@ async fn unreadable_state(store: Arc<dyn Store>, value: &str) {
 
 #[tokio::test]
 async fn an_unreadable_state_is_parked_and_the_person_told() {
-    let of_no_dialogue = r#"{"slots":[{"stack":[{"dialogue":"gone","schema":1,"at":"x","state":{},"entry":1}]}]}"#;
+    let of_no_dialogue = r#"{"tracks":[{"stack":[{"dialogue":"gone","schema":1,"at":"x","state":{},"entry":1}]}]}"#;
     unreadable_state(memory(), "not even JSON").await;
     unreadable_state(memory(), of_no_dialogue).await;
     let stage = Stage::new().await;

@@ -66,7 +66,7 @@ async fn a_broken_line_is_named_and_the_others_are_imported(kind: StoreKind) {
     let (fixture, other) = (StoreFixture::with_conversations(kind).await, StoreFixture::empty(kind).await);
     let good = fixture.run(&["state", "export"]).await.success().stdout;
     let mut lines: Vec<Vec<u8>> = good.lines().map(|line| line.as_bytes().to_vec()).collect();
-    let no_json = good.lines().next().unwrap().replace("{\\\"slots", "{\\\"slots\\\"").into_bytes();
+    let no_json = good.lines().next().unwrap().replace("{\\\"tracks", "{\\\"tracks\\\"").into_bytes();
     let negative = good.lines().next().unwrap().replace("\"version\":1", "\"version\":-1").into_bytes();
     lines.insert(1, b"{\"key\": \"1:5".to_vec());
     lines.insert(2, vec![0xff, 0xfe]);

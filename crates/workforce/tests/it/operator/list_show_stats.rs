@@ -54,7 +54,7 @@ async fn show_prints_everything_about_a_conversation(kind: StoreKind) {
     fixture.park_update(&key("1:5:5"), 42).await;
     fixture.park_update(&key("1:6:6"), 43).await;
     let shown = fixture.json(&["state", "show", "1:5:5"]).await;
-    assert_eq!(shown["state"]["slots"][0]["stack"][0]["state"], json!({"name": "Secret"}));
+    assert_eq!(shown["state"]["tracks"][0]["stack"][0]["state"], json!({"name": "Secret"}));
     assert_eq!((&shown["version"], &shown["ended"]), (&json!(1), &json!(false)));
     assert_eq!(shown["expires_at_ms"], fixture.now.0 + 7_200_000);
     let moved = &shown["transitions"][0];
