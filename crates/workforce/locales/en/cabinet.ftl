@@ -87,7 +87,6 @@ cabinet-shifts-cut = Showing up to { $most } days at once, from { $from }.
 cabinet-shifts-before = Earlier, until { $to }
 cabinet-at-work = working
 cabinet-completed = completed
-cabinet-cancelled = cancelled
 cabinet-late = { $minutes } min late{ $forgiven ->
     [0] { "" }
    *[other] , { $forgiven } forgiven

@@ -87,7 +87,6 @@ cabinet-shifts-cut = Показываем не больше { $most } дней �
 cabinet-shifts-before = Более ранние, до { $to }
 cabinet-at-work = на смене
 cabinet-completed = завершена
-cabinet-cancelled = отменена
 cabinet-late = опоздание { $minutes } мин{ $forgiven ->
     [0] { "" }
    *[other] , из них { $forgiven } не считаются

@@ -11,7 +11,7 @@ use sea_orm::{ColumnTrait, DbErr, EntityTrait, QueryFilter, QuerySelect};
 
 use super::api::Shifts;
 use super::minutes_late;
-use super::records::{Shift, ShiftStatus};
+use super::records::Shift;
 use super::tables::shift;
 use crate::sites::{Period, Sites, local};
 use crate::text;
@@ -38,7 +38,6 @@ impl Shifts {
             .filter(Expr::cust(LATE))
             .filter(shift::Column::StartedAt.gte(around.from.0))
             .filter(shift::Column::StartedAt.lt(around.to.0))
-            .filter(shift::Column::Status.ne(ShiftStatus::Cancelled.name()))
             .select_only()
             .column(shift::Column::SiteId)
             .column(shift::Column::StartedAt)

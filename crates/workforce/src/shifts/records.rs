@@ -68,8 +68,6 @@ pub struct Shift {
 pub enum ShiftStatus {
     Active,
     Completed,
-    /// Not used by any command: staff close a mistaken shift as of its start and correct its adjustments.
-    Cancelled,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -198,7 +196,7 @@ macro_rules! named {
     };
 }
 named!(PlanStatus, Planned = "planned", InProgress = "in_progress", Completed = "completed", Cancelled = "cancelled");
-named!(ShiftStatus, Active = "active", Completed = "completed", Cancelled = "cancelled");
+named!(ShiftStatus, Active = "active", Completed = "completed");
 named!(ClosedBy, Person = "person", Staff = "staff", Time = "time");
 named!(MediumKind, Photo = "photo", Video = "video", VideoNote = "video_note", Document = "document");
 named!(Reason, Illness = "illness", Family = "family", Transport = "transport", Other = "other", ByStaff = "by_staff");

@@ -80,7 +80,7 @@ CREATE TABLE shifts (
   -- A plan is used once.
   plan_id BIGINT UNIQUE REFERENCES shift_plans (id) ON DELETE SET NULL,
   contract_id BIGINT REFERENCES contracts (id) ON DELETE SET NULL,
-  status TEXT NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'completed', 'cancelled')),
+  status TEXT NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'completed')),
   planned_start BIGINT,
   planned_end BIGINT,
   started_at BIGINT NOT NULL,

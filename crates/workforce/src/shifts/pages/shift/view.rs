@@ -123,7 +123,6 @@ pub fn state(shift: &Shift, language: Language) -> Markup {
     let (tone, text) = match shift.status {
         ShiftStatus::Active => (Tone::Good, text!(language, "cabinet-at-work")),
         ShiftStatus::Completed => (Tone::Neutral, text!(language, "cabinet-completed")),
-        ShiftStatus::Cancelled => (Tone::Bad, text!(language, "cabinet-cancelled")),
     };
     html! {
         span.badges {
