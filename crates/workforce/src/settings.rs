@@ -272,7 +272,7 @@ impl PageRefusal for SettingRefusal {
     fn text(self, language: Language) -> String {
         match self {
             Self::Stale => text!(language, "web-form-stale"),
-            Self::CannotAnswer => text!(language, "cabinet-setting-nobody"),
+            Self::CannotAnswer => text!(language, "cabinet-setting-cannot-answer"),
         }
     }
 

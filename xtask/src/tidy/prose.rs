@@ -25,6 +25,8 @@ const RETIRED: [(&str, &str); 9] = [
 /// Words that hide their subject. Natural uses exist, so only their number is limited.
 const HIDES_ITS_SUBJECT: [&str; 2] = ["nobody", "somebody"];
 const HIDDEN_SUBJECTS_ALLOWED: usize = 50;
+/// Files whose words and comments are English. Of the texts for people only `locales/en` is.
+const ENGLISH_ENDINGS: [&str; 7] = [".conf", ".lua", ".md", ".rs", ".sh", ".sql", ".toml"];
 /// The glossary names the retired words, and so does this rule.
 const SPEAKS_OF_WORDS: [&str; 2] = ["docs/glossary.md", "xtask/src/tidy"];
 
@@ -65,8 +67,9 @@ pub(super) fn check(tree: &Tree, findings: &mut Findings) {
 }
 
 fn is_written_in_english(file: &TextFile) -> bool {
-    let is_ours = [".rs", ".md", ".lua"].iter().any(|ending| file.path.ends_with(ending));
-    is_ours && !SPEAKS_OF_WORDS.iter().any(|start| file.path.starts_with(start))
+    let has_ending = ENGLISH_ENDINGS.iter().any(|ending| file.path.ends_with(ending));
+    let is_english_text = file.path.contains("/locales/en/") && file.path.ends_with(".ftl");
+    (has_ending || is_english_text) && !SPEAKS_OF_WORDS.iter().any(|start| file.path.starts_with(start))
 }
 
 fn words(file: &TextFile, hidden_subjects: &mut Vec<(String, usize)>, findings: &mut Findings) {

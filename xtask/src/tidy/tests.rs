@@ -268,6 +268,15 @@ fn retired_words_are_refused_in_code_and_prose() {
 }
 
 #[test]
+fn retired_words_are_refused_in_settings_tables_and_texts() {
+    for path in ["a.sql", "a.toml", "deploy/a.conf", "bench/a.sh"] {
+        refused(path, "-- whoever comes\n", 1, "retired word");
+    }
+    refused("crates/a/locales/en/a.ftl", "# For whoever asks.\n", 1, "retired word");
+    accepted("crates/a/locales/ru/a.ftl", "# For whoever asks.\n");
+}
+
+#[test]
 fn hidden_subjects_are_counted() {
     accepted("docs/a.md", &"Nobody knows.\n".repeat(50));
     let (refused, _) = findings_of(&[("docs/a.md", &"Nobody knows.\n".repeat(51))]);

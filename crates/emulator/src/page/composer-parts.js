@@ -55,7 +55,7 @@ export function menuButton(commands) {
 /** In a group: the choice of the writer. */
 export function writerChoice(here) {
   const members = (chatOf(here.chatId)?.member_ids ?? []).filter((id) => state.users.has(id));
-  if (!members.length) return el("p", { class: "row-note nobody", text: t("nobodyInGroup") });
+  if (!members.length) return el("p", { class: "row-note no-writer", text: t("emptyGroup") });
   const writer = here.writer();
   const choose = (id) => {
     state.writers.set(here.chatId, id);

@@ -195,13 +195,13 @@ export function createComposer(here, life) {
     }
     const isHidden = keyboard && hiddenKeyboard === keyboard.message.message_id;
     const isBlockedNow = isBlocked(here.chatId);
-    const nobody = here.writer() === null;
-    line.hidden = isBlockedNow || nobody;
+    const hasNoWriter = here.writer() === null;
+    line.hidden = isBlockedNow || hasNoWriter;
     blocked.hidden = !isBlockedNow;
     keyboardToggle.hidden = !keyboard || Boolean(keyboard.markup.is_persistent && !isHidden);
     keyboardToggle.replaceChildren(icon(isHidden ? "keyboard" : "keyboardHide"));
     field.placeholder = (force ?? (isHidden ? null : keyboard))?.markup.input_field_placeholder || t("writeMessage");
-    drawKeys(keyboard && !isHidden && !isBlockedNow && !nobody ? keyboard : null);
+    drawKeys(keyboard && !isHidden && !isBlockedNow && !hasNoWriter ? keyboard : null);
     refill(menuSlot, menuButton(commands));
     refill(banner, bannerOf(draft, leaveBanner));
     refill(writerSlot, here.isGroup && writerChoice(here));

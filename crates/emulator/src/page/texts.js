@@ -104,9 +104,9 @@ const TEXTS = {
   notHere: ["{kind}: работает только в Telegram", "{kind}: works in Telegram only"],
   editing: ["Изменение сообщения", "Editing"],
   writeAs: ["Пишет", "Write as"],
-  nobodyInGroup: [
+  emptyGroup: [
     "В группе нет людей: добавьте их через меню чата.",
-    "Nobody is in the group: add people through the chat menu.",
+    "The group has no people yet: add them through the chat menu.",
   ],
 
   // Forms

@@ -1,4 +1,4 @@
-# The questionnaire, and questions to whoever is in charge.
+# The questionnaire, and questions to the person in charge.
 onboarding-begin-button = 📝 Questionnaire
 onboarding-offer = Please fill in a short questionnaire for new team members. It takes a few minutes, and you can pause any time.
 onboarding-consent = { $count ->
@@ -31,7 +31,7 @@ chat-reply-button = Reply
 chat-open = Write your question: I'll pass it on to the person in charge and bring the answer here.
 chat-write-toast = Just write your question.
 chat-sent = Passed on to { $name }.
-chat-nobody = No one is available to answer right now. Please try again later.
+chat-no-one-available = No one is available to answer right now. Please try again later.
 chat-too-long = Please keep it to { $count } characters.
 chat-question = { $name } writes:
 chat-answer = Write your answer to { $name }.

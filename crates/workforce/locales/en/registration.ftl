@@ -80,7 +80,7 @@ registration-count = { $count ->
     [one] { $count } registration awaiting approval.
    *[other] { $count } registrations awaiting approval.
 }
-registration-nobody-waits = No registrations awaiting approval.
+registration-none-waiting = No registrations awaiting approval.
 registration-approve-button = ✅ Approve
 registration-reject-button = ❌ Reject
 registration-papers-button = 🪪 Documents

@@ -81,7 +81,7 @@ registration-count = { $count ->
     [few] Ждут решения { $count } заявки.
    *[many] Ждут решения { $count } заявок.
 }
-registration-nobody-waits = Новых заявок нет.
+registration-none-waiting = Новых заявок нет.
 registration-approve-button = ✅ Одобрить
 registration-reject-button = ❌ Отклонить
 registration-papers-button = 🪪 Документы

@@ -111,7 +111,7 @@ async fn question(turn: &mut Turn, text: String) -> Step<ChatStates> {
     let Some(text) = checked_text(turn, &text, person.language) else { return Ok(Next::Stay) };
     let app = turn.context::<App>();
     let Some(in_charge) = choose_answerer(&app, &person).await? else {
-        turn.say(text!(person.language, "chat-nobody"));
+        turn.say(text!(person.language, "chat-no-one-available"));
         return Ok(Next::Stay);
     };
     tracing::info!(user = person.id, in_charge = in_charge.id, "question passed on");

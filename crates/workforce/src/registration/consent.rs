@@ -121,7 +121,7 @@ pub async fn of_person(db: &impl ConnectionTrait, user_id: i64) -> Result<Vec<Co
     Ok(rows.into_iter().map(with_text).collect())
 }
 
-/// Deletes the consents of a person. Texts stay: they are nobody's data.
+/// Deletes the consents of a person. Texts stay: they are not personal data.
 pub async fn forget(db: &Transaction<'_, '_>, user_id: i64) -> Result<(), WriteError> {
     consent::Entity::delete_many().filter(consent::Column::UserId.eq(user_id)).exec(db).await?;
     Ok(())

@@ -154,7 +154,7 @@ async fn waiting(turn: &mut Turn, _: Press) -> Step<Deciding> {
     let (waiting, count) = (registrations.waiting(MAX_SHOWN).await?, registrations.count().await?);
     let zone = turn.context::<App>().settings.get(&TIME_ZONE).await?;
     if waiting.is_empty() {
-        let text = text!(language, "registration-nobody-waits");
+        let text = text!(language, "registration-none-waiting");
         turn.say(Say::text(text).buttons([[front::menu_button(language)]]));
         return Ok(Next::Stay);
     }

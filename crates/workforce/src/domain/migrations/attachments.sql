@@ -6,7 +6,7 @@ CREATE TABLE attachments (
   media_type TEXT,
   size_bytes BIGINT,
   sha256 TEXT,
-  -- Null: nobody has asked Telegram for it yet.
+  -- Null: it was not requested from Telegram yet.
   asked_at BIGINT,
   failed_at BIGINT,
   -- How often it was asked for again: what failed is tried a few times, later and later.

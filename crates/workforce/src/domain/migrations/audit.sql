@@ -1,4 +1,4 @@
--- What staff did. It outlives those whom it names, so it refers to nobody.
+-- What staff did. A record outlives the people that it names, so it has no foreign key to them.
 CREATE TABLE audit (
   id {id},
   at BIGINT NOT NULL,

@@ -1,5 +1,5 @@
--- Files that are being kept for a registration. Its commit takes these rows away, and so does the cleanup before it removes
--- an old file: whoever finds a row gone knows that the other was first.
+-- Files that are being kept for a registration. Its commit deletes these rows, and so does the cleanup before it removes an
+-- old file. The one that finds a row missing came second.
 CREATE TABLE files_under_way (
   id TEXT PRIMARY KEY,
   since BIGINT NOT NULL

@@ -27,7 +27,7 @@ CREATE TABLE onboarding_answers (
   PRIMARY KEY (session_id, question)
 );
 
--- Conversations of people with whoever is in charge, who may leave: so nothing refers to that person.
+-- Conversations of people with the person in charge. That person may leave, so there is no foreign key.
 CREATE TABLE chats (
   id {id},
   user_id BIGINT NOT NULL REFERENCES users (id) ON DELETE CASCADE,

@@ -29,7 +29,7 @@ CREATE TABLE adjustments (
   corrects_id BIGINT REFERENCES adjustments (id),
   -- How it came about, as JSON.
   basis TEXT NOT NULL,
-  -- Why somebody wrote it.
+  -- The reason that staff gave.
   reason TEXT,
   created_at BIGINT NOT NULL,
   created_by BIGINT,
@@ -58,7 +58,7 @@ CREATE INDEX adjustments_by_day ON adjustments (day, user_id, kind, amount_kopec
 CREATE INDEX adjustments_by_site ON adjustments (site_id, period, user_id) WHERE site_id IS NOT NULL;
 CREATE INDEX adjustments_by_corrected ON adjustments (corrects_id) WHERE corrects_id IS NOT NULL;
 
--- Every change of what somebody wrote: how it was afterwards.
+-- Every change of a manual adjustment: its values after the change.
 CREATE TABLE adjustment_changes (
   id {id},
   adjustment_id BIGINT NOT NULL REFERENCES adjustments (id),
@@ -88,7 +88,7 @@ CREATE INDEX payroll_entries_by_person ON payroll_entries (user_id, period);
 CREATE INDEX payroll_entries_by_total ON payroll_entries (period, total_kopecks DESC, user_id);
 CREATE INDEX payroll_entries_overpaid ON payroll_entries (user_id) WHERE paid_kopecks > total_kopecks;
 
--- Marks that somebody was paid. One that was a mistake is taken back and stays visible.
+-- Payments to people. A payment that was noted by mistake is taken back and stays visible.
 CREATE TABLE payments (
   id {id},
   period TEXT NOT NULL,
@@ -129,7 +129,7 @@ CREATE INDEX payments_by_entry ON payments (period, user_id, id);
 --sqlite: WHEN EXISTS (SELECT 1 FROM payroll_periods WHERE id = OLD.period AND status = 'closed')
 --sqlite: BEGIN SELECT RAISE(ABORT, 'this period is closed'); END;
 
--- Whoever writes into a period shares its row, so nobody closes it meanwhile.
+-- A write into a period locks its row for sharing, so the period cannot be closed meanwhile.
 --postgres: CREATE FUNCTION payroll_period_is_open() RETURNS trigger LANGUAGE plpgsql AS $$
 --postgres: BEGIN
 --postgres:   IF TG_OP <> 'INSERT' THEN

@@ -35,7 +35,7 @@ CREATE TABLE registration_decisions (
 );
 CREATE INDEX registration_decisions_by_user ON registration_decisions (user_id, id);
 
--- Every text that somebody agreed to, under its hash.
+-- Every text that a person agreed to, under its hash.
 CREATE TABLE consent_texts (
   version TEXT PRIMARY KEY,
   text TEXT NOT NULL,

@@ -9,7 +9,7 @@ CREATE TABLE shift_plans (
   status TEXT NOT NULL DEFAULT 'planned' CHECK (status IN ('planned', 'in_progress', 'completed', 'cancelled')),
   created_at BIGINT NOT NULL,
   updated_at BIGINT NOT NULL,
-  -- The person was reminded; it was told that nobody came.
+  -- When the person was reminded, and when staff were told that the person did not come.
   reminded_at BIGINT,
   missed_at BIGINT,
   -- From when on a person is awaited who was told of the hours after they had begun: the slot was moved, or came back.
@@ -39,7 +39,7 @@ CREATE INDEX shift_plans_by_time ON shift_plans (starts_at, site_id);
 --sqlite:   AND other.starts_at < NEW.ends_at AND NEW.starts_at < other.ends_at)
 --sqlite: BEGIN SELECT RAISE(ABORT, 'shift_plans_overlap'); END;
 
--- Why somebody does not come after all. The place is free at once; a moderator judges the reason.
+-- Why a person gave up a plan. The place is free at once; a moderator judges the reason.
 CREATE TABLE plan_cancellations (
   id {id},
   plan_id BIGINT NOT NULL UNIQUE REFERENCES shift_plans (id) ON DELETE CASCADE,
@@ -109,7 +109,7 @@ CREATE INDEX shifts_completed ON shifts (id) WHERE status = 'completed';
 CREATE INDEX shifts_late ON shifts (started_at)
   WHERE penalises_lateness AND started_at - planned_start >= (late_threshold_minutes + 1) * 60000;
 
--- Tasks as they were when the shift was opened: whoever edits them changes later shifts only.
+-- Tasks as they were when the shift was opened. Edits change later shifts only.
 CREATE TABLE shift_tasks (
   id {id},
   shift_id BIGINT NOT NULL REFERENCES shifts (id) ON DELETE CASCADE,
@@ -144,7 +144,7 @@ CREATE TABLE site_openings (
   site_id BIGINT NOT NULL REFERENCES sites (id),
   opened_by BIGINT NOT NULL,
   opened_at BIGINT NOT NULL,
-  -- Nobody: it was closed because nobody was left.
+  -- Null: it was closed because the last person had left.
   closed_by BIGINT,
   closed_at BIGINT,
   CHECK (closed_at >= opened_at),

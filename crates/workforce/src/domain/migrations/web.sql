@@ -12,8 +12,8 @@ CREATE INDEX sessions_by_user ON sessions (user_id);
 CREATE INDEX sessions_by_end ON sessions (expires_at);
 
 -- One PIN for each name at a time; it goes with its use. The hash covers the cookie of the browser that asked, which is
--- nowhere here, so that the million of PINs cannot be tried against it. Names that nobody has get one too, which no PIN
--- fits: whoever tries cannot tell.
+-- nowhere here, so that the million of PINs cannot be tried against it. An unknown name gets a PIN too, which no input fits,
+-- so an attacker cannot tell the difference.
 CREATE TABLE pins (
   name TEXT PRIMARY KEY,
   pin_hash TEXT NOT NULL,
@@ -32,8 +32,7 @@ CREATE TABLE pins_to_send (
   expires_at BIGINT NOT NULL
 );
 
--- How often somebody has asked for PINs and tried them: by a hash of the address or the name, the time at which it would be
--- idle again.
+-- How often PINs were requested and tried: by a hash of the address or the name, the time at which it would be idle again.
 CREATE TABLE sign_in_limits (
   asker TEXT PRIMARY KEY,
   idle_at BIGINT NOT NULL

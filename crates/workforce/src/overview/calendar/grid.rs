@@ -111,7 +111,7 @@ impl Grid<'_> {
             @if shown.place.site.is_none() { span.line.quiet { (site) } }
             @match shown.coming.get(&slot.id) {
                 Some(people) => span.line.people { (self.names(people)) },
-                None if is_gap => span.line.quiet { (text!(language, "cabinet-nobody-yet")) },
+                None if is_gap => span.line.quiet { (text!(language, "cabinet-no-one-yet")) },
                 None => {},
             }
             @for warning in shown.warnings.get(&slot.id).into_iter().flatten() {

@@ -229,7 +229,7 @@ pub fn coming(visitor: &Visitor, page: &SlotPage) -> Markup {
     html! {
         section.card #plans data-live="shifts" {
             h2 { (text!(language, "cabinet-who-comes")) " " span.chip { (slot.taken) "/" (slot.about.capacity) } }
-            @if page.plans.is_empty() { p.quiet { (text!(language, "cabinet-nobody-yet")) } }
+            @if page.plans.is_empty() { p.quiet { (text!(language, "cabinet-no-one-yet")) } }
             ul.rows { @for plan in &page.plans { (plan_row(visitor, page, plan)) } }
             @if let Some(free) = &page.free { (add_person_form(visitor, page, free)) }
         }
@@ -259,7 +259,7 @@ fn add_person_form(visitor: &Visitor, page: &SlotPage, free: &FreePeople) -> Mar
     let free = match free {
         FreePeople::NoContracts => return no_contracts(page, language),
         FreePeople::Free(free) if free.is_empty() => {
-            return html! { p.quiet data-testid="nobody-free" { (text!(language, "overview-everyone-busy")) } };
+            return html! { p.quiet data-testid="no-one-free" { (text!(language, "overview-everyone-busy")) } };
         }
         FreePeople::Free(free) => free,
     };
@@ -268,7 +268,7 @@ fn add_person_form(visitor: &Visitor, page: &SlotPage, free: &FreePeople) -> Mar
         &html! {
             (page.at())
             div.row.fields {
-                label { (text!(language, "cabinet-put-somebody"))
+                label { (text!(language, "cabinet-put-person"))
                     select name="user" data-testid="free" { @for (id, name) in free { option value=(id) { (name) } } }
                 }
                 button type="submit" data-testid="put" { (text!(language, "cabinet-put-button")) }
@@ -281,7 +281,7 @@ fn add_person_form(visitor: &Visitor, page: &SlotPage, free: &FreePeople) -> Mar
 fn no_contracts(page: &SlotPage, language: Language) -> Markup {
     let may_hire = page.access.may(Permission::Employees, page.site.id);
     html! {
-        p.quiet data-testid="nobody-free" {
+        p.quiet data-testid="no-one-free" {
             (text!(language, "overview-no-contracts"))
             @if may_hire { " " a href="/contracts/new" { (text!(language, "cabinet-offer-contract")) } }
         }

@@ -204,11 +204,11 @@ impl PeoplePage<'_> {
         let language = self.language();
         // A page number beyond the last page finds no one either.
         if self.is_filtered() || self.found.total > 0 {
-            let (title, about) = (text!(language, "web-nobody-found"), text!(language, "web-nobody-found-about"));
+            let (title, about) = (text!(language, "web-no-person-found"), text!(language, "web-no-person-found-about"));
             let all = Button::plain(&text!(language, "web-people-show-all")).testid("show-all").link(PATH);
             return Empty { icon: Icon::Search, title: &title, text: &about }.render(&all);
         }
-        let (title, about) = (text!(language, "web-nobody-here"), text!(language, "web-nobody-here-about"));
+        let (title, about) = (text!(language, "web-no-people-yet"), text!(language, "web-no-people-yet-about"));
         let invite = Button::primary(&text!(language, "web-invite")).icon(Icon::Link).link("/people/invite");
         Empty { icon: Icon::People, title: &title, text: &about }.render(&invite)
     }

@@ -28,7 +28,7 @@ pub fn queue(visitor: &Visitor, queue: &Queue) -> Markup {
             @if let Some(notice) = &queue.notice { p.notice-line role="status" data-testid="notice" { (notice) } }
             @if let Some(decided) = &queue.just_decided { (just_decided(decided, waiting.first(), language)) }
             div #registrations data-live="registrations" {
-                @if waiting.is_empty() { div.card.empty { (text!(language, "registration-nobody-waits")) } }
+                @if waiting.is_empty() { div.card.empty { (text!(language, "registration-none-waiting")) } }
                 @if shown < queue.count {
                     p.quiet { (text!(language, "registration-shown-of", shown = shown, count = queue.count)) }
                 }

@@ -114,7 +114,7 @@ fn is_unsent() -> Expr {
     recipient::Column::State.is_in([DeliveryState::Waiting.name(), DeliveryState::Posting.name()])
 }
 
-/// Marks the next recipients as taken; None if nobody waits.
+/// Marks the next recipients as taken; None if none is waiting.
 async fn take_page(app: &App, id: i64) -> Result<Option<TakenPage>, JobError> {
     let unsent = recipient::Entity::find().filter(is_unsent()).filter(recipient::Column::BroadcastId.eq(id));
     let unsent = unsent.filter(app.broadcasts.others()).order_by_asc(recipient::Column::UserId);

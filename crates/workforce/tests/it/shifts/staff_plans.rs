@@ -96,7 +96,7 @@ async fn staff_add_and_cancel_plans() {
     assert!(card(early).await.contains("1/2") && card(early).await.contains("Boris"), "{}", card(early).await);
     assert!(card(late).await.contains("no one yet") && !card(late).await.contains("Boris"), "{}", card(late).await);
     // He is not offered for an overlapping slot, and a forced request is refused.
-    owner.get(&format!("/calendar/slots/{late}")).await.is(200, "data-testid=\"nobody-free\"");
+    owner.get(&format!("/calendar/slots/{late}")).await.is(200, "data-testid=\"no-one-free\"");
     put_into_slot(owner, late, &cafe.boris)
         .await
         .is(409, "data-testid=\"notice\"")

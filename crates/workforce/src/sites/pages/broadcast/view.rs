@@ -23,7 +23,7 @@ pub fn page(visitor: &Visitor, page: &BroadcastPage, attempt: &FormAttempt) -> M
             @if may_write { (new(visitor, page, attempt)) }
             @else {
                 div.card.empty data-testid="no-recipients" {
-                    p { (text!(language, "cabinet-broadcast-nobody")) }
+                    p { (text!(language, "cabinet-broadcast-no-recipients")) }
                     p { a.button.plain href="/contracts/new" { (text!(language, "cabinet-offer-contract")) } }
                 }
             }
