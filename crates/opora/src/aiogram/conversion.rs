@@ -79,7 +79,7 @@ pub(crate) fn to_record(stored: Option<&StoredState>, by: &dyn Translate, there:
 /// A record in the form of a stored state, for programs without a mapping.
 pub(crate) fn unmapped_stored(record: &Record) -> Result<StoredState, BoxError> {
     let (group, state) = record.state.split_once(':').unwrap_or((NO_GROUP, &record.state));
-    let place = StateName { dialogue: group.into(), state: state.into() };
+    let name = StateName { dialogue: group.into(), state: state.into() };
     let json = Value::Dict(record.data.clone()).to_json("data");
     let data = match json {
         Ok(json) => RawValue::from_string(json)?,
@@ -88,7 +88,7 @@ pub(crate) fn unmapped_stored(record: &Record) -> Result<StoredState, BoxError> 
     let value = serde_json::to_string(&UnmappedStored {
         aiogram: UnmappedRecord { state: record.state.clone(), data: &data },
     })?;
-    Ok(StoredState { value: value.into(), states: vec![place], expires_at: None })
+    Ok(StoredState { value: value.into(), states: vec![name], expires_at: None })
 }
 
 /// The record of a stored state of [`unmapped_stored`]. None for other stored states.

@@ -17,7 +17,7 @@ use crate::telegram::{Destination, IntoOutgoing, Say, SayError, Tag};
 use crate::turn::When;
 
 /// The name of an empty post that tests whether the store accepts posts.
-const PROBE_POST: &str = "opora:is anything taken";
+const PROBE_POST: &str = "opora:probe";
 
 /// Posts messages and sets timers while the bot leads. Clones share it.
 #[derive(Clone, Default)]

@@ -79,7 +79,7 @@ pub(super) fn handled(
         tracing::debug!(user, chat, chat_type, input, took_us, "input handled");
     }
     if let Some((from, to, by)) = moved {
-        let name = |place: &Option<StateName>| place.as_ref().map_or_else(|| "none".to_owned(), StateName::to_string);
+        let name = |state: &Option<StateName>| state.as_ref().map_or_else(|| "none".to_owned(), StateName::to_string);
         let from = name(from);
         let to = name(to);
         tracing::info!(user, chat, by, "FSM State [CHANGED] user={user} {from} -> {to}");

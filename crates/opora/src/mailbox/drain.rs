@@ -16,7 +16,7 @@ use crate::store::Seq;
 const MAX_ALBUM_ITEMS: usize = 10;
 
 /// What the task of a conversation does next.
-enum Step {
+enum NextAction {
     Process(QueuedInput),
     Reload,
     LoadOverflow { after: Seq, overflow: usize },
@@ -26,11 +26,11 @@ enum Step {
 /// Runs the turns of a conversation until no input waits.
 pub(super) async fn drain(shared: Arc<Shared>, key: ConversationKey) {
     loop {
-        match shared.step(&key) {
-            Step::Done => return,
-            Step::LoadOverflow { after, overflow } => shared.load_overflow(&key, after, overflow).await,
-            Step::Reload => shared.reload(&key).await,
-            Step::Process(input) => {
+        match shared.next_action(&key) {
+            NextAction::Done => return,
+            NextAction::LoadOverflow { after, overflow } => shared.load_overflow(&key, after, overflow).await,
+            NextAction::Reload => shared.reload(&key).await,
+            NextAction::Process(input) => {
                 let inputs = match input.album() {
                     Some(album) => shared.gather(&key, input, &album).await,
                     None => vec![input],
@@ -59,25 +59,25 @@ impl Shared {
         }
     }
 
-    fn step(&self, key: &ConversationKey) -> Step {
+    fn next_action(&self, key: &ConversationKey) -> NextAction {
         let mut boxes = self.boxes.lock();
-        let Some(mailbox) = boxes.get_mut(key) else { return Step::Done };
+        let Some(mailbox) = boxes.get_mut(key) else { return NextAction::Done };
         if self.closed.load(Ordering::Acquire) {
             boxes.remove(key);
-            return Step::Done;
+            return NextAction::Done;
         }
         if mailbox.take_reload() {
-            return Step::Reload;
+            return NextAction::Reload;
         }
         if let Some(input) = mailbox.take() {
-            return Step::Process(input);
+            return NextAction::Process(input);
         }
         if mailbox.overflow > 0 {
             let first = mailbox.first_overflow.unwrap_or_default();
-            return Step::LoadOverflow { after: Seq(first.0.saturating_sub(1)), overflow: mailbox.overflow };
+            return NextAction::LoadOverflow { after: Seq(first.0.saturating_sub(1)), overflow: mailbox.overflow };
         }
         boxes.remove(key);
-        Step::Done
+        NextAction::Done
     }
 
     /// Reads the inputs that did not fit into the queue from the inbox.

@@ -76,14 +76,14 @@ impl Filter {
         }
         let is_anywhere = self.dialogue.is_none() && self.state.is_none();
         match stored {
-            Some(stored) => is_anywhere || stored.states.iter().any(|place| self.matches_state(place)),
+            Some(stored) => is_anywhere || stored.states.iter().any(|name| self.matches_state(name)),
             None => self.ended && is_anywhere,
         }
     }
 
-    fn matches_state(&self, place: &StateName) -> bool {
-        self.dialogue.as_deref().is_none_or(|dialogue| dialogue == &*place.dialogue)
-            && self.state.as_deref().is_none_or(|state| state == &*place.state)
+    fn matches_state(&self, name: &StateName) -> bool {
+        self.dialogue.as_deref().is_none_or(|dialogue| dialogue == &*name.dialogue)
+            && self.state.as_deref().is_none_or(|state| state == &*name.state)
     }
 }
 

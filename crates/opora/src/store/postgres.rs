@@ -39,7 +39,7 @@ pub use self::last_seen::PostgresLoss;
 use self::last_seen::VERIFY_TIMEOUT_MS;
 pub(super) use self::reads::bound;
 
-/// The rows of `opora_places` that each writer counts in, so that neither waits for the other.
+/// The rows of `opora_state_counts` that each writer counts in, so that neither waits for the other.
 const TURNS_SLOT: i64 = 1;
 const CONTROL_SLOT: i64 = 0;
 

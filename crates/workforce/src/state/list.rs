@@ -24,7 +24,7 @@ pub struct List {
 #[derive(Serialize)]
 struct ConversationSummary<'a> {
     key: &'a ConversationKey,
-    places: &'a [StateName],
+    states: &'a [StateName],
     version: Version,
     updated_at_ms: Millis,
     expires_at_ms: Option<Millis>,
@@ -35,7 +35,7 @@ impl<'a> From<&'a ConversationRow> for ConversationSummary<'a> {
     fn from(row: &'a ConversationRow) -> Self {
         Self {
             key: &row.key,
-            places: row.stored.as_ref().map_or(&[], |stored| &stored.states),
+            states: row.stored.as_ref().map_or(&[], |stored| &stored.states),
             version: row.version,
             updated_at_ms: row.updated_at,
             expires_at_ms: row.stored.as_ref().and_then(|stored| stored.expires_at),
@@ -67,9 +67,9 @@ fn table(listed: &[ConversationSummary<'_>], now: Millis) -> String {
         return "No conversations.".to_owned();
     }
     let row = |row: &ConversationSummary<'_>| {
-        let place = if row.ended { "(ended)".to_owned() } else { output::places(row.places) };
-        [row.key.to_string(), place, row.version.0.to_string(), output::age(row.updated_at_ms, now)]
+        let states = if row.ended { "(ended)".to_owned() } else { output::states(row.states) };
+        [row.key.to_string(), states, row.version.0.to_string(), output::age(row.updated_at_ms, now)]
     };
     let rows: Vec<_> = listed.iter().map(row).collect();
-    output::columns(["KEY", "PLACE", "VERSION", "AGE"], &rows)
+    output::columns(["KEY", "STATE", "VERSION", "AGE"], &rows)
 }

@@ -119,8 +119,8 @@ pub fn size(bytes: u64) -> String {
 }
 
 /// The state in the foreground, and how many lie behind it.
-pub fn places(places: &[StateName]) -> String {
-    match places {
+pub fn states(states: &[StateName]) -> String {
+    match states {
         [] => "(no dialogue)".to_owned(),
         [only] => only.to_string(),
         [front, others @ ..] => format!("{front} +{}", others.len()),
@@ -163,8 +163,8 @@ mod tests {
     #[test]
     fn a_conversation_without_a_dialogue_has_no_empty_place() {
         let state = |name: &str| StateName { dialogue: "shifts".into(), state: name.into() };
-        assert_eq!(places(&[]), "(no dialogue)");
-        assert_eq!(places(&[state("day"), state("slot")]), "shifts:day +1");
+        assert_eq!(states(&[]), "(no dialogue)");
+        assert_eq!(states(&[state("day"), state("slot")]), "shifts:day +1");
     }
 
     #[test]

@@ -22,8 +22,8 @@ pub async fn run(context: &CommandContext<'_>, arguments: Reset) -> anyhow::Resu
     let Some(stored) = stored else {
         bail!("nothing is open in {key}: there is nothing to reset");
     };
-    let place = output::places(&stored.states);
-    arguments.consent.confirm(&format!("Reset the conversation {key} ({place})?")).await?;
+    let states = output::states(&stored.states);
+    arguments.consent.confirm(&format!("Reset the conversation {key} ({states})?")).await?;
     if !context.store.operator().reset(&key, context.now).await? {
         bail!("{key} has ended in the meantime");
     }

@@ -42,7 +42,7 @@ struct ConversationDetails {
     updated_at_ms: Option<Millis>,
     expires_at_ms: Option<Millis>,
     ended: bool,
-    places: Vec<StateName>,
+    states: Vec<StateName>,
     state: Option<Value>,
     transitions: Vec<Transition>,
     parked: Vec<ParkedSummary>,
@@ -122,7 +122,7 @@ impl ConversationDetails {
             state: stored.as_ref().map(|stored| {
                 serde_json::from_str(&stored.value).unwrap_or_else(|_| Value::String(stored.value.to_string()))
             }),
-            places: stored.map(|stored| stored.states).unwrap_or_default(),
+            states: stored.map(|stored| stored.states).unwrap_or_default(),
             transitions: transitions.into_iter().map(Transition::from).collect(),
             parked: parked.iter().map(ParkedSummary::from).collect(),
             waiting: waiting.into_iter().map(WaitingInput::from).collect(),
@@ -155,9 +155,9 @@ impl ConversationDetails {
     }
 
     fn head(&self, now: Millis) -> String {
-        let places: Vec<_> = self.places.iter().map(StateName::to_string).collect();
-        let place = if self.ended { "nothing is open".to_owned() } else { places.join(", ") };
-        let mut head = format!("Conversation  {}\nPlace         {place}\n", self.key);
+        let states: Vec<_> = self.states.iter().map(StateName::to_string).collect();
+        let state = if self.ended { "nothing is open".to_owned() } else { states.join(", ") };
+        let mut head = format!("Conversation  {}\nState         {state}\n", self.key);
         if let (Some(version), Some(updated_at)) = (self.version, self.updated_at_ms) {
             let _ = writeln!(head, "Version       {}\nUpdated       {}", version.0, output::time(updated_at, now));
         }
@@ -171,9 +171,9 @@ impl ConversationDetails {
 
 impl Transition {
     fn row(&self, now: Millis) -> [String; 6] {
-        let place = |place: &Option<StateName>| place.as_ref().map_or_else(|| "-".to_owned(), StateName::to_string);
+        let name = |state: &Option<StateName>| state.as_ref().map_or_else(|| "-".to_owned(), StateName::to_string);
         let (version, took) = (self.version.0.to_string(), format!("{} us", self.took_us));
-        [version, place(&self.from), place(&self.to), self.by.clone(), took, output::age(self.at_ms, now)]
+        [version, name(&self.from), name(&self.to), self.by.clone(), took, output::age(self.at_ms, now)]
     }
 }
 

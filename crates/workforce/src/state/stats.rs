@@ -20,7 +20,7 @@ pub struct Stats {
 #[derive(Serialize)]
 struct Counts {
     active: i64,
-    by_place: Vec<ConversationsInState>,
+    by_state: Vec<ConversationsInState>,
     inbox: i64,
     outbox: i64,
     outbox_oldest_at_ms: Option<Millis>,
@@ -34,7 +34,7 @@ struct Counts {
 #[derive(Serialize)]
 struct ConversationsInState {
     #[serde(flatten)]
-    place: StateName,
+    state: StateName,
     conversations: i64,
 }
 
@@ -46,11 +46,11 @@ pub async fn run(context: &CommandContext<'_>, arguments: Stats) -> anyhow::Resu
 impl Counts {
     fn new(statistics: Statistics, now: Millis) -> Self {
         let oldest = statistics.outbox_oldest;
-        let by_place = statistics.by_state.into_iter();
+        let by_state = statistics.by_state.into_iter();
         Self {
             active: statistics.active,
-            by_place: by_place
-                .map(|at| ConversationsInState { place: at.state, conversations: at.conversations })
+            by_state: by_state
+                .map(|at| ConversationsInState { state: at.state, conversations: at.conversations })
                 .collect(),
             inbox: statistics.inbox,
             outbox: statistics.outbox,
@@ -68,7 +68,7 @@ impl Counts {
             .outbox_oldest_at_ms
             .map_or_else(String::new, |at| format!(", the oldest for {}", output::age(at, now)));
         let mut rows = vec![("Active conversations".to_owned(), self.active.to_string())];
-        rows.extend(self.by_place.iter().map(|at| (format!("  {}", at.place), at.conversations.to_string())));
+        rows.extend(self.by_state.iter().map(|at| (format!("  {}", at.state), at.conversations.to_string())));
         let others = [
             ("Inputs that wait", self.inbox.to_string()),
             ("Messages to send", format!("{}{oldest}", self.outbox)),

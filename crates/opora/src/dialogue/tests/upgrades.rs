@@ -106,8 +106,8 @@ async fn stage_with(stored: Value) -> Stage {
     let script = Script::new().dialogue(form()).dialogue(look);
     let stage = Stage::on(script, Context::new(), store.clone(), clock);
     let key = stage.person("Anna").key();
-    let places = vec![StateName { dialogue: "form".into(), state: "enter_age".into() }];
-    let stored = StoredState { value: stored.to_string().into(), states: places, expires_at: None };
+    let states = vec![StateName { dialogue: "form".into(), state: "enter_age".into() }];
+    let stored = StoredState { value: stored.to_string().into(), states, expires_at: None };
     let row = ConversationRow { key, version: Version(5), stored: Some(stored), updated_at: Millis(0) };
     assert!(store.operator().import(&row, false).await.unwrap());
     stage
@@ -138,7 +138,8 @@ async fn an_old_state_is_upgraded_with_its_history() {
 #[tokio::test]
 async fn an_unknown_or_newer_state_ends_with_a_text() {
     let strange = json!({"tracks": "none"});
-    let unknown = json!({"tracks": [{"stack": [{"dialogue": "gone", "schema": 1, "at": "x", "state": 1, "entry": 5}]}]});
+    let unknown =
+        json!({"tracks": [{"stack": [{"dialogue": "gone", "schema": 1, "at": "x", "state": 1, "entry": 5}]}]});
     for stored in [conversation(4), conversation(2), strange, unknown] {
         let stage = stage_with(stored).await;
         let anna = crate::testing::chat::ChatUser::first(&stage);

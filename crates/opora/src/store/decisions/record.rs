@@ -31,13 +31,13 @@ impl Decision {
 
     /// Removes messages that were settled already. The ids of messages come first in `numbers`.
     pub(super) fn remove_settled(&mut self, settled: &Generations<OutboxId, ()>) {
-        let mut place = 0;
-        while place < self.commit.outgoing.len().min(self.numbers.len()) {
-            if settled.get(&OutboxId(self.numbers[place])).is_some() {
-                self.numbers.remove(place);
-                self.commit.outgoing.remove(place);
+        let mut index = 0;
+        while index < self.commit.outgoing.len().min(self.numbers.len()) {
+            if settled.get(&OutboxId(self.numbers[index])).is_some() {
+                self.numbers.remove(index);
+                self.commit.outgoing.remove(index);
             } else {
-                place += 1;
+                index += 1;
             }
         }
     }
@@ -45,10 +45,10 @@ impl Decision {
     /// Removes secret messages. True if there were any.
     pub(super) fn remove_secrets(&mut self) -> bool {
         let before = self.commit.outgoing.len();
-        for place in (0..before).rev() {
-            if self.commit.outgoing[place].secret && place < self.numbers.len() {
-                self.numbers.remove(place);
-                self.commit.outgoing.remove(place);
+        for index in (0..before).rev() {
+            if self.commit.outgoing[index].secret && index < self.numbers.len() {
+                self.numbers.remove(index);
+                self.commit.outgoing.remove(index);
             }
         }
         self.commit.outgoing.len() < before
@@ -96,7 +96,7 @@ mod tests {
     };
 
     fn everything() -> Commit {
-        let place = |state: &str| StateName { dialogue: "d".into(), state: state.into() };
+        let state_name = |state: &str| StateName { dialogue: "d".into(), state: state.into() };
         let mark = Mark { bot: 7, update_id: 1, identity: "message:1\u{0}".into() };
         let outgoing = Outgoing {
             chat: Some(5),
@@ -117,7 +117,7 @@ mod tests {
             ],
             state: StateChange::Set(StoredState {
                 value: "{}".into(),
-                states: vec![place("a")],
+                states: vec![state_name("a")],
                 expires_at: Some(Millis(9)),
             }),
             outgoing: vec![outgoing],
@@ -126,7 +126,7 @@ mod tests {
                 TimerChange::Cancel("close".into()),
             ],
             effects: vec![Effect { kind: "download".into(), body: "{}".into() }],
-            transition: Some(Transition { from: None, to: Some(place("a")), by: "text".into(), took_us: 3 }),
+            transition: Some(Transition { from: None, to: Some(state_name("a")), by: "text".into(), took_us: 3 }),
             ..Commit::new(ConversationKey::private(7, 5), Version(2), Millis(1))
         }
     }

@@ -33,7 +33,7 @@ const FIRST_EPOCH: i64 = 1 << 22;
 const CLEAR_JOURNAL: [&str; 3] = delete_from!(journal_effects, journal_entries, journal_settled; "bot = $1");
 /// Clears what every SQL store keeps of a bot.
 const CLEAR_STORE: [&str; 12] = delete_from!(
-    conversations, marks, inbox, outbox, failed, posts, labels, timers, effects, transitions, parked, places; "bot = $1"
+    conversations, marks, inbox, outbox, failed, posts, labels, timers, effects, transitions, parked, state_counts; "bot = $1"
 );
 
 /// Whether a bot has nothing to replay. Labels count: settling an earlier process's sent log writes them to the store.

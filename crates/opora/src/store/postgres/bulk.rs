@@ -30,7 +30,7 @@ enum Places {
     ToBeGiven,
 }
 
-/// Writes all rows. The transaction stays open. `slot` is this writer's part of `opora_places`.
+/// Writes all rows. The transaction stays open. `slot` is this writer's part of `opora_state_counts`.
 pub(super) async fn write(mut bulk: Bulk, slot: i64, connection: &mut PgConnection) -> Result<(), GroupError> {
     // A timer that fired may be set again by the same turn, so it is deleted first.
     let mut before = Statement::default();
@@ -294,16 +294,16 @@ const CHANGED_ROWS: &str = "
 const CHANGED_OLD: &str = "
 @_old AS (
     UPDATE opora_conversations AS c
-    SET version = r.version, value = r.value, places = r.places, dialogue = r.dialogue, state = r.state,
+    SET version = r.version, value = r.value, states = r.states, dialogue = r.dialogue, state = r.state,
         expires_at = r.expires_at, expires_minute = r.expires_minute, updated_at = r.updated_at,
         ended_at = CASE WHEN r.value IS NULL THEN r.updated_at END
     FROM @_rows AS r WHERE c.ctid = r.row_at AND c.version = r.from_version RETURNING 1)";
 
 const CHANGED_NEW: &str = "
 @_new AS (
-    INSERT INTO opora_conversations (key, bot, chat, \"user\", thread, business, version, value, places, dialogue, state,
+    INSERT INTO opora_conversations (key, bot, chat, \"user\", thread, business, version, value, states, dialogue, state,
                                      expires_at, expires_minute, updated_at, ended_at)
-    SELECT key, bot, chat, \"user\", thread, business, version, value, places, dialogue, state, expires_at,
+    SELECT key, bot, chat, \"user\", thread, business, version, value, states, dialogue, state, expires_at,
            expires_minute, updated_at, CASE WHEN value IS NULL THEN updated_at END
     FROM @_rows WHERE row_at IS NULL AND from_version = (SELECT floor FROM opora_version_floor)
     ON CONFLICT DO NOTHING RETURNING 1)";
@@ -311,7 +311,7 @@ const CHANGED_NEW: &str = "
 /// Counts conversations by state.
 const PLACED: &str = "
 @_placed AS (
-    INSERT INTO opora_places AS p (slot, bot, dialogue, state, conversations)
+    INSERT INTO opora_state_counts AS p (slot, bot, dialogue, state, conversations)
     SELECT $slot, bot, coalesce(dialogue, ''), coalesce(state, ''), sum(change)
     FROM (SELECT bot, was_dialogue AS dialogue, was_state AS state, -1 AS change FROM @_rows WHERE was_placed
           UNION ALL
@@ -331,7 +331,7 @@ const KEPT_OLD: &str = "
 
 const KEPT_NEW: &str = "
 @_new AS (
-    INSERT INTO opora_conversations (key, bot, chat, \"user\", thread, business, version, places, updated_at, ended_at)
+    INSERT INTO opora_conversations (key, bot, chat, \"user\", thread, business, version, states, updated_at, ended_at)
     SELECT key, bot, chat, \"user\", thread, business, version, '[]', updated_at, updated_at
     FROM @_rows WHERE row_at IS NULL AND from_version = (SELECT floor FROM opora_version_floor)
     ON CONFLICT DO NOTHING RETURNING 1)";

@@ -26,11 +26,11 @@ WITH old AS (
     SELECT key, bot, coalesce(dialogue, '') AS dialogue, coalesce(state, '') AS state
     FROM opora_conversations WHERE key = $1 AND value IS NOT NULL FOR UPDATE),
 place AS (
-    INSERT INTO opora_places AS p (slot, bot, dialogue, state, conversations)
+    INSERT INTO opora_state_counts AS p (slot, bot, dialogue, state, conversations)
     SELECT -1, bot, dialogue, state, -1 FROM old
     ON CONFLICT (slot, bot, dialogue, state) DO UPDATE SET conversations = p.conversations + excluded.conversations)
 UPDATE opora_conversations AS c
-SET version = version + 1, value = NULL, places = '[]', dialogue = NULL, state = NULL, expires_at = NULL,
+SET version = version + 1, value = NULL, states = '[]', dialogue = NULL, state = NULL, expires_at = NULL,
     expires_minute = NULL, updated_at = $2, ended_at = $2
 FROM old WHERE c.key = old.key";
 

@@ -122,7 +122,7 @@ pub(super) fn is_lost(error: &sqlx::Error) -> bool {
 impl ReadConnections for Readers {
     type Row = PgRow;
 
-    const EACH_PLACE: &'static str = "jsonb_array_elements(places::jsonb)";
+    const EACH_STATE: &'static str = "jsonb_array_elements(states::jsonb)";
 
     async fn rows(&self, query: SqlStr, values: Vec<Value>) -> sqlx::Result<Vec<PgRow>> {
         self.ask(query, values, ANSWER_TIMEOUT).await
@@ -159,7 +159,7 @@ impl Columns for PgRow {
 /// The mark is read as a scalar subquery. For an EXISTS the server may hash all marks with every query, if there were
 /// none when the query was planned.
 const OPEN: &str = "
-SELECT asked.place - 1, coalesce(c.version, (SELECT floor FROM opora_version_floor)), c.value, c.places, c.expires_at,
+SELECT asked.place - 1, coalesce(c.version, (SELECT floor FROM opora_version_floor)), c.value, c.states, c.expires_at,
        coalesce((SELECT true FROM opora_marks AS m
                  WHERE m.bot = (asked.value->>1)::bigint AND m.update_id = (asked.value->>2)::bigint
                    AND m.identity = asked.value->>3), false)

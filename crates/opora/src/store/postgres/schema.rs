@@ -38,7 +38,7 @@ CREATE TABLE opora_conversations (
     business TEXT COLLATE "C" NOT NULL,
     version BIGINT NOT NULL,
     value TEXT,
-    places TEXT NOT NULL,
+    states TEXT NOT NULL,
     dialogue TEXT COLLATE "C",
     state TEXT COLLATE "C",
     expires_at BIGINT,
@@ -50,7 +50,7 @@ CREATE UNIQUE INDEX opora_conversations_order ON opora_conversations (bot, chat,
 CREATE INDEX opora_conversations_user ON opora_conversations ("user");
 CREATE INDEX opora_conversations_expiry ON opora_conversations (bot, expires_minute) WHERE expires_minute IS NOT NULL;
 CREATE INDEX opora_conversations_ended ON opora_conversations (bot, ended_at) WHERE ended_at IS NOT NULL;
-CREATE TABLE opora_places (
+CREATE TABLE opora_state_counts (
     slot BIGINT NOT NULL,
     bot BIGINT NOT NULL,
     dialogue TEXT COLLATE "C" NOT NULL,
@@ -178,8 +178,8 @@ CREATE TABLE opora_transitions (
     key TEXT COLLATE "C" NOT NULL,
     version BIGINT NOT NULL,
     at BIGINT NOT NULL,
-    from_place TEXT,
-    to_place TEXT,
+    from_state TEXT,
+    to_state TEXT,
     cause TEXT NOT NULL,
     took_us BIGINT NOT NULL
 );

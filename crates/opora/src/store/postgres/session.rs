@@ -23,7 +23,7 @@ const WRITES_TIMEOUT: Duration = Duration::from_secs(5);
 /// A transaction of a write connection.
 pub(super) struct Session<'c> {
     transaction: Transaction<'c>,
-    /// The rows of `opora_places` that its writer counts in.
+    /// The rows of `opora_state_counts` that its writer counts in.
     pub(super) slot: i64,
 }
 

@@ -30,7 +30,7 @@ use crate::store::sql::facts::{Facts, Leases};
 use crate::store::sql::failure::GroupError;
 use crate::store::sql::numbers::{BLOCK, Numbers};
 use crate::store::sql::operation::{ExclusiveOperation, Import, Operation};
-use crate::store::sql::queue::{GroupExecutor, Step, wanted_numbers};
+use crate::store::sql::queue::{GroupExecutor, SqlStep, wanted_numbers};
 use crate::store::sql::request::{Group, OperationResult, PendingReply, ReplySender, refuse};
 
 /// A connection that was idle this long is pinged before an optimistic group, because a lost answer costs more.
@@ -41,7 +41,7 @@ const IDLE_BEFORE_PING_RETRYABLE: Duration = Duration::from_secs(2);
 
 pub(super) struct Writer {
     server: Server,
-    /// The rows of `opora_places` that it counts in.
+    /// The rows of `opora_state_counts` that it counts in.
     slot: i64,
     connection: Option<PgConnection>,
     /// Time since the connection was last used.
@@ -265,16 +265,16 @@ impl Writer {
 }
 
 /// Collects consecutive imports, each conversation once, in the order in which groups lock rows.
-fn page_of(first: Import, reply: ReplySender, steps: &mut VecDeque<Step>) -> (Vec<Import>, Vec<ReplySender>) {
+fn page_of(first: Import, reply: ReplySender, steps: &mut VecDeque<SqlStep>) -> (Vec<Import>, Vec<ReplySender>) {
     let mut page = BTreeMap::from([(first.row.key.to_string(), (first, reply))]);
     loop {
         match steps.pop_front() {
-            Some(Step::Exclusive(exclusive, reply)) => match *exclusive {
+            Some(SqlStep::Exclusive(exclusive, reply)) => match *exclusive {
                 ExclusiveOperation::Import(next) if !page.contains_key(&next.row.key.to_string()) => {
                     page.insert(next.row.key.to_string(), (next, reply));
                     continue;
                 }
-                other => steps.push_front(Step::Exclusive(Box::new(other), reply)),
+                other => steps.push_front(SqlStep::Exclusive(Box::new(other), reply)),
             },
             Some(other) => steps.push_front(other),
             None => {}
@@ -299,22 +299,22 @@ async fn finish(
 }
 
 impl GroupExecutor for Writer {
-    async fn run_steps(&mut self, mut steps: VecDeque<Step>) -> VecDeque<Step> {
+    async fn run_steps(&mut self, mut steps: VecDeque<SqlStep>) -> VecDeque<SqlStep> {
         while let Some(step) = steps.pop_front() {
             let mut pending = Vec::new();
             let done = match step {
-                Step::Group(mut group) => {
+                SqlStep::Group(mut group) => {
                     let done = self.write_group(&mut group, &mut pending).await;
                     match &done {
                         Err(failed) => group.refuse(failed),
                         // The application's writes took too long. Leases use the control connection, so the rest need
                         // not wait.
-                        Ok(()) if !group.is_empty() => steps.push_front(Step::Group(group)),
+                        Ok(()) if !group.is_empty() => steps.push_front(SqlStep::Group(group)),
                         Ok(()) => {}
                     }
                     done
                 }
-                Step::Exclusive(exclusive, reply) => match *exclusive {
+                SqlStep::Exclusive(exclusive, reply) => match *exclusive {
                     ExclusiveOperation::Import(first) => {
                         self.import(page_of(first, reply, &mut steps), &mut pending).await
                     }

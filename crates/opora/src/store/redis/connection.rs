@@ -269,7 +269,7 @@ impl Connection {
 
 impl fmt::Debug for Connection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Wire").field("address", &self.address).finish_non_exhaustive()
+        f.debug_struct("Connection").field("address", &self.address).finish_non_exhaustive()
     }
 }
 

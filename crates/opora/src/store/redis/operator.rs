@@ -148,15 +148,15 @@ impl RedisBackend {
 
     pub(super) async fn statistics_of(&self, bot: Option<i64>) -> StoreResult<Statistics> {
         let mut all = Statistics::default();
-        let mut by_place = BTreeMap::new();
+        let mut by_state = BTreeMap::new();
         for bot in self.bots_or(bot).await? {
             let bot_keys = self.keys.bot_keys(bot);
             let call = |at| Call { function: "numbers", keys: bot_keys.up_to(at, KeyKind::Failed), args: Vec::new() };
             for answer in self.connection.call_all((0..PARTITIONS).map(call).collect()).await? {
-                add_statistics(&mut all, &mut by_place, &answer)?;
+                add_statistics(&mut all, &mut by_state, &answer)?;
             }
         }
-        let counted = by_place.into_iter().map(|(place, conversations)| StateCount { state: place, conversations });
+        let counted = by_state.into_iter().map(|(state, conversations)| StateCount { state, conversations });
         all.by_state = counted.collect();
         Ok(all)
     }
@@ -249,9 +249,9 @@ fn read_listed(bot: i64, pair: &[String]) -> StoreResult<(String, Option<Convers
 }
 
 /// Adds the numbers of a partition, as the server's function returns them.
-fn add_statistics(all: &mut Statistics, by_place: &mut BTreeMap<StateName, i64>, answer: &[String]) -> StoreResult<()> {
+fn add_statistics(all: &mut Statistics, by_state: &mut BTreeMap<StateName, i64>, answer: &[String]) -> StoreResult<()> {
     let number = |text: &String| text.parse::<i64>().map_err(unreadable);
-    let [inbox, outbox, failed, timers, effects, parked, old_input, old_message, old_effect, places @ ..] = answer
+    let [inbox, outbox, failed, timers, effects, parked, old_input, old_message, old_effect, states @ ..] = answer
     else {
         return Err(unreadable("statistics of a partition are incomplete"));
     };
@@ -271,11 +271,11 @@ fn add_statistics(all: &mut Statistics, by_place: &mut BTreeMap<StateName, i64>,
             *oldest = Some(oldest.map_or(at, |oldest| oldest.min(at)));
         }
     }
-    for pair in places.chunks_exact(2) {
+    for pair in states.chunks_exact(2) {
         match &*pair[0] {
             "*" => all.active += number(&pair[1])?,
-            place => {
-                *by_place.entry(serde_json::from_str(place).map_err(unreadable)?).or_default() += number(&pair[1])?;
+            state => {
+                *by_state.entry(serde_json::from_str(state).map_err(unreadable)?).or_default() += number(&pair[1])?;
             }
         }
     }

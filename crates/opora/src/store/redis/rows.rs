@@ -147,13 +147,13 @@ pub(super) fn read_timer(bot: i64, id: &str, row: &str) -> ReadResult<TimerRow> 
 }
 
 pub(super) fn transition(id: i64, name: &str, version: Version, at: Millis, made: &Transition) -> String {
-    let mut places = String::new();
-    for place in [&made.from, &made.to] {
-        let parts = place.as_ref().map(|place| [&*place.dialogue, &*place.state]);
-        packed::push(&mut places, &parts.map(|parts| packed::pack(&parts)).unwrap_or_default());
+    let mut states = String::new();
+    for state in [&made.from, &made.to] {
+        let parts = state.as_ref().map(|state| [&*state.dialogue, &*state.state]);
+        packed::push(&mut states, &parts.map(|parts| packed::pack(&parts)).unwrap_or_default());
     }
     let [at, version, took_us] = [at.0, version.0, made.took_us].map(|number| number.to_string());
-    packed::row(&id_of(id), &[name, &at, &version, &made.by, &took_us]) + &places
+    packed::row(&id_of(id), &[name, &at, &version, &made.by, &took_us]) + &states
 }
 
 /// A transition, and the id of the one before it in its conversation.
@@ -164,15 +164,15 @@ pub(super) fn read_transition(bot: i64, row: &str) -> ReadResult<(TransitionRow,
     let version = Version(fields.number()?);
     let by = fields.next()?.to_owned();
     let took_us = fields.number()?;
-    let mut place = || -> ReadResult<_> {
+    let mut state = || -> ReadResult<_> {
         let mut parts = Fields(fields.next()?);
         if parts.0.is_empty() {
             return Ok(None);
         }
         Ok(Some(StateName { dialogue: parts.next()?.into(), state: parts.next()?.into() }))
     };
-    let from = place()?;
-    let to = place()?;
+    let from = state()?;
+    let to = state()?;
     let before = fields.next()?;
     let before = if before.is_empty() { None } else { Some(before.parse()?) };
     Ok((TransitionRow { id, key, version, at, from, to, by, took_us }, before))
@@ -193,31 +193,31 @@ pub(super) fn state(stored: Option<&StoredState>) -> StoreResult<[String; 3]> {
     let Some(stored) = stored else { return Ok(Default::default()) };
     let expires_at = stored.expires_at.map(|at| at.0.to_string()).unwrap_or_default();
     // JSON has no line break inside a text.
-    let place = stored.states.first().map(json).transpose()?.unwrap_or_default();
+    let name = stored.states.first().map(json).transpose()?.unwrap_or_default();
     let behind = stored.states.get(1..).unwrap_or_default();
     let mut state = String::with_capacity(stored.value.len() + 8);
     packed::push(&mut state, &if behind.is_empty() { String::new() } else { json(behind)? });
     state.push_str(&stored.value);
-    Ok([expires_at, place, state])
+    Ok([expires_at, name, state])
 }
 
 fn json(of: &(impl Serialize + ?Sized)) -> StoreResult<String> {
     serde_json::to_string(of).map_err(unreadable)
 }
 
-fn read_state(expires: &str, place: &str, state: &str) -> ReadResult<Option<StoredState>> {
+fn read_state(expires: &str, name: &str, state: &str) -> ReadResult<Option<StoredState>> {
     if state.is_empty() {
         return Ok(None);
     }
     let mut fields = Fields(state);
     let behind = fields.next()?;
     let value = fields.0.into();
-    let mut places: Vec<StateName> = if place.is_empty() { Vec::new() } else { vec![serde_json::from_str(place)?] };
+    let mut states: Vec<StateName> = if name.is_empty() { Vec::new() } else { vec![serde_json::from_str(name)?] };
     if !behind.is_empty() {
-        places.extend(serde_json::from_str::<Vec<_>>(behind)?);
+        states.extend(serde_json::from_str::<Vec<_>>(behind)?);
     }
     let expires_at = if expires.is_empty() { None } else { Some(Millis(expires.parse()?)) };
-    Ok(Some(StoredState { value, states: places, expires_at }))
+    Ok(Some(StoredState { value, states, expires_at }))
 }
 
 pub(super) fn read_conversation(key: ConversationKey, row: &str) -> StoreResult<ConversationRow> {
@@ -229,8 +229,8 @@ pub(super) fn read_conversation(key: ConversationKey, row: &str) -> StoreResult<
         let updated_at = Millis(part()?.parse()?);
         let expires = part()?;
         let _last_transition = part()?;
-        let place = part()?;
-        Ok((version, read_state(expires, place, state)?, updated_at))
+        let name = part()?;
+        Ok((version, read_state(expires, name, state)?, updated_at))
     };
     match read() {
         Ok((version, stored, updated_at)) => Ok(ConversationRow { key, version, stored, updated_at }),

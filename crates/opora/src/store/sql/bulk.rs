@@ -106,7 +106,7 @@ parts! {
     /// Direct updates, which may be in the inbox meanwhile.
     direct_gone: bot Number, update_id Number, identity Text;
     changed: key Text, bot Number, chat Number, user Number, thread Number, business Text, version Number, value Text,
-        places Text, dialogue Text, state Text, expires_at Number, updated_at Number, from_version Number,
+        states Text, dialogue Text, state Text, expires_at Number, updated_at Number, from_version Number,
         expires_minute Number;
     /// Conversations whose state does not change.
     kept: key Text, bot Number, chat Number, user Number, thread Number, business Text, version Number,
@@ -130,7 +130,7 @@ parts! {
     timers: id Number, bot Number, key Text, name Text, due_at Number, body Text;
     effects_gone: id Number;
     effects: id Number, bot Number, key Text, kind Text, body Text, at Number;
-    transitions: id Number, bot Number, key Text, version Number, at Number, from_place Text, to_place Text,
+    transitions: id Number, bot Number, key Text, version Number, at Number, from_state Text, to_state Text,
         cause Text, took_us Number;
     parked_gone: id Number;
     parked: id Number, bot Number, key Text, kind Text, body Text, reason Text, attempts Number, at Number,
@@ -148,7 +148,7 @@ impl Bulk {
         updated_at: Millis,
     ) -> Result<(), GroupError> {
         let ConversationKey { bot, chat, user, thread, business } = key;
-        let places = stored.map_or(Ok("[]".to_owned()), |stored| serde_json::to_string(&stored.states))?;
+        let states = stored.map_or(Ok("[]".to_owned()), |stored| serde_json::to_string(&stored.states))?;
         let foreground = stored.and_then(|stored| stored.states.first());
         let dialogue = foreground.map(|place| &place.dialogue);
         let state = foreground.map(|place| &place.state);
@@ -156,7 +156,7 @@ impl Bulk {
         let expires_at = stored.and_then(|stored| stored.expires_at);
         let minute = expires_at.map(|at| at.0.div_euclid(MINUTE_MS));
         self.changed.add(&(
-            text, bot, chat, user, thread, business, version, value, places, dialogue, state, expires_at, updated_at,
+            text, bot, chat, user, thread, business, version, value, states, dialogue, state, expires_at, updated_at,
             from, minute,
         ))?;
         Ok(self.expiry.add(&(text, minute))?)
@@ -187,7 +187,7 @@ pub(crate) mod tests {
         ("inputs", "inbox", &[], &[]),
         ("delivered", "inbox", &[], &[]),
         ("changed", "conversations", &["from_version"], &[]),
-        ("kept", "conversations", &["from_version"], &["places"]),
+        ("kept", "conversations", &["from_version"], &["states"]),
         ("outbox", "outbox", &[], &[]),
         ("posts", "posts", &[], &[]),
         ("labels", "labels", &[], &[]),

@@ -79,8 +79,8 @@ impl From<String> for Value {
 pub(crate) trait ReadConnections: Sync {
     type Row: Columns + Send;
 
-    /// SQL for a table of the JSON values in the column `places`.
-    const EACH_PLACE: &'static str;
+    /// SQL for a table of the JSON values in the column `states`.
+    const EACH_STATE: &'static str;
 
     fn rows(&self, query: SqlStr, values: Vec<Value>) -> impl Future<Output = sqlx::Result<Vec<Self::Row>>> + Send;
     /// The rows of an operator's query, which has a longer timeout.

@@ -46,7 +46,7 @@ enum Request {
 struct FoundRow {
     version: i64,
     value: Option<Box<str>>,
-    places: Option<String>,
+    states: Option<String>,
     expires_at: Option<i64>,
     is_processed: bool,
 }
@@ -82,7 +82,7 @@ impl FoundRow {
         }
         let stored = match self.value {
             None => None,
-            Some(value) => Some(stored(key, value, self.places.as_deref(), self.expires_at)?),
+            Some(value) => Some(stored(key, value, self.states.as_deref(), self.expires_at)?),
         };
         Ok(Opened::At { version: Version(self.version), stored })
     }
@@ -91,12 +91,12 @@ impl FoundRow {
 pub(crate) fn stored(
     key: &ConversationKey,
     value: Box<str>,
-    places: Option<&str>,
+    states: Option<&str>,
     expires_at: Option<i64>,
 ) -> StoreResult<StoredState> {
-    let places = serde_json::from_str(places.unwrap_or("[]"))
+    let states = serde_json::from_str(states.unwrap_or("[]"))
         .map_err(|error| StoreError::Unreadable { key: key.clone(), source: Box::new(error) })?;
-    Ok(StoredState { value, states: places, expires_at: expires_at.map(Millis) })
+    Ok(StoredState { value, states, expires_at: expires_at.map(Millis) })
 }
 
 async fn run<F: ConversationLookup>(mut lookup: F, mut requests: mpsc::Receiver<Request>) {
@@ -154,7 +154,7 @@ async fn find<F: ConversationLookup>(
             *slot = Ok(FoundRow {
                 version: row.number(1)?,
                 value: row.maybe_text(2)?,
-                places: row.maybe_text(3)?,
+                states: row.maybe_text(3)?,
                 expires_at: row.maybe_number(4)?,
                 is_processed: row.flag(5)?,
             });

@@ -27,7 +27,7 @@ impl<P: ReadConnections> Reads<P> {
         after: Option<&ConversationKey>,
         limit: usize,
     ) -> StoreResult<Vec<ConversationRow>> {
-        let Listing { mut query, mut values } = listing(filter, after, P::EACH_PLACE);
+        let Listing { mut query, mut values } = listing(filter, after, P::EACH_STATE);
         values.push(Value::Number(count(limit)));
         query.push_str(&format!(" ORDER BY bot, chat, \"user\", thread, business LIMIT ${}", values.len()));
         let rows = self.0.rows_for_operator(AssertSqlSafe(query).into_sql_str(), values).await.map_err(unavailable)?;
@@ -35,12 +35,12 @@ impl<P: ReadConnections> Reads<P> {
     }
 
     pub(crate) async fn statistics(&self, bot: Option<i64>) -> StoreResult<Statistics> {
-        let places = self.read_for_operator(PLACES, values![bot], place_count).await?;
+        let state_counts = self.read_for_operator(STATE_COUNTS, values![bot], state_count).await?;
         let counted = self.read_for_operator(COUNTS, values![bot], counts).await?.pop();
         let mut statistics = counted.unwrap_or_default();
-        for (place, conversations) in places {
+        for (state, conversations) in state_counts {
             statistics.active += conversations;
-            statistics.by_state.extend(place.map(|place| StateCount { state: place, conversations }));
+            statistics.by_state.extend(state.map(|state| StateCount { state, conversations }));
         }
         Ok(statistics)
     }
@@ -80,7 +80,7 @@ impl<P: ReadConnections> Reads<P> {
     pub(crate) async fn transitions(&self, bot: i64, after: i64, limit: usize) -> StoreResult<Vec<TransitionRow>> {
         // The plus keeps SQLite from using the index by age, which would need a sort.
         const TRANSITIONS: &str = "
-            SELECT id, key, version, at, from_place, to_place, cause, took_us
+            SELECT id, key, version, at, from_state, to_state, cause, took_us
             FROM opora_transitions WHERE +bot = $1 AND id > $2 ORDER BY id LIMIT $3";
         self.page(TRANSITIONS, bot, after, limit, transition).await
     }
@@ -100,7 +100,7 @@ impl<P: ReadConnections> Reads<P> {
                 SELECT (SELECT min(id) >> 12 FROM opora_transitions WHERE id >= (stretch.no + 1) << 12)
                 FROM stretch WHERE stretch.no IS NOT NULL
             )
-            SELECT id, key, version, at, from_place, to_place, cause, took_us
+            SELECT id, key, version, at, from_state, to_state, cause, took_us
             FROM stretch JOIN opora_transitions ON id >> 12 = stretch.no AND key = $1 AND id > $2
             ORDER BY id LIMIT $3";
         self.page_of(TRANSITIONS_OF, key, after, limit, transition).await
@@ -121,8 +121,8 @@ impl Listing {
 }
 
 /// Adds only the conditions of the filter, so that the best index is used.
-fn listing(filter: &Filter, after: Option<&ConversationKey>, each_place: &str) -> Listing {
-    let query = "SELECT key, version, value, places, expires_at, updated_at FROM opora_conversations WHERE true";
+fn listing(filter: &Filter, after: Option<&ConversationKey>, each_state: &str) -> Listing {
+    let query = "SELECT key, version, value, states, expires_at, updated_at FROM opora_conversations WHERE true";
     let mut listing = Listing { query: query.to_owned(), values: Vec::new() };
     if !filter.ended {
         listing.query.push_str(" AND value IS NOT NULL");
@@ -134,19 +134,19 @@ fn listing(filter: &Filter, after: Option<&ConversationKey>, each_place: &str) -
         listing.and("\"user\" =", Value::Number(user));
     }
     if filter.dialogue.is_some() || filter.state.is_some() {
-        listing.query.push_str(&format!(" AND EXISTS (SELECT 1 FROM {each_place} AS place WHERE true"));
+        listing.query.push_str(&format!(" AND EXISTS (SELECT 1 FROM {each_state} AS found WHERE true"));
         if let Some(dialogue) = &filter.dialogue {
-            listing.and("place.value->>'dialogue' =", Value::Text(dialogue.clone()));
+            listing.and("found.value->>'dialogue' =", Value::Text(dialogue.clone()));
         }
         if let Some(state) = &filter.state {
-            listing.and("place.value->>'state' =", Value::Text(state.clone()));
+            listing.and("found.value->>'state' =", Value::Text(state.clone()));
         }
         listing.query.push(')');
     }
     if let Some(ConversationKey { bot, chat, user, thread, business }) = after {
         let first = listing.values.len() + 1;
-        let places = (first..first + 5).map(|place| format!("${place}")).collect::<Vec<_>>().join(", ");
-        listing.query.push_str(&format!(" AND (bot, chat, \"user\", thread, business) > ({places})"));
+        let placeholders = (first..first + 5).map(|number| format!("${number}")).collect::<Vec<_>>().join(", ");
+        listing.query.push_str(&format!(" AND (bot, chat, \"user\", thread, business) > ({placeholders})"));
         listing.values.extend([bot, chat, user, thread].map(|number| Value::Number(*number)));
         listing.values.push(Value::Text(business.to_string()));
     }
@@ -162,8 +162,8 @@ fn conversation(row: &impl Columns) -> StoreResult<ConversationRow> {
     let key = row.key(0).map_err(unavailable)?;
     let value = row.maybe_text::<Box<str>>(2).map_err(unavailable)?;
     let expires_at = row.maybe_number(4).map_err(unavailable)?;
-    let places = row.maybe_str(3).map_err(unavailable)?;
-    let stored = value.map(|value| stored(&key, value, places.as_deref(), expires_at)).transpose()?;
+    let states = row.maybe_str(3).map_err(unavailable)?;
+    let stored = value.map(|value| stored(&key, value, states.as_deref(), expires_at)).transpose()?;
     Ok(ConversationRow {
         key,
         version: Version(row.number(1).map_err(unavailable)?),
@@ -173,8 +173,8 @@ fn conversation(row: &impl Columns) -> StoreResult<ConversationRow> {
 }
 
 /// Counts conversations by state. Those without a state name have empty names.
-const PLACES: &str = "
-SELECT nullif(dialogue, ''), nullif(state, ''), CAST(sum(conversations) AS BIGINT) FROM opora_places
+const STATE_COUNTS: &str = "
+SELECT nullif(dialogue, ''), nullif(state, ''), CAST(sum(conversations) AS BIGINT) FROM opora_state_counts
 WHERE $1 IS NULL OR bot = $1 GROUP BY dialogue, state HAVING sum(conversations) > 0 ORDER BY dialogue, state";
 
 const COUNTS: &str = "
@@ -217,7 +217,7 @@ fn counts(row: &impl Columns) -> sqlx::Result<Statistics> {
     })
 }
 
-fn place_count(row: &impl Columns) -> sqlx::Result<(Option<StateName>, i64)> {
+fn state_count(row: &impl Columns) -> sqlx::Result<(Option<StateName>, i64)> {
     let dialogue = row.maybe_text::<Box<str>>(0)?;
     let state = row.maybe_text::<Box<str>>(1)?;
     Ok((dialogue.zip(state).map(|(dialogue, state)| StateName { dialogue, state }), row.number(2)?))

@@ -127,9 +127,9 @@ impl<'n, 'a> Plan<'n, 'a> {
             effects.push(EffectId(id));
         }
         if let Some(transition) = &commit.transition {
-            let place = |place: &Option<_>| place.as_ref().map(serde_json::to_string).transpose();
-            let from = place(&transition.from)?;
-            let to = place(&transition.to)?;
+            let json = |state: &Option<_>| state.as_ref().map(serde_json::to_string).transpose();
+            let from = json(&transition.from)?;
+            let to = json(&transition.to)?;
             let id = self.numbers.next(epoch);
             self.bulk.transitions.add(&(id, bot, key, version, at, from, to, &transition.by, transition.took_us))?;
         }

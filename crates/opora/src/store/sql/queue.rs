@@ -22,7 +22,8 @@ const QUEUE_LIMIT: usize = 4096;
 /// How long settled sends wait for other operations. They are in the sent log, so a killed process cannot lose them.
 const GROUP_DELAY: Duration = Duration::from_millis(50);
 
-pub(crate) enum Step {
+/// What a writer runs in order: a group, or one exclusive operation.
+pub(crate) enum SqlStep {
     Group(Group),
     Exclusive(Box<ExclusiveOperation>, ReplySender),
 }
@@ -30,7 +31,7 @@ pub(crate) enum Step {
 /// Runs groups on a connection of its own.
 pub(crate) trait GroupExecutor: Send + 'static {
     /// Runs steps and sends all responses. Returns the steps that are left for the next group.
-    fn run_steps(&mut self, steps: VecDeque<Step>) -> impl Future<Output = VecDeque<Step>> + Send;
+    fn run_steps(&mut self, steps: VecDeque<SqlStep>) -> impl Future<Output = VecDeque<SqlStep>> + Send;
     fn close(self) -> impl Future<Output = Result<(), GroupError>> + Send;
 }
 
@@ -56,7 +57,7 @@ async fn run<C: GroupExecutor>(mut executor: C, mut requests: mpsc::Receiver<Req
         for request in arrived.drain(..size) {
             match request {
                 Request::Grouped(operation, reply) => add(&mut steps, operation, reply),
-                Request::Exclusive(exclusive, reply) => steps.push_back(Step::Exclusive(Box::new(exclusive), reply)),
+                Request::Exclusive(exclusive, reply) => steps.push_back(SqlStep::Exclusive(Box::new(exclusive), reply)),
                 Request::Close(reply) => {
                     // Earlier requests still run; later ones are refused.
                     requests.close();
@@ -78,7 +79,7 @@ async fn run<C: GroupExecutor>(mut executor: C, mut requests: mpsc::Receiver<Req
     }
 }
 
-impl Step {
+impl SqlStep {
     /// Tells every operation that the group failed.
     pub(crate) fn refuse(self, failed: &GroupError) {
         match self {
@@ -97,8 +98,8 @@ impl Step {
 
 /// Puts left-over steps before later requests, and renewals before all of them: a lease must not expire because the
 /// application writes.
-fn put_back(left: VecDeque<Step>, requests: &mut mpsc::Receiver<Request>, arrived: &mut Vec<Request>) {
-    let mut waiting: Vec<Request> = left.into_iter().flat_map(Step::into_requests).collect();
+fn put_back(left: VecDeque<SqlStep>, requests: &mut mpsc::Receiver<Request>, arrived: &mut Vec<Request>) {
+    let mut waiting: Vec<Request> = left.into_iter().flat_map(SqlStep::into_requests).collect();
     waiting.append(arrived);
     while waiting.len() < QUEUE_LIMIT
         && let Ok(request) = requests.try_recv()
@@ -130,13 +131,13 @@ fn group_size(arrived: &[Request]) -> usize {
     arrived.iter().take(GROUP_LIMIT).take_while(fits).count().max(1)
 }
 
-fn add(steps: &mut VecDeque<Step>, operation: Operation, reply: ReplySender) {
-    if let Some(Step::Group(group)) = steps.back_mut() {
+fn add(steps: &mut VecDeque<SqlStep>, operation: Operation, reply: ReplySender) {
+    if let Some(SqlStep::Group(group)) = steps.back_mut() {
         return group.push(operation, reply);
     }
     let mut group = Group::default();
     group.push(operation, reply);
-    steps.push_back(Step::Group(group));
+    steps.push_back(SqlStep::Group(group));
 }
 
 /// How many ids these operations may need, by epoch.

@@ -19,7 +19,7 @@ impl Session for SqliteConnection {
 
     const RESET: &'static str = "
 UPDATE opora_conversations
-SET version = version + 1, value = NULL, places = '[]', dialogue = NULL, state = NULL, expires_at = NULL,
+SET version = version + 1, value = NULL, states = '[]', dialogue = NULL, state = NULL, expires_at = NULL,
     expires_minute = NULL, updated_at = $2
 WHERE key = $1 AND value IS NOT NULL";
 

@@ -26,14 +26,14 @@ BEGIN
     SELECT {inputs columns} FROM {inputs} UNION ALL SELECT {delivered columns} FROM {delivered};
     UPDATE opora_inbox_places SET last = {last_place} WHERE NEW.last_place IS NOT NULL;
     DELETE FROM opora_inbox WHERE update_id IS NOT NULL AND (bot, update_id, identity) IN {direct_gone};
-    INSERT INTO opora_conversations (key, bot, chat, user, thread, business, version, value, places, dialogue, state,
+    INSERT INTO opora_conversations (key, bot, chat, user, thread, business, version, value, states, dialogue, state,
                                      expires_at, updated_at)
-    SELECT key, bot, chat, user, thread, business, version, value, places, dialogue, state, expires_at, updated_at
+    SELECT key, bot, chat, user, thread, business, version, value, states, dialogue, state, expires_at, updated_at
     FROM {changed} WHERE true
     ON CONFLICT (key) DO UPDATE SET
-        version = excluded.version, value = excluded.value, places = excluded.places, dialogue = excluded.dialogue,
+        version = excluded.version, value = excluded.value, states = excluded.states, dialogue = excluded.dialogue,
         state = excluded.state, expires_at = excluded.expires_at, updated_at = excluded.updated_at;
-    INSERT INTO opora_conversations (key, bot, chat, user, thread, business, version, places, updated_at)
+    INSERT INTO opora_conversations (key, bot, chat, user, thread, business, version, states, updated_at)
     SELECT key, bot, chat, user, thread, business, version, '[]', updated_at
     FROM {kept} WHERE true
     ON CONFLICT (key) DO UPDATE SET version = excluded.version, updated_at = excluded.updated_at;

@@ -9,7 +9,7 @@ use crate::store::sql::opens::ConversationLookup;
 use crate::store::sql::rows::Rows;
 
 const OPEN: &str = "
-SELECT asked.key, coalesce(c.version, (SELECT floor FROM opora_version_floor)), c.value, c.places, c.expires_at,
+SELECT asked.key, coalesce(c.version, (SELECT floor FROM opora_version_floor)), c.value, c.states, c.expires_at,
        EXISTS (SELECT 1 FROM opora_marks AS m
                WHERE m.bot = asked.value->>1 AND m.update_id = asked.value->>2 AND m.identity = asked.value->>3)
 FROM jsonb_each(?1) AS asked LEFT JOIN opora_conversations AS c ON c.key = asked.value->>0";

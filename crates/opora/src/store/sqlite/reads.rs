@@ -24,7 +24,7 @@ pub(super) fn for_file(file: &DatabaseFile) -> Reads<SqlitePool> {
 impl ReadConnections for SqlitePool {
     type Row = SqliteRow;
 
-    const EACH_PLACE: &'static str = "json_each(places)";
+    const EACH_STATE: &'static str = "json_each(states)";
 
     async fn rows(&self, query: SqlStr, values: Vec<Value>) -> sqlx::Result<Vec<SqliteRow>> {
         bound(sqlx::query(query), values).fetch_all(self).await

@@ -35,7 +35,7 @@ CREATE TABLE opora_conversations (
     business TEXT NOT NULL,
     version INTEGER NOT NULL,
     value TEXT,
-    places TEXT NOT NULL,
+    states TEXT NOT NULL,
     dialogue TEXT,
     state TEXT,
     expires_at INTEGER,
@@ -46,31 +46,31 @@ CREATE UNIQUE INDEX opora_conversations_order ON opora_conversations (bot, chat,
 CREATE INDEX opora_conversations_user ON opora_conversations (user);
 CREATE INDEX opora_conversations_expiry ON opora_conversations (bot, expires_minute) WHERE expires_minute IS NOT NULL;
 CREATE INDEX opora_conversations_ended ON opora_conversations (bot, updated_at) WHERE value IS NULL;
-CREATE TABLE opora_places (
+CREATE TABLE opora_state_counts (
     bot INTEGER NOT NULL,
     dialogue TEXT NOT NULL,
     state TEXT NOT NULL,
     conversations INTEGER NOT NULL,
     PRIMARY KEY (bot, dialogue, state)
 ) WITHOUT ROWID;
-CREATE TRIGGER opora_place_entered AFTER INSERT ON opora_conversations WHEN new.value IS NOT NULL
+CREATE TRIGGER opora_state_entered AFTER INSERT ON opora_conversations WHEN new.value IS NOT NULL
 BEGIN
-    INSERT INTO opora_places VALUES (new.bot, coalesce(new.dialogue, ''), coalesce(new.state, ''), 1)
+    INSERT INTO opora_state_counts VALUES (new.bot, coalesce(new.dialogue, ''), coalesce(new.state, ''), 1)
     ON CONFLICT DO UPDATE SET conversations = conversations + 1;
 END;
-CREATE TRIGGER opora_place_changed AFTER UPDATE OF value, dialogue, state ON opora_conversations
+CREATE TRIGGER opora_state_changed AFTER UPDATE OF value, dialogue, state ON opora_conversations
 WHEN (old.value IS NULL) <> (new.value IS NULL) OR old.dialogue IS NOT new.dialogue OR old.state IS NOT new.state
 BEGIN
-    UPDATE opora_places SET conversations = conversations - 1
+    UPDATE opora_state_counts SET conversations = conversations - 1
     WHERE old.value IS NOT NULL
       AND bot = old.bot AND dialogue = coalesce(old.dialogue, '') AND state = coalesce(old.state, '');
-    INSERT INTO opora_places
+    INSERT INTO opora_state_counts
     SELECT new.bot, coalesce(new.dialogue, ''), coalesce(new.state, ''), 1 WHERE new.value IS NOT NULL
     ON CONFLICT DO UPDATE SET conversations = conversations + 1;
 END;
-CREATE TRIGGER opora_place_left AFTER DELETE ON opora_conversations WHEN old.value IS NOT NULL
+CREATE TRIGGER opora_state_left AFTER DELETE ON opora_conversations WHEN old.value IS NOT NULL
 BEGIN
-    UPDATE opora_places SET conversations = conversations - 1
+    UPDATE opora_state_counts SET conversations = conversations - 1
     WHERE bot = old.bot AND dialogue = coalesce(old.dialogue, '') AND state = coalesce(old.state, '');
 END;
 CREATE TABLE opora_version_floor (floor INTEGER NOT NULL);
@@ -193,8 +193,8 @@ CREATE TABLE opora_transitions (
     key TEXT NOT NULL,
     version INTEGER NOT NULL,
     at INTEGER NOT NULL,
-    from_place TEXT,
-    to_place TEXT,
+    from_state TEXT,
+    to_state TEXT,
     cause TEXT NOT NULL,
     took_us INTEGER NOT NULL
 );

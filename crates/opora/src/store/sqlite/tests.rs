@@ -95,10 +95,10 @@ fn mark(update_id: i64) -> Mark {
 }
 
 fn stored(value: &str) -> StoredState {
-    let place = StateName { dialogue: "closing".into(), state: value.into() };
+    let name = StateName { dialogue: "closing".into(), state: value.into() };
     StoredState {
         value: format!(r#"{{"at":"{value}"}}"#).into(),
-        states: vec![place],
+        states: vec![name],
         expires_at: Some(Millis(9_000_000)),
     }
 }

@@ -27,7 +27,7 @@ use crate::store::sql::facts::{Facts, Leases};
 use crate::store::sql::failure::{GroupError, NotDone};
 use crate::store::sql::numbers::{BLOCK, Numbers};
 use crate::store::sql::operation::Operation;
-use crate::store::sql::queue::{GroupExecutor, Step, wanted_numbers};
+use crate::store::sql::queue::{GroupExecutor, SqlStep, wanted_numbers};
 use crate::store::sql::request::{Group, PendingReply};
 use crate::store::{Database, DomainWrites, Epoch, StoreError};
 
@@ -56,14 +56,14 @@ impl Writer {
     /// Runs steps in one transaction. Remaining steps are for the next one.
     async fn transact(
         &mut self,
-        steps: &mut VecDeque<Step>,
+        steps: &mut VecDeque<SqlStep>,
         pending: &mut Vec<PendingReply>,
     ) -> Result<(), GroupError> {
         let connection = match &mut self.connection {
             Some(connection) => connection,
             lost => lost.insert(self.file.open_again().await.map_err(GroupError::because)?),
         };
-        if let [Step::Group(group)] = steps.make_contiguous() {
+        if let [SqlStep::Group(group)] = steps.make_contiguous() {
             if self.known.may_assume(group.operations())
                 && try_optimistic(connection, &mut self.known, group, pending).await?
             {
@@ -77,15 +77,15 @@ impl Writer {
         let began = Stopwatch::start();
         while let Some(step) = steps.front_mut() {
             match step {
-                Step::Group(group) => {
+                SqlStep::Group(group) => {
                     write_group(&mut transaction, &mut self.known, group, pending).await?;
                     if !group.is_empty() {
                         break;
                     }
                     steps.pop_front();
                 }
-                Step::Exclusive(..) => {
-                    if let Some(Step::Exclusive(exclusive, reply)) = steps.pop_front() {
+                SqlStep::Exclusive(..) => {
+                    if let Some(SqlStep::Exclusive(exclusive, reply)) = steps.pop_front() {
                         pending.push(exclusive::run_and_reply(*exclusive, reply, &mut *transaction).await?);
                     }
                 }
@@ -101,7 +101,7 @@ impl Writer {
 }
 
 impl GroupExecutor for Writer {
-    async fn run_steps(&mut self, mut steps: VecDeque<Step>) -> VecDeque<Step> {
+    async fn run_steps(&mut self, mut steps: VecDeque<SqlStep>) -> VecDeque<SqlStep> {
         let mut pending = Vec::new();
         let done = self.transact(&mut steps, &mut pending).await;
         self.checkpoints.committed();
@@ -112,7 +112,7 @@ impl GroupExecutor for Writer {
             steps.drain(..).for_each(|step| step.refuse(failed));
         }
         pending.into_iter().for_each(|reply: PendingReply| reply.answer(done.as_ref().err()));
-        steps.retain(|step| !matches!(step, Step::Group(group) if group.is_empty()));
+        steps.retain(|step| !matches!(step, SqlStep::Group(group) if group.is_empty()));
         steps
     }
 

@@ -12,8 +12,8 @@ use crate::store::{
     StoredState, Version,
 };
 
-async fn set_states(fixture: &Fixture, key: &ConversationKey, places: Vec<crate::store::StateName>) {
-    let stored = StoredState { states: places, ..state("open") };
+async fn set_states(fixture: &Fixture, key: &ConversationKey, states: Vec<crate::store::StateName>) {
+    let stored = StoredState { states, ..state("open") };
     fixture.turn(key, |commit| commit.state = StateChange::Set(stored)).await;
 }
 
@@ -83,8 +83,8 @@ pub async fn a_reset_ends_a_conversation(fixture: Fixture) {
 /// A conversation can be moved from one store to another.
 pub async fn an_export_can_be_imported(mut fixture: Fixture) {
     let anna = ConversationKey { thread: 5, business: "connection".into(), ..person(101) };
-    let places = vec![state_name("survey", "asked"), state_name("menu", "open")];
-    let stored = Some(StoredState { states: places, expires_at: Some(at(50)), ..state("carried") });
+    let states = vec![state_name("survey", "asked"), state_name("menu", "open")];
+    let stored = Some(StoredState { states, expires_at: Some(at(50)), ..state("carried") });
     let row = ConversationRow { key: anna.clone(), version: Version(41), stored, updated_at: at(7) };
     assert!(fixture.operator().import(&row, false).await.expect("answered"));
     fixture.restart().await;

@@ -236,13 +236,13 @@ async fn statistics_add_up_all_writers() {
     });
     join_all(people).await;
     let open = fixture.store.list(&Filter::default(), None, 1000).await.unwrap();
-    let mut by_place = BTreeMap::new();
+    let mut by_state = BTreeMap::new();
     for row in &open {
-        *by_place.entry(row.stored.as_ref().unwrap().states[0].clone()).or_insert(0) += 1;
+        *by_state.entry(row.stored.as_ref().unwrap().states[0].clone()).or_insert(0) += 1;
     }
     let statistics = fixture.store.statistics(Some(BOT)).await.unwrap();
     assert_eq!(statistics.active, open.len() as i64);
-    let counted = by_place.into_iter().map(|(place, conversations)| StateCount { state: place, conversations });
+    let counted = by_state.into_iter().map(|(state, conversations)| StateCount { state, conversations });
     assert_eq!(statistics.by_state, counted.collect::<Vec<_>>());
 }
 

@@ -23,7 +23,7 @@ async fn statistics_read_no_conversations() {
         let counted = fixture.store.statistics(Some(BOT)).await.unwrap();
         assert_eq!((counted.active, counted.by_state.len()), (many, 1));
         // The counters: one row per writer and state.
-        let rows = sqlx::query_scalar::<_, i64>("SELECT count(*) FROM opora_places");
+        let rows = sqlx::query_scalar::<_, i64>("SELECT count(*) FROM opora_state_counts");
         let rows = rows.fetch_one(&mut *locked).await.unwrap();
         assert!(rows < 10, "{rows} rows count {many} conversations");
         locked.rollback().await.unwrap();

@@ -42,8 +42,8 @@ async fn concurrent_turns_share_calls_and_get_their_own_answers() {
     assert_eq!(unsent.iter().map(|row| row.id).skip(1).collect::<Vec<_>>(), outbox);
     assert!(unsent.iter().all(|row| row.outgoing == message(row.key.chat)));
     let statistics = fixture.store.statistics(Some(BOT)).await.unwrap();
-    let by_place: i64 = statistics.by_state.iter().map(|count| count.conversations).sum();
-    assert_eq!((statistics.active, by_place, statistics.outbox), (400, 400, 400));
+    let by_state: i64 = statistics.by_state.iter().map(|count| count.conversations).sum();
+    assert_eq!((statistics.active, by_state, statistics.outbox), (400, 400, 400));
     let opened = join_all((1..=401).map(async |user| fixture.store.open(&person(user), Some(&mark(user))).await)).await;
     assert!(opened[..400].iter().all(|opened| matches!(opened, Ok(Opened::AlreadyProcessed))), "{opened:?}");
     assert!(matches!(opened[400], Ok(Opened::At { version: Version(0), stored: None })), "{:?}", opened[400]);

@@ -18,19 +18,17 @@ pub(super) fn message(chat: i64) -> Outgoing {
 async fn scanned(fixture: &Fixture) -> Statistics {
     let store = &fixture.store;
     let open = store.list(&Filter::default(), None, 10_000).await.unwrap();
-    let mut by_place = BTreeMap::new();
+    let mut by_state = BTreeMap::new();
     for place in open.iter().filter_map(|row| row.stored.as_ref()?.states.first()) {
-        *by_place.entry(place.clone()).or_insert(0) += 1;
+        *by_state.entry(place.clone()).or_insert(0) += 1;
     }
     let waiting = store.waiting(BOT, Default::default(), 10_000).await.unwrap();
     let effects = store.effects(BOT, Default::default(), 10_000).await.unwrap();
     let unsent = store.unsent(BOT, OutboxId(0), 10_000).await.unwrap();
-    let counted = by_place.into_iter();
+    let counted = by_state.into_iter();
     Statistics {
         active: open.len() as i64,
-        by_state: counted
-            .map(|(place, conversations)| opora::store::StateCount { state: place, conversations })
-            .collect(),
+        by_state: counted.map(|(state, conversations)| opora::store::StateCount { state, conversations }).collect(),
         inbox: waiting.len() as i64,
         inbox_oldest: waiting.iter().map(|row| row.incoming.at).min(),
         outbox: unsent.len() as i64,

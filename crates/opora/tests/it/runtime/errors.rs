@@ -285,7 +285,7 @@ async fn a_row_that_the_store_cannot_read_parks_its_input() {
     anna.receives_exactly(&[NAME]).await;
     let replace_state = opora::store::DomainWrites::new(|database| {
         Box::pin(async move {
-            sqlx::query("UPDATE opora_conversations SET places = '{', version = version + 1")
+            sqlx::query("UPDATE opora_conversations SET states = '{', version = version + 1")
                 .execute(database.sqlite())
                 .await?;
             Ok(())

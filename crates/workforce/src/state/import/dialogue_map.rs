@@ -105,8 +105,8 @@ impl Translate for DialogueMap {
         let format = self.dialogues.get(&target.dialogue).cloned().unwrap_or_default();
         let state = target.fields(&record.data).and_then(|fields| format.write(target, fields));
         let state = state.map_err(|error| TranslateError::InvalidData { state: record.state.clone(), error })?;
-        let place = StateName { dialogue: (*target.dialogue).into(), state: (*target.state).into() };
-        Ok(WrittenState { name: place, schema: format.version.unwrap_or(1), state })
+        let name = StateName { dialogue: (*target.dialogue).into(), state: (*target.state).into() };
+        Ok(WrittenState { name, schema: format.version.unwrap_or(1), state })
     }
 }
 

@@ -31,7 +31,7 @@ impl AiogramStore {
 async fn aiogram_states_can_be_operated() {
     let store = AiogramStore::new().await;
     let listed: Value = serde_json::from_str(&store.run(&["list", "--bot", "1", "--json"]).await.stdout).unwrap();
-    let place = |row: usize| (&listed[row]["key"], &listed[row]["places"][0]);
+    let place = |row: usize| (&listed[row]["key"], &listed[row]["states"][0]);
     let phone = json!({"dialogue": "CreateOrderStates", "state": "client_phone"});
     assert_eq!(place(0), (&json!("1:5:5"), &phone));
     assert_eq!(place(1), (&json!("1:6:6"), &json!({"dialogue": "SurveyStates", "state": "age"})));

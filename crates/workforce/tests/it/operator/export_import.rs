@@ -105,7 +105,7 @@ async fn only_replace_overwrites_open_conversations(kind: StoreKind) {
     assert_eq!(fixture.rows().await, before);
     fixture.run(&["state", "import", "--from", &file, "--replace"]).await.success();
     let anna = fixture.json(&["state", "show", "5"]).await;
-    assert_eq!((&anna["places"][0]["state"], &anna["version"]), (&json!("email"), &json!(2)));
+    assert_eq!((&anna["states"][0]["state"], &anna["version"]), (&json!("email"), &json!(2)));
 }
 
 async fn a_missing_file_cannot_be_imported(kind: StoreKind) {

@@ -23,7 +23,7 @@ async fn a_list_shows_states_and_no_texts(kind: StoreKind) {
     let listed = fixture.json(&["state", "list", "--ended"]).await;
     assert!(!list.contains("Secret") && !listed.to_string().contains("Secret"));
     let place = json!([{"dialogue": "registration", "state": "phone"}]);
-    assert_eq!((&listed[1]["key"], &listed[1]["places"], &listed[1]["version"]), (&json!("1:5:5"), &place, &json!(1)));
+    assert_eq!((&listed[1]["key"], &listed[1]["states"], &listed[1]["version"]), (&json!("1:5:5"), &place, &json!(1)));
     assert_eq!(listed[1]["updated_at_ms"], fixture.now.0 - 200_000);
     assert_eq!((&listed[4]["key"], &listed[4]["ended"]), (&json!("1:8:8"), &json!(true)));
 }
@@ -96,7 +96,7 @@ async fn stats_count_conversations_and_queues(kind: StoreKind) {
     assert!((200_000..260_000).contains(&age), "{age}");
     let expected = json!({
         "active": 4,
-        "by_place": [
+        "by_state": [
             {"dialogue": "registration", "state": "city", "conversations": 1},
             {"dialogue": "registration", "state": "phone", "conversations": 1},
             {"dialogue": "support", "state": "open", "conversations": 2},

@@ -66,7 +66,7 @@ async fn stored_conversations_prevent_a_journal() {
         VALUES (1, 7, '7:5:5', 'update', '{}', 'it fails', 1, 0, 0)",
         "INSERT INTO opora_failed (id, bot, key, method, body, reason, at)
         VALUES (1, 7, '7:5:5', 'sendMessage', '{}', 'blocked', 0)",
-        "INSERT INTO opora_conversations (key, bot, chat, user, thread, business, version, places, updated_at)
+        "INSERT INTO opora_conversations (key, bot, chat, user, thread, business, version, states, updated_at)
         VALUES ('7:5:5', 7, 5, 5, 0, '', 3, '[]', 0)",
         "INSERT INTO opora_labels VALUES (7, 5, 'menu', 1, 0)",
     ];

@@ -124,18 +124,18 @@ impl Shared {
         }
         let filter = Filter { bot, ..Filter::default() };
         let mut after = None;
-        let mut places = BTreeMap::new();
+        let mut by_state = BTreeMap::new();
         statistics.active = 0;
         loop {
             let rows = self.list_rows(&filter, after.as_ref(), PAGE).await?;
             let Some(last) = rows.last() else { break };
             after = Some(last.key.clone());
-            for place in rows.into_iter().filter_map(|row| row.stored?.states.into_iter().next()) {
+            for state in rows.into_iter().filter_map(|row| row.stored?.states.into_iter().next()) {
                 statistics.active += 1;
-                *places.entry(place).or_default() += 1;
+                *by_state.entry(state).or_default() += 1;
             }
         }
-        let counted = places.into_iter().map(|(place, conversations)| StateCount { state: place, conversations });
+        let counted = by_state.into_iter().map(|(state, conversations)| StateCount { state, conversations });
         statistics.by_state = counted.collect();
         Ok(statistics)
     }

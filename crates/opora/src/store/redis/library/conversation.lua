@@ -1,21 +1,21 @@
--- Conversations. A row is `version at expires way place`, a line break, and the state. `expires` is the expiry, `way`
--- the id of the last transition, `place` the foreground state. These three may be empty, and so is the state if nothing
--- is open. If a turn was ever decided in SQL, `way` is followed by a colon and the version of the last decision.
+-- Conversations. A row is `version at expires way state_name`, a line break, and the state. `expires` is the expiry,
+-- `way` the id of the last transition, `state_name` the foreground state. These three may be empty, and so is the state
+-- if nothing is open. If a turn was ever decided in SQL, `way` is followed by a colon and the version of the last decision.
 
 -- The conversation of a row. Without a row, the version at which it starts.
 local function read_conversation(row, floor, version_floor)
   if not row then
     local version = at_least(floor or '0', version_floor)
-    return { version = version, expires = '', way = '', decided = '', place = '', state = '', is_known = false }
+    return { version = version, expires = '', way = '', decided = '', state_name = '', state = '', is_known = false }
   end
-  local version, expires, way, decided, place, start =
+  local version, expires, way, decided, state_name, start =
     string.match(row, '^(%d+) %S+ (%S*) (%d*):?(%d*) ([^\n]*)\n()')
   return {
     version = at_least(version, version_floor),
     expires = expires,
     way = way,
     decided = decided,
-    place = place,
+    state_name = state_name,
     state = string.sub(row, start),
     is_known = true,
   }
@@ -31,21 +31,21 @@ local function nothing_changed()
   return { now = {}, rows = {}, names = {}, counts = {}, ends = {}, ended = {} }
 end
 
-local function count(changes, place, step)
-  if place ~= '' then
-    changes.counts[place] = (changes.counts[place] or 0) + step
+local function count(changes, state_name, step)
+  if state_name ~= '' then
+    changes.counts[state_name] = (changes.counts[state_name] or 0) + step
   end
 end
 
 -- Adds a conversation's new row to the changes, with its counters and indexes.
-local function change(changes, conversation, old, version, at, expires, way, place, state, decided)
+local function change(changes, conversation, old, version, at, expires, way, state_name, state, decided)
   local was_open, is_open = old.state ~= '', state ~= ''
   if was_open ~= is_open then
     count(changes, '*', is_open and 1 or -1)
   end
-  if old.place ~= place then
-    count(changes, old.place, -1)
-    count(changes, place, 1)
+  if old.state_name ~= state_name then
+    count(changes, old.state_name, -1)
+    count(changes, state_name, 1)
   end
   if old.expires ~= expires then
     changes.ends[conversation] = expires
@@ -63,9 +63,16 @@ local function change(changes, conversation, old, version, at, expires, way, pla
   decided = decided or old.decided
   local rows, ways = changes.rows, decided == '' and way or way .. ':' .. decided
   rows[#rows + 1] = conversation
-  rows[#rows + 1] = version .. ' ' .. at .. ' ' .. expires .. ' ' .. ways .. ' ' .. place .. '\n' .. state
-  changes.now[conversation] =
-    { version = version, expires = expires, way = way, decided = decided, place = place, state = state, is_known = true }
+  rows[#rows + 1] = version .. ' ' .. at .. ' ' .. expires .. ' ' .. ways .. ' ' .. state_name .. '\n' .. state
+  changes.now[conversation] = {
+    version = version,
+    expires = expires,
+    way = way,
+    decided = decided,
+    state_name = state_name,
+    state = state,
+    is_known = true,
+  }
 end
 
 -- Writes names with their times to a sorted set. A name with an empty time is removed.
@@ -86,9 +93,9 @@ end
 local function write_changes(keys, changes)
   in_bulk('HSET', keys[CONV], changes.rows)
   in_bulk('ZADD', keys[INDEX], changes.names)
-  for place, step in pairs(changes.counts) do
-    if step ~= 0 and call('HINCRBY', keys[COUNTS], place, step) == 0 then
-      call('HDEL', keys[COUNTS], place)
+  for state_name, step in pairs(changes.counts) do
+    if step ~= 0 and call('HINCRBY', keys[COUNTS], state_name, step) == 0 then
+      call('HDEL', keys[COUNTS], state_name)
     end
   end
   write_times(keys[ENDS], changes.ends)

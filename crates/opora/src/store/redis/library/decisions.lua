@@ -88,7 +88,7 @@ function functions.carry_out(keys, args)
     return { 'fenced' }
   end
   local marks, place, conversation = tonumber(args[3]), MARKS_OF_ONE + tonumber(args[3]), args[4]
-  local shape, _, to, at, kind, expires, new_place = string.match(args[place], TURN)
+  local shape, _, to, at, kind, expires, new_state_name = string.match(args[place], TURN)
   local old = read_conversation(call('HGET', keys[CONV], conversation), header[3])
   if is_carried_out(old, to) then
     return unwritten(keys, 'known')
@@ -105,11 +105,11 @@ function functions.carry_out(keys, args)
   local is_behind, version = tonumber(old.version) < tonumber(to), at_least(to, header[4])
   if not is_behind then
     version = at_least(string.format('%.0f', tonumber(old.version) + 1), header[4])
-    change(changes, conversation, old, version, at, old.expires, old.way, old.place, old.state, to)
+    change(changes, conversation, old, version, at, old.expires, old.way, old.state_name, old.state, to)
   elseif kind == 'k' then
-    change(changes, conversation, old, version, at, old.expires, way, old.place, old.state, to)
+    change(changes, conversation, old, version, at, old.expires, way, old.state_name, old.state, to)
   else
-    change(changes, conversation, old, version, at, expires, way, new_place, args[place + 1], to)
+    change(changes, conversation, old, version, at, expires, way, new_state_name, args[place + 1], to)
   end
   write_marks(keys, known, header[5])
   write_changes(keys, changes)

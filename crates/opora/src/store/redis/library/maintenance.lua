@@ -187,9 +187,9 @@ function functions.reset(keys, args)
   return written(keys, 'yes')
 end
 
--- Arguments: conversation, 'yes' to replace an open one, version, at, expires, place, state.
+-- Arguments: conversation, 'yes' to replace an open one, version, at, expires, state_name, state.
 function functions.import(keys, args)
-  local conversation, replace, version, at, expires, place, state = unpack(args)
+  local conversation, replace, version, at, expires, state_name, state = unpack(args)
   local old = standing(keys, conversation)
   if old.state ~= '' and replace ~= 'yes' then
     return unwritten(keys, 'no')
@@ -200,7 +200,7 @@ function functions.import(keys, args)
     version = string.format('%.0f', next_version)
   end
   local changes = nothing_changed()
-  change(changes, conversation, old, version, at, expires, old.way, place, state)
+  change(changes, conversation, old, version, at, expires, old.way, state_name, state)
   write_changes(keys, changes)
   return written(keys, 'yes')
 end

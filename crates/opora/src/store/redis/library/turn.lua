@@ -317,8 +317,8 @@ end
 
 -- Arguments: precondition; number of turns and of marks; the turns' conversations; the marks of their inputs; then each
 -- turn:
---   `inputs messages timers effects transitions;from to at change expires place`, where change is k to keep the state,
---   and s to set or clear it; the state or ''; inputs; outbox rows; timers (name, id or '' to cancel, due, row); effects;
+--   `inputs messages timers effects transitions;from to at change expires state_name`, where change is k to keep the
+--   state, and s to set or clear it; the state or ''; inputs; outbox rows; timers (name, id or '' to cancel, due, row); effects;
 --   at most one transition.
 -- After the turns: ids of sent messages. Returns a word for each turn.
 function functions.commit(keys, args)
@@ -336,7 +336,7 @@ function functions.commit(keys, args)
   for i = 1, turns do
     local conversation = args[3 + i]
     local old = changes.now[conversation] or read_conversation(rows[i], header[3], header[4])
-    local shape, from, to, at, kind, expires, new_place = string.match(args[place], TURN)
+    local shape, from, to, at, kind, expires, new_state_name = string.match(args[place], TURN)
     shape = read_shape(shapes, shape)
     local takes = place + 2
     local rest = takes + shape[1]
@@ -349,9 +349,9 @@ function functions.commit(keys, args)
       take_all(keys, known, args, takes, rest, at)
       local way = leave_rest(keys, left, conversation, args, rest, shape, old.way)
       if kind == 'k' then
-        change(changes, conversation, old, to, at, old.expires, way, old.place, old.state)
+        change(changes, conversation, old, to, at, old.expires, way, old.state_name, old.state)
       else
-        change(changes, conversation, old, to, at, expires, way, new_place, args[place + 1])
+        change(changes, conversation, old, to, at, expires, way, new_state_name, args[place + 1])
       end
       words[i], done = 'done', done + 1
     end
