@@ -13,7 +13,7 @@ use crate::sites::pages::{day_name, pager};
 use crate::sites::{Period, Site, Sites, Slot};
 use crate::text;
 use crate::texts::Language;
-use crate::web::form::{Fields, FormAttempt, submit, version_only};
+use crate::web::form::{Fields, FormAttempt, Submitted, submit, version_only};
 use crate::web::{self, PageError, PageNumber, Section, SignedIn, Visit, Visitor};
 
 const PAGE_SIZE: usize = 60;
@@ -76,11 +76,11 @@ pub async fn take(
     let (api, own) = (Shifts::of_app(&app), visitor.person.id);
     let act = async |_| api.plan(&visitor.person, own, id).await.map(drop);
     match submit(&visitor, Fields::new(), version_only, act).await? {
-        Ok(()) => {
+        Submitted::Done(()) => {
             let done = text!(visitor.language(), "cabinet-place-taken");
             Ok(visitor.redirect("/schedule").with_toast(done).into_response())
         }
-        Err(attempt) => page(&app, &visitor, PageNumber::FIRST, &attempt).await,
+        Submitted::Refused(attempt) => page(&app, &visitor, PageNumber::FIRST, &attempt).await,
     }
 }
 

@@ -13,7 +13,7 @@ use crate::domain::days::day_of;
 use crate::files::MediaType;
 use crate::person::{OWNERS, Person, Status};
 use crate::sites::{Site, Sites, is_price};
-use crate::web::form::{FieldErrors, Fields, FormAttempt, Reader, submit};
+use crate::web::form::{FieldErrors, Fields, FormAttempt, Reader, Submitted, submit};
 use crate::web::{self, Event, Owner, PageError, Routes, Section, ShownFile, Visitor};
 use crate::{key, text};
 
@@ -254,11 +254,11 @@ async fn note_validity(
     };
     let act = async |noted| registrations.note_validity(&visitor.person, noted).await;
     match submit(&visitor, typed, read, act).await? {
-        Ok(()) => {
+        Submitted::Done(()) => {
             let done = text!(visitor.language(), "registration-validity-saved");
             Ok(visitor.redirect(format!("/documents/{id}")).with_toast(done).into_response())
         }
-        Err(attempt) => document_page(&app, &visitor, &id, attempt).await,
+        Submitted::Refused(attempt) => document_page(&app, &visitor, &id, attempt).await,
     }
 }
 

@@ -16,7 +16,7 @@ use crate::settings::{self, ActionError, AnySetting, Change, QuestionRecipient, 
 use crate::text;
 use crate::texts::{Currency, Language};
 use crate::time_zones;
-use crate::web::form::{FieldErrors, FieldLabel, Fields, FilledForm, FormAttempt, FormSpec, submit};
+use crate::web::form::{FieldErrors, FieldLabel, Fields, FilledForm, FormAttempt, FormSpec, Submitted, submit};
 use crate::web::ui::{card, headline};
 use crate::web::{Owner, PageError, Visitor, moment};
 
@@ -114,12 +114,12 @@ pub async fn edit(
         Ok(write.await?)
     };
     match submit(&visitor, typed, |typed| read(typed, groups(&visitor)), act).await? {
-        Ok(()) => {
+        Submitted::Done(()) => {
             app.settings.apply_currency().await?;
             let saved = text!(visitor.language(), "cabinet-settings-saved");
             Ok(visitor.redirect(PATH).with_toast(saved).into_response())
         }
-        Err(attempt) => page(&app, &visitor, attempt).await,
+        Submitted::Refused(attempt) => page(&app, &visitor, attempt).await,
     }
 }
 

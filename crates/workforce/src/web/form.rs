@@ -140,22 +140,39 @@ pub struct FormSpec<'a> {
     pub testid: &'a str,
 }
 
-/// Reads a form and acts on it. Returns the result, or the refused attempt.
+/// What became of a form that was sent.
+#[derive(Debug)]
+#[must_use]
+pub enum Submitted<R> {
+    Done(R),
+    Refused(FormAttempt),
+}
+
+impl<R> Submitted<R> {
+    pub fn map<Other>(self, change: impl FnOnce(R) -> Other) -> Submitted<Other> {
+        match self {
+            Self::Done(done) => Submitted::Done(change(done)),
+            Self::Refused(attempt) => Submitted::Refused(attempt),
+        }
+    }
+}
+
+/// Reads a form and acts on it.
 pub async fn submit<T, R: Default, W: PageRefusal, E: Into<FieldErrors>>(
     visitor: &Visitor,
     typed: Fields,
     read: impl FnOnce(&Fields) -> Result<T, E>,
     act: impl AsyncFnOnce(T) -> Result<R, ActionError<W>>,
-) -> Result<Result<R, FormAttempt>, PageError> {
+) -> Result<Submitted<R>, PageError> {
     let path = visitor.visit.path().to_owned();
     let input = match read(&typed) {
         Ok(input) => input,
-        Err(bad) => return Ok(Err(FormAttempt { path, typed, bad: bad.into(), refused: None })),
+        Err(bad) => return Ok(Submitted::Refused(FormAttempt { path, typed, bad: bad.into(), refused: None })),
     };
     match act(input).await {
-        Ok(done) => Ok(Ok(done)),
+        Ok(done) => Ok(Submitted::Done(done)),
         // A second click is answered like the first.
-        Err(ActionError::Repeated) => Ok(Ok(R::default())),
+        Err(ActionError::Repeated) => Ok(Submitted::Done(R::default())),
         Err(ActionError::NotAllowed) => Err(PageError::Forbidden),
         Err(ActionError::Failed(error)) => Err(error.into()),
         Err(ActionError::Refused(refusal)) => match refusal.refusal_kind() {
@@ -163,7 +180,7 @@ pub async fn submit<T, R: Default, W: PageRefusal, E: Into<FieldErrors>>(
             refusal_kind => {
                 let refused = Some((refusal_kind, refusal.text(visitor.language())));
                 let bad = refusal.field_error().map(FieldErrors::from).unwrap_or_default();
-                Ok(Err(FormAttempt { path, typed, bad, refused }))
+                Ok(Submitted::Refused(FormAttempt { path, typed, bad, refused }))
             }
         },
     }

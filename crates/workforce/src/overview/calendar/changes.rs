@@ -15,7 +15,7 @@ use crate::domain;
 use crate::key;
 use crate::sites::pages::tasks;
 use crate::sites::{AboutSlot, ActionError, FillDays, NewSlots, Sites, WhichDays, monday_of};
-use crate::web::form::{FieldErrors, Fields, FormAttempt, Reader, submit, version_of, version_only};
+use crate::web::form::{FieldErrors, Fields, Reader, Submitted, submit, version_of, version_only};
 use crate::web::{DayParam, PageError, SignedIn, Visitor};
 
 /// What a changed task answers.
@@ -45,7 +45,9 @@ pub async fn edit(
     let (api, version, from) = (Sites::of_app(&app), version_of(&typed), CalendarQuery::of_form(&typed));
     let act = async |about| as_other_person(api.edit_slot(&visitor.person, id, version, about).await);
     match (submit(&visitor, typed, read_slot, act).await?, from) {
-        (Ok(()), Some(from)) => Ok(Done::Saved.redirect(&visitor, &CalendarQuery { slot: id.to_string(), ..from })),
+        (Submitted::Done(()), Some(from)) => {
+            Ok(Done::Saved.redirect(&visitor, &CalendarQuery { slot: id.to_string(), ..from }))
+        }
         (result, from) => slot::answer(&app, &visitor, (id, from), result.map(|()| key!("overview-did-save"))).await,
     }
 }
@@ -65,12 +67,12 @@ pub async fn move_to_day(
     let before = CalendarQuery::of_form(&typed).unwrap_or_else(|| after.clone());
     let act = async |_| as_other_person(api.edit_slot(&visitor.person, id, version, about).await);
     match submit(&visitor, typed, version_only, act).await? {
-        Ok(()) => {
+        Submitted::Done(()) => {
             let done = Done::Moved { slot: id, version: version.saturating_add(1), from };
             Ok(done.redirect(&visitor, &after))
         }
         // Nothing was typed, so nothing has to be shown again.
-        Err(attempt) => page(&app, &visitor, &before, attempt.at("", Fields::new())).await,
+        Submitted::Refused(attempt) => page(&app, &visitor, &before, attempt.at("", Fields::new())).await,
     }
 }
 
@@ -128,7 +130,7 @@ pub async fn delete(
     let (api, from) = (Sites::of_app(&app), CalendarQuery::of_form(&typed));
     let act = async |version| api.delete_slot(&visitor.person, id, version).await;
     match (submit(&visitor, typed, version_only, act).await?, from) {
-        (Ok(()), Some(from)) => Ok(Done::Deleted { slot: id }.redirect(&visitor, &from)),
+        (Submitted::Done(()), Some(from)) => Ok(Done::Deleted { slot: id }.redirect(&visitor, &from)),
         (result, from) => slot::answer(&app, &visitor, (id, from), result.map(|()| key!("overview-did-delete"))).await,
     }
 }
@@ -143,7 +145,7 @@ pub async fn restore(
     let (api, from) = (Sites::of_app(&app), CalendarQuery::of_form(&typed));
     let act = async |_| api.restore_slot(&visitor.person, id).await;
     match (submit(&visitor, typed, version_only, act).await?, from) {
-        (Ok(()), Some(from)) => Ok(Done::Restored.redirect(&visitor, &from)),
+        (Submitted::Done(()), Some(from)) => Ok(Done::Restored.redirect(&visitor, &from)),
         (result, from) => slot::answer(&app, &visitor, (id, from), result.map(|()| key!("overview-did-restore"))).await,
     }
 }
@@ -218,12 +220,12 @@ async fn answer(
     app: &App,
     visitor: &Visitor,
     query: &CalendarQuery,
-    result: Result<Option<Done>, FormAttempt>,
+    result: Submitted<Option<Done>>,
 ) -> Result<Response, PageError> {
     match result {
-        Ok(Some(done)) => Ok(done.redirect(visitor, query)),
-        Ok(None) => Ok(Redirect::to(&query.path()).into_response()),
-        Err(attempt) => page(app, visitor, query, attempt).await,
+        Submitted::Done(Some(done)) => Ok(done.redirect(visitor, query)),
+        Submitted::Done(None) => Ok(Redirect::to(&query.path()).into_response()),
+        Submitted::Refused(attempt) => page(app, visitor, query, attempt).await,
     }
 }
 

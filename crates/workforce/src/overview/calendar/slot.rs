@@ -22,7 +22,9 @@ use crate::sites::pages::{Access, tasks as task_forms};
 use crate::sites::{Period, Site, SiteRefusal, Sites, Slot, Task};
 use crate::text;
 use crate::texts::Language;
-use crate::web::form::{FieldErrors, Fields, FormAttempt, PageRefusal, PageRefusalKind, Reader, submit, version_only};
+use crate::web::form::{
+    FieldErrors, Fields, FormAttempt, PageRefusal, PageRefusalKind, Reader, Submitted, submit, version_only,
+};
 use crate::web::{PageError, SignedIn, Visitor};
 
 /// The data of the page.
@@ -121,16 +123,16 @@ pub async fn answer(
     app: &App,
     visitor: &Visitor,
     (id, from): (i64, Option<CalendarQuery>),
-    done: Result<&'static str, FormAttempt>,
+    done: Submitted<&'static str>,
 ) -> Result<Response, PageError> {
     let query = from.map(|from| CalendarQuery { slot: id.to_string(), ..from });
     match (done, query) {
-        (Ok(done), query) => {
+        (Submitted::Done(done), query) => {
             let back = query.map_or_else(|| path(id), |query| query.path());
             Ok(visitor.redirect(back).with_toast(visitor.language().text(done)).into_response())
         }
-        (Err(attempt), Some(query)) => super::page(app, visitor, &query, attempt).await,
-        (Err(attempt), None) => page(app, visitor, id, attempt).await,
+        (Submitted::Refused(attempt), Some(query)) => super::page(app, visitor, &query, attempt).await,
+        (Submitted::Refused(attempt), None) => page(app, visitor, id, attempt).await,
     }
 }
 

@@ -12,7 +12,7 @@ use crate::application::App;
 use crate::person::OWNERS;
 use crate::text;
 use crate::texts::Language;
-use crate::web::form::{Fields, FormAttempt, form_key, submit, version_only};
+use crate::web::form::{Fields, Submitted, form_key, submit, version_only};
 use crate::web::ui::Toast;
 use crate::web::{Event, Owner, PageError, Visitor};
 
@@ -208,17 +208,17 @@ impl PersonMonth<'_> {
     }
 
     /// Redirects to the month with a toast. A refused form is shown again.
-    async fn answer(&self, done: Result<Toast, FormAttempt>) -> Result<Response, PageError> {
+    async fn answer(&self, done: Submitted<Toast>) -> Result<Response, PageError> {
         let Self { app, visitor, user_id, period } = *self;
         match done {
-            Ok(toast) => {
+            Submitted::Done(toast) => {
                 app.events.publish(Event::to_roles(TOPIC, OWNERS));
                 app.events.publish(Event::to_person(TOPIC, user_id));
                 app.bot.wake_jobs();
                 let path = format!("/payroll/people/{user_id}?period={period}");
                 Ok(visitor.redirect(path).with(toast).into_response())
             }
-            Err(attempt) => {
+            Submitted::Refused(attempt) => {
                 let current = PayrollMonth::containing(app.payroll.today().await?);
                 person_page(app, visitor, user_id, (period, current), None, attempt).await
             }

@@ -17,7 +17,7 @@ use crate::audit::{self, Line};
 use crate::person::OWNERS;
 use crate::text;
 use crate::texts::Language;
-use crate::web::form::{Fields, FormAttempt, FormSpec, submit, version_only};
+use crate::web::form::{Fields, FormAttempt, FormSpec, Submitted, submit, version_only};
 use crate::web::ui::{Button, Dialog, Icon, Toast, Tone, badge};
 use crate::web::{Event, Owner, PageError, PageNumber, Visitor, day, moment};
 
@@ -54,7 +54,11 @@ pub async fn close(
     let text = text!(language, "payroll-done-closed", month = period.shown(language));
     let toast = Toast::new(text).action(text!(language, "payroll-undo"), REOPEN, &fields);
     let path = visitor.visit.path().to_owned();
-    answer(&app, &visitor, period, closed.map(|()| toast).map_err(|attempt| attempt.at(path, Fields::new()))).await
+    let done = match closed {
+        Submitted::Done(()) => Submitted::Done(toast),
+        Submitted::Refused(attempt) => Submitted::Refused(attempt.at(path, Fields::new())),
+    };
+    answer(&app, &visitor, period, done).await
 }
 
 /// `POST /payroll/reopen`.
@@ -79,14 +83,14 @@ async fn answer(
     app: &App,
     visitor: &Visitor,
     period: PayrollMonth,
-    done: Result<Toast, FormAttempt>,
+    done: Submitted<Toast>,
 ) -> Result<Response, PageError> {
     match done {
-        Ok(toast) => {
+        Submitted::Done(toast) => {
             app.events.publish(Event::to_roles(TOPIC, OWNERS));
             Ok(visitor.redirect(format!("{PAYROLL}?period={period}")).with(toast).into_response())
         }
-        Err(attempt) => {
+        Submitted::Refused(attempt) => {
             let current = PayrollMonth::containing(app.payroll.today().await?);
             sheet_page(app, visitor, &PayAccess::All, (period, current), PageNumber::FIRST, attempt).await
         }

@@ -13,7 +13,7 @@ use crate::people::editing::AboutPerson;
 use crate::person::{Person, contact};
 use crate::text;
 use crate::texts::Language;
-use crate::web::form::{FieldErrors, Fields, FormAttempt, FormSpec, Reader, fields, submit, version_of};
+use crate::web::form::{FieldErrors, Fields, FormAttempt, FormSpec, Reader, Submitted, fields, submit, version_of};
 use crate::web::{Owner, PageError, Visitor};
 
 const NAME: &str = "name";
@@ -37,12 +37,12 @@ pub async fn save(
     let version = version_of(&typed);
     let act = async |about| app.people.edit(&visitor.person, id, version, about, app.clock.now()).await;
     match submit(&visitor, typed, read, act).await? {
-        Ok(()) => {
+        Submitted::Done(()) => {
             announce(&app, id);
             let saved = text!(visitor.language(), "web-person-saved");
             Ok(visitor.redirect(format!("/people/{id}")).with_toast(saved).into_response())
         }
-        Err(attempt) => page(&app, &visitor, id, &attempt).await,
+        Submitted::Refused(attempt) => page(&app, &visitor, id, &attempt).await,
     }
 }
 

@@ -24,7 +24,7 @@ use crate::shifts::{
 use crate::sites::pages::Access;
 use crate::sites::{Period, Site, Sites, local};
 use crate::text;
-use crate::web::form::{FieldError, FieldErrors, Fields, FormAttempt, Reader, submit};
+use crate::web::form::{FieldError, FieldErrors, Fields, FormAttempt, Reader, Submitted, submit};
 use crate::web::{DayParam, PageError, SignedIn, Visitor};
 
 mod view;
@@ -160,11 +160,11 @@ pub async fn close(
     let read = |typed: &Fields| read_ending(typed, &shift, site.about.time_zone);
     let act = async |ending| api.close_as_of(&visitor.person, id, ending).await;
     match submit(&visitor, typed, read, act).await? {
-        Ok(()) => {
+        Submitted::Done(()) => {
             let done = text!(visitor.language(), "cabinet-shift-closed");
             Ok(visitor.redirect(format!("/shifts/{id}")).with_toast(done).into_response())
         }
-        Err(attempt) => {
+        Submitted::Refused(attempt) => {
             let details = details(&app, &visitor, id).await?;
             Ok((attempt.status(), view::shift(&visitor, &details, &attempt)).into_response())
         }

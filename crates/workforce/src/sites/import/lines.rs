@@ -158,6 +158,17 @@ impl<'a> Reader<'a> {
         value
     }
 
+    /// Like `read`, but none without a mistake for an empty cell.
+    fn read_optional<T>(
+        &mut self,
+        (line, cells): (u64, &[String]),
+        column: Column,
+        kind: MistakeKind,
+        read: impl FnOnce(&str) -> Option<T>,
+    ) -> Option<T> {
+        if self.text(cells, column).is_empty() { None } else { self.read((line, cells), column, kind, read) }
+    }
+
     fn mistake(&mut self, line: u64, column: Column, typed: String, kind: MistakeKind) {
         let title = self.place(column).map_or(column[0], |place| self.table.head[place].as_str()).to_owned();
         // The head says already that the column is missing.
@@ -178,26 +189,18 @@ pub fn read_staff(table: &Table, sites: &[Site]) -> Result<Vec<StaffLine>, Vec<M
     for (line, cells) in &table.rows {
         let row = (*line, cells.as_slice());
         let full_name = reader.read(row, STAFF_NAME, MistakeKind::Name, |text| contact::name(text).ok());
-        let phone = reader.read(row, PHONE, MistakeKind::Phone, |text| optional(text, contact::phone));
+        let phone = reader.read_optional(row, PHONE, MistakeKind::Phone, contact::phone);
         let telegram_id = reader.read(row, TELEGRAM, MistakeKind::TelegramId, telegram_id);
         let role = reader.read(row, ROLE, MistakeKind::Role, role);
-        let site = reader.read(row, SITE, MistakeKind::UnknownSite, |text| optional(text, |name| site_id(sites, name)));
-        let rate = reader.read(row, RATE, MistakeKind::Rate, |text| optional(text, price));
+        let site = reader.read_optional(row, SITE, MistakeKind::UnknownSite, |name| site_id(sites, name));
+        let rate = reader.read_optional(row, RATE, MistakeKind::Rate, price);
         if let Some(id) = telegram_id
-            && seen.insert((id, site.flatten()), *line).is_some()
+            && seen.insert((id, site), *line).is_some()
         {
             reader.mistake(*line, TELEGRAM, id.to_string(), MistakeKind::Twice);
         }
         if let (Some(full_name), Some(telegram_id), Some(role)) = (full_name, telegram_id, role) {
-            lines.push(StaffLine {
-                line: *line,
-                full_name,
-                phone: phone.flatten(),
-                telegram_id,
-                role,
-                site: site.flatten(),
-                rate_kopecks: rate.flatten(),
-            });
+            lines.push(StaffLine { line: *line, full_name, phone, telegram_id, role, site, rate_kopecks: rate });
         }
     }
     reader.finish(lines)
@@ -216,13 +219,10 @@ pub fn read_sites(table: &Table, zone: Tz) -> Result<Vec<SiteLine>, Vec<Mistake>
         let about = AboutSite {
             name: reader.text(cells, SITE_NAME),
             address: reader.text(cells, ADDRESS),
-            position: reader.read(row, POSITION, MistakeKind::Position, |text| optional(text, position)).flatten(),
+            position: reader.read_optional(row, POSITION, MistakeKind::Position, position),
             time_zone: reader.read(row, ZONE, MistakeKind::TimeZone, |text| time_zone(text, zone)).unwrap_or(zone),
             hours: Hours::new(opens.unwrap_or_default(), closes.unwrap_or_default()),
-            rate_kopecks: reader
-                .read(row, RATE, MistakeKind::Rate, |text| optional(text, price))
-                .flatten()
-                .unwrap_or(0),
+            rate_kopecks: reader.read_optional(row, RATE, MistakeKind::Rate, price).unwrap_or(0),
             ..usual
         };
         let invalid = about.invalid_fields();
@@ -239,11 +239,6 @@ pub fn read_sites(table: &Table, zone: Tz) -> Result<Vec<SiteLine>, Vec<Mistake>
         lines.push(SiteLine { line: *line, about });
     }
     reader.finish(lines)
-}
-
-/// None inside for an empty cell.
-fn optional<T>(text: &str, read: impl FnOnce(&str) -> Option<T>) -> Option<Option<T>> {
-    if text.is_empty() { Some(None) } else { read(text).map(Some) }
 }
 
 fn telegram_id(text: &str) -> Option<i64> {

@@ -10,7 +10,7 @@ use crate::key;
 use crate::person::{Permission, Person, Status};
 use crate::sites::{BroadcastDraft, Site, SiteBroadcast, Sites};
 use crate::text;
-use crate::web::form::{FieldErrors, Fields, FormAttempt, Reader, form_key, submit, version_only};
+use crate::web::form::{FieldErrors, Fields, FormAttempt, Reader, Submitted, form_key, submit, version_only};
 use crate::web::{PageError, SignedIn, Visitor};
 
 mod view;
@@ -57,11 +57,11 @@ pub async fn send(
     let api = Sites::of_app(&app).once(form_key(&visitor, &typed));
     let act = async |draft| api.send_broadcast(&visitor.person, id, draft).await.map(drop);
     match submit(&visitor, typed, |typed| read(typed, &page.workers), act).await? {
-        Ok(()) => {
+        Submitted::Done(()) => {
             let done = text!(visitor.language(), "cabinet-broadcast-begun");
             Ok(visitor.redirect(path).with_toast(done).into_response())
         }
-        Err(attempt) => Ok((attempt.status(), view::page(&visitor, &page, &attempt)).into_response()),
+        Submitted::Refused(attempt) => Ok((attempt.status(), view::page(&visitor, &page, &attempt)).into_response()),
     }
 }
 
@@ -75,11 +75,11 @@ pub async fn cancel(
     let api = Sites::of_app(&app);
     let act = async |_| api.cancel_broadcast(&visitor.person, id, broadcast).await;
     match submit(&visitor, Fields::new(), version_only, act).await? {
-        Ok(()) => {
+        Submitted::Done(()) => {
             let done = text!(visitor.language(), "cabinet-broadcast-stopped");
             Ok(visitor.redirect(path(id)).with_toast(done).into_response())
         }
-        Err(attempt) => Ok((attempt.status(), view::page(&visitor, &page, &attempt)).into_response()),
+        Submitted::Refused(attempt) => Ok((attempt.status(), view::page(&visitor, &page, &attempt)).into_response()),
     }
 }
 

@@ -18,7 +18,9 @@ use crate::person::{OWNERS, Permission, Person, PersonIdentifier, WORKERS};
 use crate::rooms;
 use crate::sites::{AboutContract, Contract, Site, Sites};
 use crate::text;
-use crate::web::form::{FieldError, FieldErrors, Fields, FormAttempt, form_key, submit, version_of, version_only};
+use crate::web::form::{
+    FieldError, FieldErrors, Fields, FormAttempt, Submitted, form_key, submit, version_of, version_only,
+};
 use crate::web::{Owner, PageError, Section, SignedIn, Visitor};
 
 mod view;
@@ -155,9 +157,9 @@ pub async fn offer(
     };
     let act = async |about| api.give_contract(&visitor.person, person_id.unwrap_or_default(), about).await.map(drop);
     match (submit(&visitor, typed, read, act).await?, person_id) {
-        (Ok(()), Some(id)) => Ok(saved(&visitor, id)),
-        (Ok(()), None) => Ok(Redirect::to("/people").into_response()),
-        (Err(attempt), person_id) => {
+        (Submitted::Done(()), Some(id)) => Ok(saved(&visitor, id)),
+        (Submitted::Done(()), None) => Ok(Redirect::to("/people").into_response()),
+        (Submitted::Refused(attempt), person_id) => {
             // What the visitor may not see is not named, and the refusal itself says that there is a contract.
             let existing = match person_id {
                 Some(id) => access.contracts(&app, id).await.unwrap_or_default(),
@@ -250,11 +252,11 @@ async fn answer(
     visitor: &Visitor,
     access: &ContractAccess,
     user_id: i64,
-    result: Result<(), FormAttempt>,
+    result: Submitted<()>,
 ) -> Result<Response, PageError> {
     match result {
-        Ok(()) => Ok(saved(visitor, user_id)),
-        Err(attempt) => page(app, visitor, access, user_id, attempt).await,
+        Submitted::Done(()) => Ok(saved(visitor, user_id)),
+        Submitted::Refused(attempt) => page(app, visitor, access, user_id, attempt).await,
     }
 }
 

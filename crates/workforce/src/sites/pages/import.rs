@@ -31,6 +31,12 @@ enum Checked {
     Sites(Vec<(SiteLine, bool)>),
 }
 
+/// What became of a table that was sent.
+enum TableCheck {
+    Passed(Checked),
+    Refused(Refused),
+}
+
 /// Why a table cannot be imported.
 enum Refused {
     NoTable(TableError),
@@ -90,8 +96,8 @@ pub async fn preview(
 ) -> Result<Response, PageError> {
     let kind = kind_of(&kind)?;
     match check(&app, kind, &table).await? {
-        Ok(checked) => Ok(view::preview(&visitor, kind, &table, &checked).into_response()),
-        Err(refused) => {
+        TableCheck::Passed(checked) => Ok(view::preview(&visitor, kind, &table, &checked).into_response()),
+        TableCheck::Refused(refused) => {
             let page = view::refused(&visitor, kind, &refused);
             Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response())
         }
@@ -107,8 +113,8 @@ pub async fn import(
 ) -> Result<Response, PageError> {
     let kind = kind_of(&kind)?;
     let checked = match check(&app, kind, &table).await? {
-        Ok(checked) => checked,
-        Err(refused) => {
+        TableCheck::Passed(checked) => checked,
+        TableCheck::Refused(refused) => {
             let page = view::refused(&visitor, kind, &refused);
             return Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response());
         }
@@ -136,20 +142,20 @@ pub async fn import(
     Ok(visitor.redirect(back).with_toast(done).into_response())
 }
 
-async fn check(app: &App, kind: ImportKind, text: &str) -> Result<Result<Checked, Refused>, PageError> {
+async fn check(app: &App, kind: ImportKind, text: &str) -> Result<TableCheck, PageError> {
     let api = Sites::of_app(app);
     let table = match Table::read(text) {
         Ok(table) => table,
-        Err(error) => return Ok(Err(Refused::NoTable(error))),
+        Err(error) => return Ok(TableCheck::Refused(Refused::NoTable(error))),
     };
     let sites = api.list().await?;
-    match kind {
+    let checked = match kind {
         ImportKind::Staff => match read_staff(&table, &sites) {
             Ok(lines) => {
                 let effects = api.preview_staff(&lines).await?;
-                Ok(Ok(Checked::Staff(lines.into_iter().zip(effects).collect())))
+                Checked::Staff(lines.into_iter().zip(effects).collect())
             }
-            Err(mistakes) => Ok(Err(Refused::Mistakes(mistakes))),
+            Err(mistakes) => return Ok(TableCheck::Refused(Refused::Mistakes(mistakes))),
         },
         ImportKind::Sites => match read_sites(&table, app.settings.get(&TIME_ZONE).await?) {
             Ok(lines) => {
@@ -157,11 +163,12 @@ async fn check(app: &App, kind: ImportKind, text: &str) -> Result<Result<Checked
                     let name = line.about.name.to_lowercase();
                     sites.iter().all(|site| site.about.name.to_lowercase() != name)
                 };
-                Ok(Ok(Checked::Sites(lines.into_iter().map(|line| (line.clone(), is_new(&line))).collect())))
+                Checked::Sites(lines.into_iter().map(|line| (line.clone(), is_new(&line))).collect())
             }
-            Err(mistakes) => Ok(Err(Refused::Mistakes(mistakes))),
+            Err(mistakes) => return Ok(TableCheck::Refused(Refused::Mistakes(mistakes))),
         },
-    }
+    };
+    Ok(TableCheck::Passed(checked))
 }
 
 fn kind_of(name: &str) -> Result<ImportKind, PageError> {

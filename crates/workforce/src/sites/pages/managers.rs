@@ -14,7 +14,7 @@ use crate::person::{MANAGERS, OWNERS, Permission, Person, Role, SitePermissions}
 use crate::sites::{Site, Sites};
 use crate::text;
 use crate::texts::Language;
-use crate::web::form::{Fields, FilledForm, FormAttempt, FormSpec, submit};
+use crate::web::form::{Fields, FilledForm, FormAttempt, FormSpec, Submitted, submit};
 use crate::web::{Owner, PageError, Section, Visitor, moment};
 
 mod table;
@@ -99,13 +99,13 @@ pub async fn edit(
     }
     let act = async |(seen, wanted)| api.set_permissions_at_sites(&visitor.person, id, seen, wanted).await;
     match submit(&visitor, typed, |typed| read(typed, &sites), act).await? {
-        Ok(()) => {
+        Submitted::Done(()) => {
             let back = of_row.map_or_else(|| format!("/managers/{id}"), |site| format!("/managers?site={site}"));
             let text = text!(visitor.language(), "cabinet-permissions-saved");
             Ok(visitor.redirect(back).with_toast(text).into_response())
         }
-        Err(attempt) if of_row.is_some() => table_page(&app, &visitor, of_row, attempt).await,
-        Err(attempt) => page(&app, &visitor, id, attempt).await,
+        Submitted::Refused(attempt) if of_row.is_some() => table_page(&app, &visitor, of_row, attempt).await,
+        Submitted::Refused(attempt) => page(&app, &visitor, id, attempt).await,
     }
 }
 

@@ -18,7 +18,8 @@ use crate::sites::{AboutSite, ActionError, Position, Site, Sites, WorkingDays, r
 use crate::text;
 use crate::time_zones;
 use crate::web::form::{
-    FieldErrors, Fields, FormAttempt, Reader, fields, form_key, money_field, submit, time_of, version_of, version_only,
+    FieldErrors, Fields, FormAttempt, Reader, Submitted, fields, form_key, money_field, submit, time_of, version_of,
+    version_only,
 };
 use crate::web::{PageError, PageNumber, Section, SignedIn, Visitor};
 
@@ -87,13 +88,13 @@ pub async fn create(
         Ok::<_, ActionError>(())
     });
     match result.await? {
-        Ok(()) => {
+        Submitted::Done(()) => {
             // A form that was submitted twice has created the site already.
             let page = made.map_or("/sites".to_owned(), |id| format!("/sites/{id}"));
             let done = text!(visitor.language(), "cabinet-site-made");
             Ok(visitor.redirect(page).with_toast(done).into_response())
         }
-        Err(attempt) => list_page(&app, &visitor, PageNumber::FIRST, attempt).await,
+        Submitted::Refused(attempt) => list_page(&app, &visitor, PageNumber::FIRST, attempt).await,
     }
 }
 
@@ -234,16 +235,16 @@ async fn answer(
     app: &App,
     visitor: &Visitor,
     (id, tab): (i64, SiteTab),
-    result: Result<(), FormAttempt>,
+    result: Submitted<()>,
 ) -> Result<Response, PageError> {
     match result {
-        Ok(()) => {
+        Submitted::Done(()) => {
             // What was saved in the settings is on the first tab.
             let tab = if tab == SiteTab::Settings { SiteTab::Overview } else { tab };
             let saved = text!(visitor.language(), "cabinet-site-saved");
             Ok(visitor.redirect(tab.path(id)).with_toast(saved).into_response())
         }
-        Err(attempt) => site_page(app, visitor, (id, tab), attempt).await,
+        Submitted::Refused(attempt) => site_page(app, visitor, (id, tab), attempt).await,
     }
 }
 

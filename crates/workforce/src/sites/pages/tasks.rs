@@ -9,8 +9,8 @@ use crate::settings::MANDATORY_TASK_PENALTY;
 use crate::sites::{AboutTask, Sites, Task, price_text};
 use crate::text;
 use crate::web::form::{
-    FieldErrors, Fields, FilledForm, FormAttempt, FormSpec, Reader, fields, form_key, money_field, submit, version_of,
-    version_only,
+    FieldErrors, Fields, FilledForm, FormAttempt, FormSpec, Reader, Submitted, fields, form_key, money_field, submit,
+    version_of, version_only,
 };
 use crate::web::{PageError, Visitor};
 
@@ -45,28 +45,23 @@ pub async fn create(
     site_id: i64,
     slot_id: Option<i64>,
     typed: Fields,
-) -> Result<Result<(), FormAttempt>, PageError> {
+) -> Result<Submitted<()>, PageError> {
     let api = Sites::of_app(app).once(form_key(visitor, &typed));
     let act = async |about| api.create_task(&visitor.person, site_id, slot_id, about).await.map(drop);
     submit(visitor, typed, read, act).await
 }
 
-pub async fn edit(app: &App, visitor: &Visitor, id: i64, typed: Fields) -> Result<Result<(), FormAttempt>, PageError> {
+pub async fn edit(app: &App, visitor: &Visitor, id: i64, typed: Fields) -> Result<Submitted<()>, PageError> {
     let (api, version) = (Sites::of_app(app), version_of(&typed));
     submit(visitor, typed, read, async |about| api.edit_task(&visitor.person, id, version, about).await).await
 }
 
-pub async fn delete(
-    app: &App,
-    visitor: &Visitor,
-    id: i64,
-    typed: Fields,
-) -> Result<Result<(), FormAttempt>, PageError> {
+pub async fn delete(app: &App, visitor: &Visitor, id: i64, typed: Fields) -> Result<Submitted<()>, PageError> {
     let api = Sites::of_app(app);
     submit(visitor, typed, version_only, async |version| api.delete_task(&visitor.person, id, version).await).await
 }
 
-pub async fn restore(app: &App, visitor: &Visitor, id: i64) -> Result<Result<(), FormAttempt>, PageError> {
+pub async fn restore(app: &App, visitor: &Visitor, id: i64) -> Result<Submitted<()>, PageError> {
     let api = Sites::of_app(app);
     submit(visitor, Fields::new(), version_only, async |_| api.restore_task(&visitor.person, id).await).await
 }
