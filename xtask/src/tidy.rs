@@ -9,6 +9,7 @@ mod reach;
 mod rooms;
 mod shape;
 mod source;
+mod store_imports;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -89,6 +90,7 @@ fn findings(tree: &Tree) -> Findings {
     shape::check(tree, &mut findings);
     reach::check(tree, &mut findings);
     rooms::check(tree, &mut findings);
+    store_imports::check(tree, &mut findings);
     finished::check(tree, &mut findings);
     unwraps::check(tree, &mut findings);
     words::check(tree, &mut findings);

@@ -37,6 +37,44 @@ impl Millis {
     }
 }
 
+/// A time as text, in UTC.
+#[must_use]
+pub fn utc(at: Millis) -> String {
+    let time = chrono::DateTime::from_timestamp_millis(at.0);
+    time.map_or_else(|| format!("{} ms", at.0), |time| time.format("%Y-%m-%d %H:%M:%S UTC").to_string())
+}
+
+/// When a timer fires or a job runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum When {
+    /// This long after the turn, or after the call outside of a turn.
+    After(Duration),
+    /// At this time.
+    At(Millis),
+}
+
+impl When {
+    pub(crate) fn resolve(self, now: Millis) -> Millis {
+        match self {
+            Self::After(after) => now.plus(after),
+            Self::At(at) => at,
+        }
+    }
+}
+
+impl From<Duration> for When {
+    fn from(after: Duration) -> Self {
+        Self::After(after)
+    }
+}
+
+impl From<Millis> for When {
+    fn from(at: Millis) -> Self {
+        Self::At(at)
+    }
+}
+
 /// A bot's clock. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Clock(Arc<Source>);
@@ -132,6 +170,12 @@ impl Stopwatch {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_are_shown_in_utc() {
+        assert_eq!(utc(Millis(1_709_251_199_000)), "2024-02-29 23:59:59 UTC");
+        assert_eq!(utc(Millis(951_868_800_000)), "2000-03-01 00:00:00 UTC");
+    }
 
     #[test]
     fn a_clock_that_is_ahead_stays_ahead() {

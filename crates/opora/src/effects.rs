@@ -21,7 +21,7 @@ use crate::clock::Clock;
 use crate::failpoints;
 use crate::key::ConversationKey;
 use crate::mailbox::QueuedInput;
-use crate::requester::outcome_body;
+use crate::store::requester::outcome_body;
 use crate::store::{BoxError, EffectId, EffectRow, Epoch, InboxRow, Incoming, Origin, Receipt, Seq, Store};
 
 use self::held_effects::HeldEffects;

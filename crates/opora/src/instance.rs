@@ -17,11 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::clock::{Clock, Millis};
 use crate::failpoints;
-use crate::store::{Epoch, Holder, Lease, LeaseAnswer, Store, StoreError};
-
-pub use self::process::{ProcessStatus, process_status};
-
-mod process;
+use crate::store::{Epoch, Holder, Lease, LeaseAnswer, Store, StoreError, describe_holder, lease_holder};
 
 /// How long a lease lasts without a renewal.
 pub const LEASE_TTL: Duration = Duration::from_secs(30);
@@ -103,7 +99,7 @@ pub async fn lead(
 ) -> Result<Leadership, NotLeading> {
     let mut watch = Watch::default();
     // One token for all attempts: a lease with this token was granted by a claim whose answer was lost.
-    let first_holder = process::this_holder(clock.now(), settings.ttl);
+    let first_holder = lease_holder::this_holder(clock.now(), settings.ttl);
     loop {
         let mut claimed_at = clock.now();
         let holder = Holder { since: claimed_at, ..first_holder.clone() };
@@ -111,7 +107,7 @@ pub async fn lead(
         match store.claim(bot, &holder, expired.as_ref()).await {
             Ok(LeaseAnswer::Granted(epoch)) => {
                 if let Some(lease) = expired.filter(|lease| lease.holder.token != holder.token) {
-                    tracing::warn!(bot, epoch = epoch.0, from = %describe(&lease.holder), "took over the lease");
+                    tracing::warn!(bot, epoch = epoch.0, from = %describe_holder(&lease.holder), "took over the lease");
                 } else {
                     tracing::info!(bot, epoch = epoch.0, "holds the lease");
                 }
@@ -150,20 +146,6 @@ pub async fn lead(
     }
 }
 
-/// The holder of a lease, as text.
-#[must_use]
-pub fn describe(holder: &Holder) -> String {
-    let suffix = if process::is_gone(holder) { ", which is gone" } else { "" };
-    format!("process {} on {}{suffix}, since {}", holder.pid, holder.host, utc(holder.since))
-}
-
-/// A time as text, in UTC.
-#[must_use]
-pub fn utc(at: Millis) -> String {
-    let time = chrono::DateTime::from_timestamp_millis(at.0);
-    time.map_or_else(|| format!("{} ms", at.0), |time| time.format("%Y-%m-%d %H:%M:%S UTC").to_string())
-}
-
 /// What a standby has seen of the leader's lease.
 #[derive(Default)]
 struct Watch {
@@ -180,7 +162,7 @@ impl Watch {
         let is_new_holder = self.seen.as_ref().is_none_or(|(seen, _)| seen.epoch != lease.epoch);
         let since = seen_since.unwrap_or(now);
         let ttl = Duration::from_millis(u64::try_from(lease.holder.ttl_ms).unwrap_or(0));
-        if now.since(since) >= ttl || process::is_gone(&lease.holder) {
+        if now.since(since) >= ttl || lease_holder::is_gone(&lease.holder) {
             self.expired = Some(lease.clone());
         }
         self.seen = Some((lease, since));
@@ -188,7 +170,7 @@ impl Watch {
     }
 
     fn holder(&self) -> String {
-        self.seen.as_ref().map_or_else(String::new, |(lease, _)| describe(&lease.holder))
+        self.seen.as_ref().map_or_else(String::new, |(lease, _)| describe_holder(&lease.holder))
     }
 }
 

@@ -10,8 +10,8 @@ use std::time::Duration;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::clock::When;
 use crate::store::BoxError;
-use crate::turn::When;
 
 pub use self::context::{JobContext, JobWriteError};
 pub use self::schedules::{MissedTicks, Schedule, ScheduleError};

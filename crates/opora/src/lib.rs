@@ -158,7 +158,6 @@ pub mod key;
 mod mailbox;
 
 // The turn.
-mod requester;
 
 mod engine;
 

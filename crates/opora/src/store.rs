@@ -28,6 +28,7 @@ pub use self::job_rows::{
 pub use self::journal::Journal;
 pub use self::layer::StoreLayer;
 pub use self::lease::{Epoch, Holder, Lease, LeaseAnswer};
+pub use self::lease_holder::{ProcessStatus, describe_holder, process_status};
 pub use self::memory::MemoryStore;
 pub use self::open::{OpenError, open, open_existing, open_with_database, with_data_folder};
 pub use self::operator::{
@@ -77,6 +78,7 @@ mod journal;
 mod last_seen;
 mod layer;
 mod lease;
+pub(crate) mod lease_holder;
 mod memory;
 mod open;
 mod operator;
@@ -84,6 +86,7 @@ mod operator;
 mod postgres;
 #[cfg(feature = "redis")]
 mod redis;
+pub(crate) mod requester;
 mod rows;
 mod sent_log;
 mod settings;

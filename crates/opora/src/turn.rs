@@ -7,7 +7,6 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -15,14 +14,14 @@ use serde_json::value::RawValue;
 use crate::clock::Millis;
 use crate::dialogue::{Child, Conversation, Frame, Next, States, Step, TRACKS_MAX};
 use crate::key::ConversationKey;
-use crate::requester::RunningHandler;
 use crate::store::{Outgoing, Refusal, Version};
 use crate::telegram::{Action, Delete, Destination, Edit, IntoOutgoing, Raw, Say, SayError, Tag, Target};
 use crate::update::{Content, Person, Update};
 
 pub use self::context::Context;
+pub use crate::clock::When;
 
-pub(crate) use self::contract::{Handling, TurnError, TurnInput, TurnResult, TurnStart};
+pub(crate) use self::contract::{Handling, RunningHandler, TurnError, TurnInput, TurnResult, TurnStart};
 pub(crate) use self::output::TurnOutput;
 
 mod context;
@@ -46,37 +45,6 @@ pub struct Turn {
     destination: Destination,
     refusal: Option<Refusal>,
     context: Arc<Context>,
-}
-
-/// When a timer fires.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum When {
-    /// This long after the turn.
-    After(Duration),
-    /// At this time.
-    At(Millis),
-}
-
-impl When {
-    pub(crate) fn resolve(self, now: Millis) -> Millis {
-        match self {
-            Self::After(after) => now.plus(after),
-            Self::At(at) => at,
-        }
-    }
-}
-
-impl From<Duration> for When {
-    fn from(after: Duration) -> Self {
-        Self::After(after)
-    }
-}
-
-impl From<Millis> for When {
-    fn from(at: Millis) -> Self {
-        Self::At(at)
-    }
 }
 
 /// What a handler can read.

@@ -7,7 +7,7 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::config::{self, Config, Flags, Mistakes};
-use crate::state::output;
+use crate::terminal::output;
 
 mod listeners;
 mod storage;

@@ -54,6 +54,7 @@ pub mod settings;
 pub mod shifts;
 pub mod sites;
 pub mod state;
+pub mod terminal;
 pub mod texts;
 pub mod time_zones;
 pub mod web;

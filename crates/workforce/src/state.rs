@@ -10,12 +10,10 @@ use opora::clock::{Clock, Millis};
 use opora::store::Store;
 
 pub use self::backup::Backup;
-pub use self::confirm::Consent;
 pub use self::restore::Restore;
 
 mod accept;
 mod backup;
-mod confirm;
 mod discard;
 mod export;
 mod failed;
@@ -24,7 +22,6 @@ mod import;
 mod lease;
 mod list;
 mod open;
-pub(crate) mod output;
 mod parked;
 mod reset;
 mod restore;

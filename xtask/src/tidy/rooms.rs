@@ -11,7 +11,7 @@ use super::tree::{Module, Tree};
 
 const MEMBER: &str = "workforce";
 /// The modules that combine the rooms.
-const COMPOSING: [&str; 8] = ["application", "cli", "demo", "doctor", "lib", "main", "rooms", "run"];
+const COMPOSING: [&str; 9] = ["application", "cli", "demo", "doctor", "lib", "main", "rooms", "run", "state"];
 const ROOT: &str = "crate::";
 const SUPER: &str = "super::";
 
@@ -73,7 +73,7 @@ fn room_of(module: &Module) -> Option<&str> {
 }
 
 /// The first names of all paths that begin at the root of the crate, with their lines.
-fn imported(module: &Module) -> Vec<(String, usize)> {
+pub(super) fn imported(module: &Module) -> Vec<(String, usize)> {
     let mut code = String::new();
     let mut starts = Vec::new();
     for (number, line) in module.product_lines() {

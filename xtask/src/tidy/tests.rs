@@ -241,6 +241,23 @@ fn rooms_may_meet_in_what_puts_them_together() {
 }
 
 #[test]
+fn a_store_that_imports_the_engine_is_refused() {
+    let clock = module("pub struct Millis;\n");
+    let turn = module("pub struct When;\n");
+    let store = module("use crate::clock::Millis;\nuse crate::turn::When;\n");
+    let files = [
+        ("crates/opora/src/clock.rs", clock.as_str()),
+        ("crates/opora/src/turn.rs", turn.as_str()),
+        ("crates/opora/src/store/rows.rs", store.as_str()),
+    ];
+    let (refused, _) = findings_of(&files);
+    assert_eq!(refused.len(), 1, "{refused:?}");
+    assert!(refused[0].starts_with("crates/opora/src/store/rows.rs:3: a store imports `turn`"), "{refused:?}");
+    let (refused, _) = findings_of(&[files[1], ("crates/opora/src/engine.rs", store.as_str())]);
+    assert_eq!(refused, Vec::<String>::new());
+}
+
+#[test]
 fn a_comment_past_the_wrap_is_refused() {
     refused(
         "crates/opora/src/a.rs",

@@ -6,15 +6,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use parking_lot::RwLock;
 use serde::Serialize;
 
-use crate::clock::Clock;
+use crate::clock::{Clock, When};
 use crate::jobs::{RunnerHandle, metrics as job_metrics};
 use crate::key::ConversationKey;
 use crate::outbox::{Broadcast, BroadcastError, Courier, Progress, posted_rows};
-use crate::requester::{alarm_name, unbound_timer_body};
 use crate::schedule::ScheduleHandle;
+use crate::store::requester::{alarm_name, unbound_timer_body};
 use crate::store::{Commit, Enqueued, Epoch, NewJob, Opened, Outgoing, Store, StoreError, TimerChange, Version};
 use crate::telegram::{Destination, IntoOutgoing, Say, SayError, Tag};
-use crate::turn::When;
 
 /// The name of an empty post that tests whether the store accepts posts.
 const PROBE_POST: &str = "opora:probe";

@@ -8,8 +8,9 @@ use serde_json::value::RawValue;
 
 use super::Child;
 use crate::clock::Millis;
-use crate::requester::{Requester, RunningHandler};
+use crate::store::requester::Requester;
 use crate::store::{StateName, StoredState, Version};
+use crate::turn::RunningHandler;
 
 /// How many tracks a conversation may have.
 pub(crate) const TRACKS_MAX: usize = 8;

@@ -12,9 +12,8 @@ use super::next::ErasedState;
 use super::route::{ErasedHandler, HandlerFuture, Route, no_such_handler};
 use super::{OnError, States};
 use crate::input::{Input, InputPattern};
-use crate::requester::RunningHandler;
 use crate::store::BoxError;
-use crate::turn::{Turn, TurnError};
+use crate::turn::{RunningHandler, Turn, TurnError};
 
 /// How long a dialogue waits for input by default.
 const EXPIRES_AFTER: Duration = Duration::from_secs(24 * 60 * 60);

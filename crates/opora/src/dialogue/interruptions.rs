@@ -7,7 +7,7 @@ use super::run::ScriptRun;
 use super::texts::Texts;
 use super::transition::Via;
 use crate::input::{Failure, Input};
-use crate::requester::Requester;
+use crate::store::requester::Requester;
 use crate::telegram::{Button, Say, Tag};
 use crate::turn::{Handling, TurnError};
 use crate::update::{Content, Update};

@@ -5,7 +5,7 @@ use super::run::ScriptRun;
 use super::script::HandledBy;
 use super::transition::Via;
 use crate::input::{Alarm, Input, Outcome, Timer};
-use crate::requester::{EffectOutcome, Requester, WithRequester, alarm_of};
+use crate::store::requester::{EffectOutcome, Requester, WithRequester, alarm_of};
 use crate::turn::{Handling, TurnError};
 
 /// Result of delivering an input to the state that requested it.

@@ -8,8 +8,8 @@ use tokio_util::task::AbortOnDropHandle;
 use super::{EffectError, EffectRequest, Runner, Shared};
 use crate::failpoints;
 use crate::progress::Progress;
-use crate::requester;
 use crate::store::EffectRow;
+use crate::store::requester;
 
 /// The result of one attempt.
 enum AttemptResult {

@@ -11,7 +11,7 @@ use super::runner::RunnerHandle;
 use crate::clock::Clock;
 use crate::clock::Millis;
 use crate::effects::{EffectError, EffectRequest};
-use crate::requester::{Requester, effect_body};
+use crate::store::requester::{Requester, effect_body};
 use crate::store::{DomainWrites, Effect, NewJob, Store};
 use crate::turn::{TurnError, TurnResult};
 

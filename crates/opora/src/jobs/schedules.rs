@@ -9,9 +9,8 @@ use chrono_tz::Tz;
 use croner::Cron;
 use croner::parser::{CronParser, Seconds, Year};
 
-use crate::clock::Millis;
+use crate::clock::{Millis, When};
 use crate::store::NewJob;
-use crate::turn::When;
 
 /// A tick that is later than this was missed, because no instance led at its time.
 const LATE: Duration = Duration::from_secs(60);

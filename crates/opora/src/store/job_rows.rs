@@ -5,8 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::Epoch;
-use crate::clock::Millis;
-use crate::turn::When;
+use crate::clock::{Millis, When};
 
 /// The id of a job. A later job of the same bot has a higher one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -120,8 +120,10 @@ impl Stage {
     pub async fn pending_effects(&self) -> Vec<(String, Value)> {
         let rows = self.effects().await;
         let rows = rows.into_iter().filter(|row| *row.effect.kind != *CARRIER);
-        rows.map(|row| (row.effect.kind.to_string(), run::json(crate::requester::effect_request(&row.effect.body))))
-            .collect()
+        rows.map(|row| {
+            (row.effect.kind.to_string(), run::json(crate::store::requester::effect_request(&row.effect.body)))
+        })
+        .collect()
     }
 
     /// Finishes the oldest effect of this kind with a result.

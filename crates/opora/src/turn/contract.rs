@@ -7,7 +7,7 @@ use serde::de::IgnoredAny;
 use super::Context;
 use crate::clock::Millis;
 use crate::key::ConversationKey;
-use crate::requester::{EffectOutcome, Requester, WithRequester};
+use crate::store::requester::{EffectOutcome, Requester, WithRequester};
 use crate::store::{
     BoxError, Commit, DomainWrites, Effect, NewJob, Outgoing, Refusal, StateChange, StateName, StoredState,
     TimerChange, Transition, Version,
@@ -29,6 +29,16 @@ pub(crate) struct TurnStart {
     pub context: Arc<Context>,
     /// Where the input came from, if that differs from the conversation's key.
     pub destination: Option<Destination>,
+}
+
+/// The handler that runs now. Every request records it, because one turn may run handlers of several dialogues.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RunningHandler {
+    /// Empty while no handler of a dialogue runs.
+    pub dialogue: &'static str,
+    pub track: Box<str>,
+    /// The index in the track's stack of the handler's state. None for a handler without a state, such as an entry.
+    pub depth: Option<usize>,
 }
 
 /// The input of a turn.

@@ -2,11 +2,9 @@
 
 use serde_json::value::RawValue;
 
-use super::TurnError;
+use super::{RunningHandler, TurnError};
 use crate::clock::Millis;
-use crate::requester::{
-    Requester, RunningHandler, WithRequester, alarm_name, alarm_of, effect_body, unbound_timer_body,
-};
+use crate::store::requester::{Requester, WithRequester, alarm_name, alarm_of, effect_body, unbound_timer_body};
 use crate::store::{DomainWrites, Effect, NewJob, Outgoing, TimerChange};
 
 /// How many messages, timers, effects and jobs one turn may have, each.

@@ -12,7 +12,7 @@ use super::{BulkAction, all_of, change_all};
 use crate::config::DatabaseFlags;
 use crate::domain::Domain;
 use crate::rooms::Rooms;
-use crate::state::{Consent, output};
+use crate::terminal::{Consent, output};
 
 const EXAMPLES: &str = "Examples:
   opora jobs queues                          what waits and runs in each queue

@@ -3,15 +3,14 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use opora::instance::{self, ProcessStatus};
-use opora::store::{Lease, OpenError, RedisServerInfo, Store, StoreError};
+use opora::store::{Lease, OpenError, ProcessStatus, RedisServerInfo, Store, StoreError, process_status};
 
 use super::Finding;
 use crate::config::{Config, Secret};
 use crate::domain::Domain;
 use crate::files::{Files, FilesAddress};
 use crate::private;
-use crate::state::output;
+use crate::terminal::output;
 
 /// Below this the next document may not fit.
 const CRITICAL_FREE_BYTES: u64 = 100 << 20;
@@ -74,7 +73,7 @@ async fn lease(store: &dyn Store, bot: i64) -> Finding {
         Ok(None) => Finding::ok("lease", "no process runs this bot"),
         Ok(Some(Lease { holder, .. })) => {
             let description = format!("process {} on {} runs this bot", holder.pid, holder.host);
-            match instance::process_status(&holder) {
+            match process_status(&holder) {
                 ProcessStatus::Running => Finding::ok("lease", description),
                 ProcessStatus::Unknown => {
                     let advice = "another instance stands by until it is gone; opora state lease clear ends its lease";

@@ -9,7 +9,7 @@ use crate::config::StorageFlags;
 use crate::domain::{Domain, user_text};
 use crate::files::Files;
 use crate::rooms::Rooms;
-use crate::state::{Consent, output};
+use crate::terminal::{Consent, output};
 use crate::texts::Language;
 
 #[derive(Debug, Args)]

@@ -10,7 +10,7 @@ use crate::domain::Domain;
 use crate::files::Files;
 use crate::files::installation::InstallationStatus;
 use crate::rooms::Rooms;
-use crate::state::Consent;
+use crate::terminal::Consent;
 
 #[derive(Debug, Args)]
 pub struct Cleanup {

@@ -7,9 +7,9 @@ use clap::Args;
 use opora::store::{DecisionStore, OpenError, PostgresLoss, PostgresStore, RedisLoss, RedisStore, StoreError};
 
 use super::open::Address;
-use super::output;
 use crate::config;
 use crate::domain;
+use crate::terminal::output;
 
 /// The default file of the application's tables in a data directory.
 const SQLITE_FILE: &str = "opora.db";

@@ -6,7 +6,8 @@ use anyhow::{Context, bail};
 use clap::Args;
 use opora::clock::Stopwatch;
 
-use super::{open, output};
+use super::open;
+use crate::terminal::output;
 
 #[derive(Debug, Args)]
 pub struct Backup {

@@ -4,9 +4,9 @@ use anyhow::{Context, bail};
 use clap::Args;
 use opora::store::Journal;
 
-use super::confirm::Consent;
+use super::CommandContext;
 use super::open::Address;
-use super::{CommandContext, output};
+use crate::terminal::{Consent, output};
 
 #[derive(Debug, Args)]
 pub struct Discard {

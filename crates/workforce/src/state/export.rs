@@ -13,7 +13,8 @@ use opora::store::{Filter, Store};
 use tokio::fs::File;
 use tokio::io::{AsyncWriteExt, BufWriter};
 
-use super::{CommandContext, find, output};
+use super::{CommandContext, find};
+use crate::terminal::output;
 
 #[derive(Debug, Args)]
 pub struct Export {

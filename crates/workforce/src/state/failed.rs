@@ -8,7 +8,8 @@ use opora::store::{FailedRow, OutboxId};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{CommandContext, find, output};
+use super::{CommandContext, find};
+use crate::terminal::output;
 
 #[derive(Debug, Args)]
 pub struct Failed {

@@ -16,7 +16,8 @@ use opora::store::{ConversationRow, Opened, Store, StoreError};
 use tokio::fs::File;
 use tokio::io::{AsyncBufReadExt, BufReader};
 
-use super::{CommandContext, output};
+use super::CommandContext;
+use crate::terminal::output;
 
 mod dialogue_map;
 mod from_aiogram;

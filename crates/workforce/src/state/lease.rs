@@ -3,12 +3,11 @@
 use anyhow::bail;
 use clap::{Args, Subcommand};
 use opora::clock::Millis;
-use opora::instance::{self, ProcessStatus};
-use opora::store::{Epoch, Lease};
+use opora::store::{Epoch, Lease, ProcessStatus, process_status};
 use serde::Serialize;
 
-use super::confirm::Consent;
-use super::{CommandContext, output};
+use super::CommandContext;
+use crate::terminal::{Consent, output};
 
 #[derive(Debug, Args)]
 pub struct LeaseArgs {
@@ -91,7 +90,7 @@ fn table(held: &[HeldLease], now: Millis) -> String {
 
 impl HeldLease {
     fn new(bot: i64, lease: Lease) -> Self {
-        let process = match instance::process_status(&lease.holder) {
+        let process = match process_status(&lease.holder) {
             ProcessStatus::Running => "running",
             ProcessStatus::Gone => "gone",
             ProcessStatus::Unknown => "out_of_sight",

@@ -6,7 +6,8 @@ use opora::key::ConversationKey;
 use opora::store::{ConversationRow, StateName, Version};
 use serde::Serialize;
 
-use super::{CommandContext, find, output};
+use super::{CommandContext, find};
+use crate::terminal::output;
 
 #[derive(Debug, Args)]
 pub struct List {

@@ -9,8 +9,8 @@ use opora::store::{self, ParkedId};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::confirm::Consent;
-use super::{CommandContext, find, output};
+use super::{CommandContext, find};
+use crate::terminal::{Consent, output};
 
 #[derive(Debug, Args)]
 pub struct Parked {

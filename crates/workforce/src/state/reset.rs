@@ -4,8 +4,8 @@ use anyhow::bail;
 use clap::Args;
 use opora::key::ConversationKey;
 
-use super::confirm::Consent;
-use super::{CommandContext, find, output};
+use super::{CommandContext, find};
+use crate::terminal::{Consent, output};
 
 #[derive(Debug, Args)]
 pub struct Reset {

@@ -4,12 +4,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use opora::instance::{self, ProcessStatus};
-use opora::store::{Restored, SqliteStore};
+use opora::store::{ProcessStatus, Restored, SqliteStore, process_status};
 
-use super::confirm::Consent;
-use super::output;
 use crate::config;
+use crate::terminal::{Consent, output};
 
 #[derive(Debug, Args)]
 #[command(
@@ -75,8 +73,8 @@ async fn refuse_running_bot(address: &str, path: &Path) -> anyhow::Result<()> {
     let mut leader = None;
     for bot in store.operator().bots().await.unwrap_or_default() {
         let holder = store.lease(bot).await.ok().flatten().map(|lease| lease.holder);
-        leader = leader
-            .or(holder.filter(|holder| instance::process_status(holder) == ProcessStatus::Running).map(|by| (bot, by)));
+        leader =
+            leader.or(holder.filter(|holder| process_status(holder) == ProcessStatus::Running).map(|by| (bot, by)));
     }
     store.close().await?;
     match leader {

@@ -12,7 +12,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::parked::ParkedSummary;
-use super::{CommandContext, find, output};
+use super::{CommandContext, find};
+use crate::terminal::output;
 
 /// Number of latest transitions shown.
 const MAX_TRANSITIONS: usize = 20;

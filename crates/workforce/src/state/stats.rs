@@ -5,7 +5,8 @@ use opora::clock::Millis;
 use opora::store::{StateName, Statistics};
 use serde::Serialize;
 
-use super::{CommandContext, output};
+use super::CommandContext;
+use crate::terminal::output;
 
 #[derive(Debug, Args)]
 pub struct Stats {

@@ -2,8 +2,8 @@
 
 use clap::Args;
 
-use super::confirm::Consent;
-use super::{CommandContext, output};
+use super::CommandContext;
+use crate::terminal::{Consent, output};
 
 #[derive(Debug, Args)]
 pub struct Tidy {

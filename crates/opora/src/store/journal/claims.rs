@@ -9,8 +9,7 @@ use futures_util::future::join;
 
 use super::database::is_journal_epoch;
 use super::{PrimaryStore, Shared};
-use crate::instance::describe;
-use crate::store::{Epoch, Filter, Holder, Lease, LeaseAnswer, Store, StoreError, StoreResult};
+use crate::store::{Epoch, Filter, Holder, Lease, LeaseAnswer, Store, StoreError, StoreResult, describe_holder};
 
 /// How many conversations of the journal are read at once.
 const PAGE: usize = 1_000;
@@ -152,7 +151,7 @@ impl Shared {
                 self.on_journal.write().remove(&bot);
             }
             LeaseAnswer::Held(lease) if !self.journal.is_empty(bot).await? => {
-                let other = describe(&lease.holder);
+                let other = describe_holder(&lease.holder);
                 let journal = self.journal.name();
                 let message = format!(
                     "while Redis was away, this instance went on with the journal {journal}, and {other} has taken the lease: \

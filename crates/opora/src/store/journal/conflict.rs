@@ -5,7 +5,7 @@
 
 use super::replay::Replay;
 use crate::key::ConversationKey;
-use crate::requester::detach_from_state;
+use crate::store::requester::detach_from_state;
 use crate::store::sql::failure::unavailable;
 use crate::store::{
     Commit, ConversationRow, Effect, InputRef, Mark, Opened, ParkedId, ParkedTurn, Store, StoreError, StoreResult,

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{BOT, Stage};
 use crate::jobs::{CARRIER, place_in_commit};
 use crate::key::ConversationKey;
-use crate::requester::outcome_body;
+use crate::store::requester::outcome_body;
 use crate::store::{
     Commit, EffectId, EffectRow, Incoming, InputRef, NewJob, Opened, Origin, ParkedTurn, Receipt, Settled, Settlement,
     StoreError,
@@ -65,7 +65,7 @@ impl Stage {
     /// Brings the jobs of turns to the store's jobs, as a bot does.
     pub(super) async fn bring_jobs(&self) {
         for row in self.effects().await.into_iter().filter(|row| *row.effect.kind == *CARRIER) {
-            let job: NewJob = serde_json::from_str(crate::requester::effect_request(&row.effect.body))
+            let job: NewJob = serde_json::from_str(crate::store::requester::effect_request(&row.effect.body))
                 .unwrap_or_else(|error| panic!("a job cannot be read: {error}"));
             let job = NewJob { once: Some(row.id.0.to_string().into()), ..job };
             self.ok(self.0.store.enqueue_jobs(BOT, vec![job], self.0.clock.now()).await);

@@ -4,12 +4,11 @@ use std::time::Duration;
 
 use super::fixture::{ALL, BOT, Fixture, OTHER_BOT, at, fenced, granted, holder};
 use super::{Start, Subject};
-use crate::clock::Millis;
+use crate::clock::{Millis, When};
 use crate::store::{
     Enqueued, Epoch, JobFailure, JobFilter, JobId, JobLimits, JobPoll, JobRequest, JobRow, JobState, JobUpdate, NewJob,
     Tick, Unique,
 };
-use crate::turn::When;
 
 /// A job in the queue `mail`.
 fn job(name: &str) -> NewJob {

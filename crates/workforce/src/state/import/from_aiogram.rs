@@ -15,7 +15,8 @@ use serde::Serialize;
 use super::PROGRESS_EVERY;
 use super::dialogue_map::DialogueMap;
 use crate::config;
-use crate::state::{CommandContext, output};
+use crate::state::CommandContext;
+use crate::terminal::output;
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "With --from aiogram")]

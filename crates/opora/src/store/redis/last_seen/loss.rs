@@ -6,7 +6,7 @@ use std::fmt;
 use futures_util::future::{try_join, try_join_all};
 
 use super::{BotRecord, LastSeen};
-use crate::instance::utc;
+use crate::clock::utc;
 use crate::store::redis::RedisBackend;
 use crate::store::redis::address::AfterLoss;
 use crate::store::redis::connection::Connection;

@@ -318,8 +318,8 @@ end
 -- Arguments: precondition; number of turns and of marks; the turns' conversations; the marks of their inputs; then each
 -- turn:
 --   `inputs messages timers effects transitions;from to at change expires state_name`, where change is k to keep the
---   state, and s to set or clear it; the state or ''; inputs; outbox rows; timers (name, id or '' to cancel, due, row); effects;
---   at most one transition.
+--   state, and s to set or clear it; the state or ''; inputs; outbox rows; timers (name, id or '' to cancel, due, row);
+--   effects; at most one transition.
 -- After the turns: ids of sent messages. Returns a word for each turn.
 function functions.commit(keys, args)
   local header = call('HMGET', keys[ROOM], 'epoch', 'commits', 'floor', 'least', 'marks_ms', 'token')

@@ -6,8 +6,7 @@ use std::fmt::Write as _;
 use std::io::{ErrorKind, Write as _};
 use std::time::Duration;
 
-use opora::clock::Millis;
-use opora::instance::utc;
+use opora::clock::{Millis, utc};
 use opora::store::StateName;
 use serde::Serialize;
 

@@ -35,16 +35,6 @@ impl Requester {
     }
 }
 
-/// The handler that runs now. Every request records it, because one turn may run handlers of several dialogues.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct RunningHandler {
-    /// Empty while no handler of a dialogue runs.
-    pub dialogue: &'static str,
-    pub track: Box<str>,
-    /// The index in the track's stack of the handler's state. None for a handler without a state, such as an entry.
-    pub depth: Option<usize>,
-}
-
 /// The stored body of a timer; also a part of the stored body of an effect.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct WithRequester<Body> {

@@ -7,8 +7,8 @@ use std::fs;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use crate::clock::Millis;
-use crate::store::Holder;
+use super::Holder;
+use crate::clock::{Millis, utc};
 
 /// The machine, boot and pid namespace of this process. They do not change while it runs.
 struct Machine {
@@ -30,7 +30,7 @@ pub enum ProcessStatus {
 }
 
 /// This process as the holder of a lease.
-pub(super) fn this_holder(since: Millis, ttl: Duration) -> Holder {
+pub(crate) fn this_holder(since: Millis, ttl: Duration) -> Holder {
     let machine = machine();
     Holder {
         host: machine.host.clone(),
@@ -45,7 +45,7 @@ pub(super) fn this_holder(since: Millis, ttl: Duration) -> Holder {
 }
 
 /// Whether the holder's process is certainly gone.
-pub(super) fn is_gone(holder: &Holder) -> bool {
+pub(crate) fn is_gone(holder: &Holder) -> bool {
     process_status(holder) == ProcessStatus::Gone
 }
 
@@ -61,6 +61,13 @@ pub fn process_status(holder: &Holder) -> ProcessStatus {
         return ProcessStatus::Unknown;
     }
     if start_time(holder.pid) == Some(holder.process_start) { ProcessStatus::Running } else { ProcessStatus::Gone }
+}
+
+/// The holder of a lease, as text.
+#[must_use]
+pub fn describe_holder(holder: &Holder) -> String {
+    let suffix = if is_gone(holder) { ", which is gone" } else { "" };
+    format!("process {} on {}{suffix}, since {}", holder.pid, holder.host, utc(holder.since))
 }
 
 fn machine() -> &'static Machine {
