@@ -1,7 +1,7 @@
 //! Leading, standing by, takeover and renewal.
 
 use super::*;
-use crate::store::{Answer, MemoryStore, StoreLayer};
+use crate::store::{Answer, Holder, MemoryStore, StoreLayer};
 use crate::testing::faulty::{Fault, FaultyStore};
 
 const BOT: i64 = 1;
