@@ -192,6 +192,7 @@ cabinet-reject = Reject and deduct { $fine }
 cabinet-reject-free = Reject
 cabinet-reject-sure = Reject this reason?
 cabinet-reject-about = { $fine } will be deducted from the employee's pay, and the bot will tell them. You can take it back while the month is open.
+cabinet-reject-about-free = The bot will tell the employee. Nothing is deducted. You can take it back while the month is open.
 cabinet-reject-not = Don't reject
 cabinet-was-rejected = rejected, { $fine }
 cabinet-was-rejected-free = rejected

@@ -62,6 +62,7 @@ notice-closed-by-staff = A manager clocked you out at { $site }. Your shift ende
 notice-cancelled = { $name } cancelled a shift at { $site }, { $when }. Review the reason under “Today”.
 notice-reason-accepted = Your reason for cancelling was accepted: { $site }, { $when }. There is no penalty.
 notice-reason-rejected = Your reason for cancelling was not accepted: { $site }, { $when }. Deducted: { $fine }.
+notice-reason-rejected-free = Your reason for cancelling was not accepted: { $site }, { $when }. There is no penalty.
 notice-decision-taken-back = The decision about your cancellation will be reviewed again: { $site }, { $when }.
 notice-fine-taken-back = The decision about your cancellation will be reviewed again: { $site }, { $when }. The penalty of { $fine } was removed.
 
@@ -88,8 +89,10 @@ sites-new-slot-stopped = Okay, no shift was added.
 sites-cancellation = { $name } can't make it to { $site }, { $when }. Reason: { $reason }
 sites-accept-button = ✅ Accept, no penalty
 sites-reject-choice = ❌ Reject and deduct { $fine }
+sites-reject-free-button = ❌ Reject, no penalty
 sites-accepted = Reason accepted, nothing is deducted.
 sites-rejected = Reason rejected, { $fine } deducted.
+sites-rejected-free = Reason rejected, nothing is deducted.
 sites-take-back-button = ↩️ Take back
 sites-taken-back = Decision taken back. Any penalty was removed. The cancellation awaits approval again.
 

@@ -195,6 +195,7 @@ cabinet-reject = Отклонить и удержать { $fine }
 cabinet-reject-free = Отклонить
 cabinet-reject-sure = Отклонить причину?
 cabinet-reject-about = С сотрудника удержится { $fine }, и бот сообщит об этом. Пока месяц открыт, решение можно отменить.
+cabinet-reject-about-free = Бот сообщит сотруднику, что причину не приняли. Штрафа не будет. Пока месяц открыт, решение можно отменить.
 cabinet-reject-not = Не отклонять
 cabinet-was-rejected = отклонено, { $fine }
 cabinet-was-rejected-free = отклонено

@@ -64,6 +64,7 @@ notice-closed-by-staff = Вашу смену на объекте { $site } за�
 notice-cancelled = { $name } отменяет смену на объекте { $site }, { $when }. Рассмотрите причину в разделе «Сегодня».
 notice-reason-accepted = Причину отмены приняли: { $site }, { $when }. Штрафа не будет.
 notice-reason-rejected = Причину отмены не приняли: { $site }, { $when }. Удержано: { $fine }.
+notice-reason-rejected-free = Причину отмены не приняли: { $site }, { $when }. Штрафа не будет.
 notice-decision-taken-back = Решение по вашей отмене пересмотрят: { $site }, { $when }.
 notice-fine-taken-back = Решение по вашей отмене пересмотрят: { $site }, { $when }. Штраф { $fine } снят.
 
@@ -90,8 +91,10 @@ sites-new-slot-stopped = Хорошо, новую смену в расписан
 sites-cancellation = { $name } не сможет выйти на смену: { $site }, { $when }. Причина: { $reason }
 sites-accept-button = ✅ Принять, без штрафа
 sites-reject-choice = ❌ Отклонить и удержать { $fine }
+sites-reject-free-button = ❌ Отклонить, без штрафа
 sites-accepted = Причина принята, штрафа не будет.
 sites-rejected = Причина отклонена, удержано { $fine }.
+sites-rejected-free = Причина отклонена, штрафа не будет.
 sites-take-back-button = ↩️ Отменить решение
 sites-taken-back = Решение отменено. Если удерживали штраф, он снят. Отмена снова ждёт решения.
 

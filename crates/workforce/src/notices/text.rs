@@ -99,6 +99,9 @@ impl Notice {
             Self::ReasonAccepted { site, when } => {
                 text!(language, "notice-reason-accepted", site = site, when = when.shown(language))
             }
+            Self::ReasonRejected { site, when, fine } if fine == Money::ZERO => {
+                text!(language, "notice-reason-rejected-free", site = site, when = when.shown(language))
+            }
             Self::ReasonRejected { site, when, fine } => {
                 let fine = (-fine.as_deduction()).shown(language);
                 text!(language, "notice-reason-rejected", site = site, when = when.shown(language), fine = fine)

@@ -113,7 +113,11 @@ fn to_judge(one: &Cancellation, plan: &Plan, site: &Site, (who, fine): (&Person,
     let (name, site_name, when) = (who.full_name.as_str(), site.about.name.as_str(), when(plan.period, site, language));
     let text = text!(language, "sites-cancellation", name = name, site = site_name, when = when, reason = reason);
     let yes = Button::raw(text!(language, "sites-accept-button"), format!("{JUDGE_YES}{}", one.id));
-    let no = text!(language, "sites-reject-choice", fine = fine.shown(language));
+    let no = if fine.is_positive() {
+        text!(language, "sites-reject-choice", fine = fine.shown(language))
+    } else {
+        text!(language, "sites-reject-free-button")
+    };
     let no = Button::raw(no, format!("{JUDGE_NO}{}:{}", one.id, fine.kopecks()));
     let message = match (one.photo_file.clone().map(FileRef::id), one.photo_kind) {
         (None, _) => Say::text(text),
@@ -319,10 +323,7 @@ async fn judge(turn: &mut Turn, id: Option<i64>, judgement: Judgement) -> Step<O
     });
     notices::send_after(turn);
     ShiftEvent::new(ShiftEventKind::CancellationJudged, plan.user_id).at(plan.site_id).after(turn);
-    let text = match judgement.seen_fine.filter(|_| !judgement.is_accepted) {
-        Some(fine) => text!(language, "sites-rejected", fine = fine.shown(language)),
-        None => text!(language, "sites-accepted"),
-    };
+    let text = judgement.done_text(language);
     reply::close_card(turn, &text);
     let back = Button::raw(text!(language, "sites-take-back-button"), format!("{JUDGE_BACK}{id}:{}", at.0));
     turn.say(Say::text(text).buttons([[back], [menu_button(language)]]));

@@ -22,6 +22,8 @@ use crate::notices::{self, Notice};
 use crate::payroll::{Basis, NewAdjustment, Payroll, PlanFine, Source};
 use crate::person::{Permission, Person};
 use crate::sites::{self, ActionError, ChangedBy, Rights, Site, SiteRefusal, Sites, local};
+use crate::text;
+use crate::texts::Language;
 
 const MINUTE_MS: i64 = 60_000;
 /// Decided cancellations on a page.
@@ -33,6 +35,17 @@ pub struct Judgement {
     pub is_accepted: bool,
     /// The fine that the judge saw before rejecting. Another fine is refused. None: whatever it is now.
     pub seen_fine: Option<Money>,
+}
+
+impl Judgement {
+    /// What the judge reads after the decision.
+    pub fn done_text(self, language: Language) -> String {
+        match self.seen_fine.filter(|_| !self.is_accepted) {
+            None => text!(language, "sites-accepted"),
+            Some(fine) if fine.is_positive() => text!(language, "sites-rejected", fine = fine.shown(language)),
+            Some(_) => text!(language, "sites-rejected-free"),
+        }
+    }
 }
 
 /// A decided cancellation.
@@ -139,6 +152,7 @@ async fn change(
     Ok(Case { row, plan, site })
 }
 
+/// The fines to post. A fine of zero is none.
 fn fines_of(plan: &Plan, cancelled: &cancellation::Model, fines: Fines, site: &Site) -> Vec<NewAdjustment> {
     let day = local(plan.period.from, site.about.time_zone).date().to_string();
     let cost = fines.cost(cancelled.is_short_notice);
@@ -156,7 +170,7 @@ fn fines_of(plan: &Plan, cancelled: &cancellation::Model, fines: Fines, site: &S
         amount: price.as_deduction(),
         basis: basis.clone(),
     };
-    [invalid, short].into_iter().flatten().map(row).collect()
+    [invalid, short].into_iter().flatten().filter(|(_, price)| price.is_positive()).map(row).collect()
 }
 
 impl Shifts {

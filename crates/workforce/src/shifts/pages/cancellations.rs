@@ -97,10 +97,7 @@ pub async fn judge(
     if let Err(error) = shifts.judge_as_seen(&visitor.person, id, judgement).await {
         return page(&app, &visitor, &ListQuery::default(), Some(refusal(error)?)).await;
     }
-    let done = match seen_fine.filter(|_| !form.accepted) {
-        Some(fine) => text!(language, "sites-rejected", fine = fine.shown(language)),
-        None => text!(language, "sites-accepted"),
-    };
+    let done = judgement.done_text(language);
     let decided_at = shifts.cancellation(id).await?.and_then(|one| one.decided_at);
     let toast = match decided_at {
         Some(at) => {

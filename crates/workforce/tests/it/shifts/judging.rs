@@ -2,6 +2,7 @@
 
 use workforce::money::Money;
 use workforce::person::{Permission, Person};
+use workforce::settings;
 use workforce::shifts::{CancellationDetails, MediumKind, Reason, Shifts, cancel};
 use workforce::sites::{AboutSlot, Hours, Sites};
 
@@ -214,5 +215,32 @@ async fn a_fine_that_has_changed_is_not_deducted_unseen() {
     let stale = owner.post(&judge, &[("accepted", "false"), ("fine", FINE)]).await;
     stale.is(409, "The penalty has changed.").is(409, "Reject and deduct 1,200\u{a0}₽");
     assert_eq!(pay_of_boris(&cabinet).await, (0, Money::ZERO));
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn no_page_names_a_fine_of_zero() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
+    for fine in [&settings::CANCEL_SHORT_NOTICE_FINE, &settings::CANCEL_INVALID_REASON_FINE] {
+        let name = fine.name;
+        cabinet.app.domain.write(move |db| Box::pin(settings::set(db, name, "0", None, NOON))).await.unwrap();
+    }
+    let (_, waiting) = cancel_plans(&cabinet, 1).await;
+    let owner = cabinet.signed_in(ANNA).await;
+    let asks = owner.get("/cancellations").await;
+    asks.is(200, "The bot will tell the employee. Nothing is deducted.");
+    let judge = format!("/cancellations/{}/judge", waiting[0]);
+    owner.post(&judge, &[("accepted", "false"), ("fine", "0")]).await.redirects_to("/cancellations");
+    let after = owner.get("/cancellations").await;
+    after.is(200, "Reason rejected, nothing is deducted.");
+    let decided = owner.get("/cancellations?show=decided").await;
+    decided.is(200, "rejected");
+    for page in [asks, after, decided] {
+        assert!(!page.body.contains("0\u{a0}₽"), "{}", page.body);
+    }
+    assert_eq!(pay_of_boris(&cabinet).await, (0, Money::ZERO));
+    let seen = decided_at(&cabinet, waiting[0]).await;
+    let back = format!("/cancellations/{}/take-back", waiting[0]);
+    owner.post(&back, &[("decided_at", &seen)]).await.redirects_to("/cancellations");
     cabinet.close().await;
 }

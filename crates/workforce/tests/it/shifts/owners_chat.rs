@@ -93,6 +93,28 @@ async fn a_button_that_names_another_fine_deducts_nothing() {
 }
 
 #[tokio::test]
+async fn no_message_names_a_fine_of_zero() {
+    let workplace = Workplace::open(StorageKind::Sqlite).await;
+    let at = workplace.firm.app.clock.now();
+    for fine in [&settings::CANCEL_SHORT_NOTICE_FINE, &settings::CANCEL_INVALID_REASON_FINE] {
+        let name = fine.name;
+        workplace.firm.app.domain.write(move |db| Box::pin(settings::set(db, name, "0", None, at))).await.unwrap();
+    }
+    let site = workplace.site("Shop", 10_000).await;
+    let anna = cancels(&workplace, site).await;
+    anna.sends_photo().await;
+    let owner = workplace.firm.member("Olaf", &[Role::Owner]).await;
+    chooses_from_menu(&owner, "📋 Today").await;
+    owner.presses("❌ Reject, no penalty").await;
+    owner.sees("Reason rejected, nothing is deducted.");
+    assert!(workplace.adjustments().await.is_empty());
+    is_notified(&workplace, &anna, "There is no penalty.").await;
+    for chat in [anna.transcript(), owner.transcript()] {
+        assert!(!chat.contains("0\u{a0}₽"), "{chat}");
+    }
+}
+
+#[tokio::test]
 async fn a_night_no_show_is_listed_until_the_slot_ends() {
     let workplace = Workplace::open(StorageKind::Sqlite).await;
     let site = workplace.site("Shop", 10_000).await;

@@ -60,6 +60,8 @@ impl CancellationPage<'_> {
     fn waiting_case(&self, one: &Cancellation, plan: &Plan) -> Markup {
         let language = self.language();
         let cost = self.fines.cost(one.is_short_notice);
+        // A single fine is named by the button alone.
+        let short_notice = cost.short_notice.filter(|short| short.is_positive() && cost.invalid_reason.is_positive());
         html! {
             section.card data-testid={ "cancellation-" (one.id) } {
                 (self.about(one, plan, &html! {}))
@@ -67,7 +69,7 @@ impl CancellationPage<'_> {
                     p.quiet { (text!(language, "cabinet-was-reversed", name = self.name(one.reversed_by))) ", " (moment(at, language)) }
                 }
                 @if self.access.decides_on(one.user_id) {
-                    @if let Some(short) = cost.short_notice {
+                    @if let Some(short) = short_notice {
                         p.quiet {
                             (text!(language, "cabinet-fine-parts", reason = cost.invalid_reason.shown(language), short = short.shown(language)))
                         }
@@ -88,21 +90,23 @@ impl CancellationPage<'_> {
         )
     }
 
-    /// Rejecting names the amount, and asks.
+    /// Rejecting names the amount, if there is one, and asks.
     fn reject(&self, one: &Cancellation) -> Markup {
         let language = self.language();
         let fine = self.fines.cost(one.is_short_notice).total();
-        let caption = if fine.is_positive() {
-            text!(language, "cabinet-reject", fine = fine.shown(language))
+        let (caption, about) = if fine.is_positive() {
+            let amount = fine.shown(language);
+            let about = text!(language, "cabinet-reject-about", fine = amount.as_str());
+            (text!(language, "cabinet-reject", fine = amount), about)
         } else {
-            text!(language, "cabinet-reject-free")
+            (text!(language, "cabinet-reject-free"), text!(language, "cabinet-reject-about-free"))
         };
         let (id, title) = (format!("reject-{}", one.id), text!(language, "cabinet-reject-sure"));
         let keep = text!(language, "cabinet-reject-not");
         let form = self.visitor.visit.form(
             &format!("{WAITING}/{}/judge", one.id),
             &html! {
-                p { (text!(language, "cabinet-reject-about", fine = fine.shown(language))) }
+                p { (about) }
                 input type="hidden" name="accepted" value="false";
                 input type="hidden" name="fine" value=(fine.kopecks());
                 (Button::danger(&caption).testid("accepted-false").submit())
@@ -117,7 +121,7 @@ impl CancellationPage<'_> {
     /// A decided cancellation: by whom, when, what it costs, and the way back.
     fn decided_case(&self, case: &DecidedCancellation) -> Markup {
         let (language, one) = (self.language(), &case.cancelled);
-        let state = match (one.status, case.fine) {
+        let state = match (one.status, case.fine.filter(|fine| fine.amount.is_negative())) {
             (CancellationStatus::Rejected, Some(fine)) => {
                 let amount = fine.amount.shown(language);
                 badge(Tone::Bad, &text!(language, "cabinet-was-rejected", fine = amount))
