@@ -6,6 +6,7 @@ registration-over-button = Start over
 registration-back-button = ← Back
 registration-back-said = Back one step.
 registration-skip-button = Skip
+registration-skipped = (skipped)
 registration-name = What's your first and last name?
 registration-name-too-short = Please write your name in letters, at least two.
 registration-name-too-long = That's too long for a name. Please keep it to 100 characters.
@@ -89,6 +90,9 @@ registration-reason = Why are you rejecting { $name }? They will read your answe
 registration-reason-bad = Please write a reason, 1 to { $most } characters.
 registration-approved-by-you = Approved: { $name }
 registration-rejected-by-you = Rejected: { $name }
+registration-rejected-card =
+    Rejected: { $name }
+    Reason: { $reason }
 registration-approved-already-toast = Already approved by { $name }.
 registration-rejected-already-toast = Already rejected by { $name }.
 registration-out-of-date-toast = This registration has changed since. Please open it again.

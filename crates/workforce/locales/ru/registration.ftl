@@ -6,6 +6,7 @@ registration-over-button = Начать заново
 registration-back-button = ← Назад
 registration-back-said = Вернулись на шаг назад.
 registration-skip-button = Пропустить
+registration-skipped = (пропущено)
 registration-name = Как вас зовут? Напишите имя и фамилию.
 registration-name-too-short = Напишите, пожалуйста, имя буквами: нужно хотя бы две.
 registration-name-too-long = Слишком длинное имя. Уложитесь, пожалуйста, в 100 знаков.
@@ -90,6 +91,9 @@ registration-reason = Почему отклоняете заявку ({ $name })
 registration-reason-bad = Напишите причину: от 1 до { $most } знаков.
 registration-approved-by-you = Заявка одобрена: { $name }
 registration-rejected-by-you = Заявка отклонена: { $name }
+registration-rejected-card =
+    Заявка отклонена: { $name }
+    Причина: { $reason }
 registration-approved-already-toast = Заявку уже рассмотрели: { $name } (одобрено).
 registration-rejected-already-toast = Заявку уже рассмотрели: { $name } (отклонено).
 registration-out-of-date-toast = Заявка с тех пор изменилась. Откройте её ещё раз.

@@ -27,6 +27,14 @@ pub fn drop_buttons(turn: &mut Turn) {
     }
 }
 
+/// Shows the answer below its question, in place of the pressed button and its neighbours. The next question is a
+/// message of its own.
+pub fn show_answer(turn: &mut Turn, question: &str, answer: &str) {
+    if let Some(message) = turn.update().and_then(answered_question) {
+        turn.edit(Edit::text(message, fit(format!("{question}\n\n{answer}"))));
+    }
+}
+
 /// Adds what was decided to the card whose button was pressed, and takes its buttons away. If the update has no text of
 /// the card, only the buttons go.
 pub fn close_card(turn: &mut Turn, verdict: &str) {

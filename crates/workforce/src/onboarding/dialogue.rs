@@ -191,20 +191,15 @@ fn say_session_is_gone(turn: &mut Turn, person: &Person) -> Step<OnboardingState
 }
 
 async fn text_answer(turn: &mut Turn, position: QuestionPosition, text: String) -> Step<OnboardingStates> {
-    handle_answer(turn, position, GivenAnswer::Typed(&text), None).await
+    handle_answer(turn, position, GivenAnswer::Typed(&text)).await
 }
 
 async fn button_answer(turn: &mut Turn, position: QuestionPosition, press: Press) -> Step<OnboardingStates> {
-    handle_answer(turn, position, GivenAnswer::Pressed(&press.rest), press.message_id).await
+    handle_answer(turn, position, GivenAnswer::Pressed(&press.rest)).await
 }
 
 /// Takes an answer. The message whose button was pressed then shows the choice instead of its buttons.
-async fn handle_answer(
-    turn: &mut Turn,
-    position: QuestionPosition,
-    given: GivenAnswer<'_>,
-    pressed: Option<i64>,
-) -> Step<OnboardingStates> {
+async fn handle_answer(turn: &mut Turn, position: QuestionPosition, given: GivenAnswer<'_>) -> Step<OnboardingStates> {
     let Some(person) = allowed_person(turn).await? else { return Ok(Next::Stay) };
     let all = turn.context::<App>().onboarding.questionnaire(position.questionnaire).await?;
     let question = all.question(&position.question).ok_or("the question is not in its questionnaire")?;
@@ -213,19 +208,19 @@ async fn handle_answer(
         return Ok(Next::AskAgain);
     };
     if turn.refusal().is_none() {
-        messages::show_choice(turn, pressed, &all, question, Some(&answer), person.language);
+        messages::show_choice(turn, &all, question, Some(&answer), person.language);
     }
     store_answer(turn, &person, &all, position, Some(answer)).await
 }
 
-async fn skip(turn: &mut Turn, position: QuestionPosition, press: Press) -> Step<OnboardingStates> {
+async fn skip(turn: &mut Turn, position: QuestionPosition, _: Press) -> Step<OnboardingStates> {
     let Some(person) = allowed_person(turn).await? else { return Ok(Next::Stay) };
     let all = turn.context::<App>().onboarding.questionnaire(position.questionnaire).await?;
     let Some(question) = all.question(&position.question).filter(|question| question.is_skippable) else {
         return Ok(Next::AskAgain);
     };
     if turn.refusal().is_none() {
-        messages::show_choice(turn, press.message_id, &all, question, None, person.language);
+        messages::show_choice(turn, &all, question, None, person.language);
     }
     store_answer(turn, &person, &all, position, None).await
 }

@@ -1,14 +1,13 @@
 //! Messages of the questionnaire: questions, hints, the summary.
 
 use opora::prelude::*;
-use opora::telegram::Target;
 
 use super::dialogue::{AGREE, ANSWER, BACK, DECLINE, KEEP, PAUSE, QuestionPosition, SKIP};
 use super::questionnaire::{ANSWER_MAX, Kind, Question, Questionnaire, SCALE};
 use super::tables::answer;
 use super::{Answer, chat};
 use crate::application::App;
-use crate::front::menu_button;
+use crate::front::{menu_button, reply};
 use crate::text;
 use crate::texts::Language;
 
@@ -51,19 +50,16 @@ fn heading(all: &Questionnaire, question: &Question, language: Language) -> Stri
 /// Shows the answer below its question, in place of the buttons; none means skipped.
 pub fn show_choice(
     turn: &mut Turn,
-    message: Option<i64>,
     all: &Questionnaire,
     question: &Question,
     answer: Option<&str>,
     language: Language,
 ) {
-    let Some(message) = message else { return };
     let answer = answer.map_or_else(
         || text!(language, "onboarding-skipped"),
         |answer| format!("✓ {}", question.shown(answer, language)),
     );
-    let text = format!("{}\n\n{answer}", heading(all, question, language));
-    turn.edit(Edit::text(Target::from(message), text));
+    reply::show_answer(turn, &heading(all, question, language), &answer);
 }
 
 fn buttons(question: &Question, position: &QuestionPosition, has_before: bool, language: Language) -> Vec<Vec<Button>> {

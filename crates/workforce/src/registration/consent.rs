@@ -7,7 +7,6 @@
 use opora::clock::Millis;
 use opora::prelude::*;
 use opora::store::WriteError;
-use opora::telegram::Target;
 use ring::digest;
 use sea_orm::sea_query::OnConflict;
 use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, Set};
@@ -19,6 +18,7 @@ use super::states::{AGREE, DISAGREE, Registration, language_of};
 use super::tables::{consent, consent_text};
 use crate::application::App;
 use crate::domain::{Transaction, WriteInTurn};
+use crate::front::reply;
 use crate::settings::{CONSENT_TEXT_EN, CONSENT_TEXT_RU};
 use crate::text;
 use crate::texts::Language;
@@ -64,14 +64,12 @@ pub async fn agree(turn: &mut Turn, draft: Draft, press: Press) -> Step<Registra
     let text = current_text(&turn.context::<App>(), language).await?;
     let version = version(&text);
     if press.rest != version {
+        reply::drop_buttons(turn);
         turn.say(text!(language, "registration-consent-changed"));
         return Ok(Next::AskAgain);
     }
     let at = turn.now();
-    if let Some(id) = press.message_id {
-        let agreed = text!(language, "registration-agreed");
-        turn.edit(Edit::text(Target::from(id), format!("{text}\n\n{agreed}")));
-    }
+    reply::show_answer(turn, &text, &text!(language, "registration-agreed"));
     let stored = version.clone();
     turn.write(move |db| Box::pin(store_text(db, stored, text, at)));
     advance(turn, "consent", Draft { consent: Some(GivenConsent { version, at }), ..draft })
@@ -80,6 +78,7 @@ pub async fn agree(turn: &mut Turn, draft: Draft, press: Press) -> Step<Registra
 /// Nothing is kept of a person who does not agree.
 pub async fn disagree(turn: &mut Turn, draft: Draft, _: Press) -> Step<Registration> {
     tracing::info!(user = turn.key().user, "registration: no consent; the draft is deleted");
+    reply::drop_buttons(turn);
     turn.say(text!(language_of(turn, &draft), "registration-consent-refused"));
     Ok(Next::End)
 }

@@ -51,6 +51,9 @@ pub enum Deciding {
 pub struct RejectionReason {
     telegram_id: i64,
     mark: String,
+    /// The message id of the pressed card.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    card: Option<i64>,
 }
 
 /// A registration as deciders see it.
@@ -218,10 +221,11 @@ async fn reject(turn: &mut Turn, press: Press) -> Step<Deciding> {
         return refuse_decided(turn, &app, &person, decider.language).await;
     }
     // What is decided depends on the reason; a registration that keeps waiting is listed again by its button.
-    if let Some(card) = press.message_id {
+    let card = press.message_id;
+    if let Some(card) = card {
         turn.edit(Edit::markup(Target::from(card)));
     }
-    Ok(Next::Go(Deciding::Reason(RejectionReason { telegram_id: person.telegram_id, mark })))
+    Ok(Next::Go(Deciding::Reason(RejectionReason { telegram_id: person.telegram_id, mark, card })))
 }
 
 async fn ask_reason(turn: &mut Turn, state: RejectionReason) -> Result<(), BoxError> {
@@ -262,13 +266,24 @@ async fn reason(turn: &mut Turn, state: RejectionReason, text: String) -> Step<D
     let Some(person) = app.people.by_telegram(state.telegram_id).await? else { return Ok(Next::End) };
     if turn.refusal().is_some() || person.status != Status::Pending {
         let text = decided_already(&app, &person, language).await?;
+        close_card(turn, state.card, format!("{}\n\n{text}", person.full_name));
         turn.say(navigation::final_message(text, language));
         return Ok(Next::End);
     }
-    let text = text!(language, "registration-rejected-by-you", name = person.full_name.as_str());
+    let name = person.full_name.as_str();
+    let text = text!(language, "registration-rejected-by-you", name = name);
+    let verdict = text!(language, "registration-rejected-card", name = name, reason = reason.as_str());
+    close_card(turn, state.card, verdict);
     decide(turn, &decider, &person, state.mark, Some(reason));
     turn.say(navigation::final_message(text, language));
     Ok(Next::End)
+}
+
+/// Shows the verdict in place of a card whose reason came in a later message.
+fn close_card(turn: &mut Turn, card: Option<i64>, verdict: String) {
+    if let Some(card) = card {
+        turn.edit(Edit::text(Target::from(card), verdict));
+    }
 }
 
 /// Writes the decision and tells the person, in one commit.

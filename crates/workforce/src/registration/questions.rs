@@ -9,6 +9,7 @@ use super::states::{
 };
 use super::{DocumentKind, Draft, Picture};
 use crate::application::App;
+use crate::front::reply;
 use crate::rooms::Room;
 use crate::texts::Language;
 use crate::{key, text};
@@ -32,14 +33,14 @@ pub async fn ask_language(turn: &mut Turn, draft: Draft) -> AskResult {
 
 pub async fn language(turn: &mut Turn, draft: Draft, press: Press) -> Step<Registration> {
     let Ok(language) = press.rest.parse::<Language>() else { return Ok(Next::AskAgain) };
+    show_choice(turn, &text!(language_of(turn, &draft), "registration-language"), language.name());
     turn.set_language(language.code());
     advance(turn, "language", Draft { language: Some(language), ..draft })
 }
 
 pub async fn ask_resume(turn: &mut Turn, draft: Draft) -> AskResult {
     let language = language_of(turn, &draft);
-    let text =
-        text!(language, "registration-resume", done = draft.steps_done(), all = super::draft::DraftStep::ALL.len());
+    let text = resume_question(&draft, language);
     let go_on = Button::new(text!(language, "registration-continue-button"), GO_ON);
     let over = Button::new(text!(language, "registration-over-button"), START_OVER);
     let discard = Button::new(text!(language, "registration-discard-button"), CANCEL);
@@ -47,12 +48,22 @@ pub async fn ask_resume(turn: &mut Turn, draft: Draft) -> AskResult {
     Ok(())
 }
 
-pub async fn go_on(_: &mut Turn, draft: Draft, _: Press) -> Step<Registration> {
+fn resume_question(draft: &Draft, language: Language) -> String {
+    text!(language, "registration-resume", done = draft.steps_done(), all = super::draft::DraftStep::ALL.len())
+}
+
+pub async fn go_on(turn: &mut Turn, draft: Draft, _: Press) -> Step<Registration> {
+    let language = language_of(turn, &draft);
+    let choice = text!(language, "registration-continue-button");
+    show_choice(turn, &resume_question(&draft, language), &choice);
     Ok(Next::Go(next_state(draft)))
 }
 
 pub async fn start_over(turn: &mut Turn, draft: Draft, _: Press) -> Step<Registration> {
     tracing::info!(user = turn.key().user, "registration: started over");
+    let language = language_of(turn, &draft);
+    let choice = text!(language, "registration-over-button");
+    show_choice(turn, &resume_question(&draft, language), &choice);
     Ok(Next::Go(Registration::Language { draft: Draft { username: draft.username, ..Draft::default() } }))
 }
 
@@ -131,6 +142,8 @@ pub async fn email(turn: &mut Turn, draft: Draft, text: String) -> Step<Registra
 }
 
 pub async fn skip_email(turn: &mut Turn, draft: Draft, _: Press) -> Step<Registration> {
+    let language = language_of(turn, &draft);
+    reply::show_answer(turn, &text!(language, "registration-email"), &text!(language, "registration-skipped"));
     advance(turn, "email", Draft { email: None, is_email_answered: true, ..draft })
 }
 
@@ -147,6 +160,8 @@ pub async fn kind(turn: &mut Turn, draft: Draft, press: Press) -> Step<Registrat
     let Some(kind) = press.rest.parse().ok().filter(|kind: &DocumentKind| kind.is_main()) else {
         return Ok(Next::AskAgain);
     };
+    let language = language_of(turn, &draft);
+    show_choice(turn, &text!(language, "registration-kind"), &kind_name(kind, language));
     // The picture of another kind of document does not count.
     let document = draft.document.clone().filter(|_| draft.kind == Some(kind));
     advance(turn, "document kind", Draft { kind: Some(kind), document, ..draft })
@@ -224,6 +239,11 @@ pub fn kind_name(kind: DocumentKind, language: Language) -> String {
 
 pub fn back_button(language: Language) -> Button {
     Button::new(text!(language, "registration-back-button"), BACK)
+}
+
+/// Shows the chosen button below its question.
+fn show_choice(turn: &mut Turn, question: &str, choice: &str) {
+    reply::show_answer(turn, question, &format!("✓ {choice}"));
 }
 
 pub fn advance(turn: &mut Turn, step: &str, draft: Draft) -> Step<Registration> {

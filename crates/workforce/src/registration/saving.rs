@@ -19,6 +19,7 @@ use super::{DocumentKind, Draft, consent, deciding};
 use crate::application::App;
 use crate::domain::{Transaction, WriteInTurn};
 use crate::files::{generated_name, pending_files};
+use crate::front::reply;
 use crate::people::{self, Enrolment};
 use crate::person::OWNERS;
 use crate::settings::TIME_ZONE;
@@ -233,11 +234,13 @@ pub async fn ask_again(turn: &mut Turn, draft: Draft) -> Result<(), BoxError> {
     Ok(())
 }
 
-pub async fn again(_: &mut Turn, draft: Draft, _: Press) -> Step<Registration> {
+pub async fn again(turn: &mut Turn, draft: Draft, _: Press) -> Step<Registration> {
+    reply::drop_buttons(turn);
     Ok(Next::Go(next_state(draft)))
 }
 
 pub async fn cancel(turn: &mut Turn, draft: Draft, _: Press) -> Step<Registration> {
+    reply::drop_buttons(turn);
     // The keyboard of the phone question may still be there.
     turn.say(Say::text(text!(language_of(turn, &draft), "registration-cancelled")).remove_keyboard());
     Ok(Next::End)

@@ -7,6 +7,7 @@ use opora::prelude::*;
 
 use super::draft::DraftStep;
 use super::{DocumentKind, Draft, consent, file_effects, questions, saving};
+use crate::front::reply;
 use crate::text;
 use crate::texts::Language;
 
@@ -210,7 +211,8 @@ fn end(dialogue: Dialogue<Registration>) -> Dialogue<Registration> {
 }
 
 /// One step back; the earlier answer stays until it is replaced.
-pub async fn back(_: &mut Turn, state: Registration, _: Press) -> Step<Registration> {
+pub async fn back(turn: &mut Turn, state: Registration, _: Press) -> Step<Registration> {
+    reply::drop_buttons(turn);
     Ok(go_back(state))
 }
 

@@ -256,9 +256,39 @@ async fn back_returns_and_keeps_the_answers() {
     anna.sees("What's your email address?");
     anna.presses("Skip").await;
     anna.sees("photo of your passport");
-    // A second tap on an old button does nothing.
+}
+
+/// A button that has been pressed cannot be pressed again.
+#[tokio::test]
+async fn a_pressed_question_shows_the_answer_and_no_buttons() {
+    let firm = Firm::open(StorageKind::Sqlite).await;
+    let anna = firm.stage.person("Anna");
+    let offers = |caption: &str| {
+        let shown = anna.transcript().replace(&format!("(presses [{caption}])"), "");
+        shown.contains(&format!("[{caption}]"))
+    };
+    anna.sends("/start").await;
+    anna.presses("English").await;
+    anna.sees("Which language do you prefer?\n\n✓ English");
+    anna.presses("I agree").await;
+    anna.sees("✓ You agreed.");
+    anna.sends("Anna Smith").await;
+    anna.sends_contact("79991234567").await;
     anna.presses("Skip").await;
-    anna.sees_toast("no longer works");
+    anna.sees("You can skip this step.\n\n(skipped)");
+    assert!(!offers("Skip"), "{}", anna.transcript());
+    anna.presses("← Back").await;
+    assert!(!offers("Passport"), "{}", anna.transcript());
+    anna.presses("Skip").await;
+    anna.presses("Passport").await;
+    anna.sees("Which document will you send?\n\n✓ Passport");
+    anna.sends("/start").await;
+    anna.presses("Continue").await;
+    anna.sees("Continue?\n\n✓ Continue");
+    for caption in ["English", "Русский", "I agree", "I don't agree", "Driving licence", "Continue", "Start over"]
+    {
+        assert!(!offers(caption), "{caption} is still offered:{}", anna.transcript());
+    }
 }
 
 #[tokio::test]

@@ -66,6 +66,23 @@ async fn a_decided_card_has_no_buttons() {
     assert!(!shown.contains("❌ Reject"), "{shown}");
 }
 
+/// The reason comes in a message of its own, and Olga may have scrolled past the card.
+#[tokio::test]
+async fn a_card_shows_the_rejection_or_who_was_faster() {
+    let firm = Firm::open(StorageKind::Sqlite).await;
+    let (olga, petr) = (firm.member("Olga", &[Role::Owner]).await, firm.member("Petr", &[Role::Owner]).await);
+    registered_person(&firm, "Anna").await;
+    olga.presses("❌ Reject").await;
+    olga.sends("The passport is not readable.").await;
+    olga.sees("Rejected: Anna Smith\nReason: The passport is not readable.");
+    assert!(!olga.transcript().contains("New registration: Anna Smith"), "{}", olga.transcript());
+    registered_person(&firm, "Vera").await;
+    olga.presses("❌ Reject").await;
+    petr.presses("✅ Approve").await;
+    olga.sends("The passport is not readable.").await;
+    olga.sees("Anna Smith\n\nAlready approved by Petr.");
+}
+
 async fn of_two_simultaneous_decisions_one_counts(kind: StorageKind) {
     let firm = Firm::open(kind).await;
     let (olga, petr) = (firm.member("Olga", &[Role::Owner]).await, firm.member("Petr", &[Role::Owner]).await);
