@@ -139,6 +139,7 @@ pub fn commands(default: Language) -> Vec<serde_json::Value> {
             ("cabinet", text!(language, "front-cabinet-command")),
             ("language", text!(language, "front-language-command")),
             ("quiet", text!(language, "front-quiet-command")),
+            ("summary", text!(language, "front-summary-command")),
             ("cancel", text!(language, "front-cancel-command")),
             ("me", text!(language, "front-me-command")),
             ("help", text!(language, "front-help-command")),
@@ -259,7 +260,12 @@ fn menu_rows(buttons: Vec<MenuButton>) -> Vec<Vec<Button>> {
 async fn ask_language(turn: &mut Turn, _: Command) -> Step<Front> {
     let speaker = turn.context::<App>().speaker(turn).await?;
     // Each language is offered by its own name.
-    let buttons = Language::ALL.map(|language| [Button::raw(language.name(), format!("{LANGUAGE}{language}"))]);
+    let choice = |language: Language| vec![Button::raw(language.name(), format!("{LANGUAGE}{language}"))];
+    let mut buttons: Vec<_> = Language::ALL.into_iter().map(choice).collect();
+    // People without access have no menu.
+    if speaker.person.as_ref().is_some_and(|person| person.status == Status::Verified) {
+        buttons.push(vec![navigation::menu_of_question(speaker.language)]);
+    }
     turn.say(Say::text(text!(speaker.language, "front-language")).buttons(buttons));
     Ok(Next::Stay)
 }
@@ -311,7 +317,11 @@ async fn me(turn: &mut Turn, command: Command) -> Step<Front> {
     };
     let names: Vec<_> = person.roles.iter().map(|role| role_name(role, language)).collect();
     let roles = if names.is_empty() { text!(language, "front-no-roles") } else { names.join(", ") };
-    turn.say(text!(language, "front-me-known", name = person.full_name, id = id, roles = roles));
+    let mut lines = vec![text!(language, "front-me-known", name = person.full_name.as_str(), id = id, roles = roles)];
+    if person.may(OWNERS) {
+        lines.push(text!(language, "front-me-owner"));
+    }
+    turn.say(lines.join("\n"));
     Ok(Next::Stay)
 }
 

@@ -47,6 +47,7 @@ impl Room for OverviewRoom {
         vec![
             MenuItem { caption: key!("sites-today-button"), data: owner::TODAY, roles: SITE_STAFF },
             MenuItem { caption: key!("sites-button"), data: owner::SITES, roles: SITE_STAFF },
+            MenuItem { caption: key!("summary-menu-button"), data: summary::OPEN, roles: OWNERS },
         ]
     }
 
@@ -61,7 +62,8 @@ impl Room for OverviewRoom {
             if !person.may(SITE_STAFF) {
                 return Ok(MenuPart::default());
             }
-            let mut buttons: Vec<_> = self.menu().iter().map(|item| item.button(person.language)).collect();
+            let items = self.menu().into_iter().filter(|item| person.may(item.roles));
+            let mut buttons: Vec<_> = items.map(|item| item.button(person.language)).collect();
             if let Some(today) = buttons.first_mut() {
                 *today = today.clone().counting(owner::count_waiting(app, person).await?);
             }
@@ -115,6 +117,10 @@ impl Room for OverviewRoom {
         site: &'a Site,
     ) -> BoxFuture<'a, Result<Vec<Section>, PageError>> {
         Box::pin(today::of_site(app, viewer, site))
+    }
+
+    fn own_sections<'a>(&'a self, app: &'a App, viewer: &'a Person) -> BoxFuture<'a, Result<Vec<Section>, PageError>> {
+        Box::pin(summary::own_sections(app, viewer))
     }
 
     fn home_sections<'a>(&'a self, app: &'a App, viewer: &'a Person) -> BoxFuture<'a, Result<Vec<Section>, PageError>> {

@@ -174,6 +174,12 @@ pub trait Room: Debug + Send + Sync + 'static {
         Box::pin(async { Ok(Vec::new()) })
     }
 
+    /// Sections on the viewer's own page.
+    fn own_sections<'a>(&'a self, app: &'a App, viewer: &'a Person) -> BoxFuture<'a, Result<Vec<Section>, PageError>> {
+        let _ = (app, viewer);
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
     /// Sections on a person's page, for this viewer (an owner or a superadmin).
     fn person_sections<'a>(
         &'a self,

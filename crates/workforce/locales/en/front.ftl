@@ -18,6 +18,7 @@ front-help =
     /cabinet – link to the dashboard
     /language – change the language
     /quiet – when to stay silent
+    /summary – daily summary, for owners
     /cancel – stop the current action
     /me – your ID and roles
     /help – this list
@@ -27,6 +28,7 @@ front-me-known =
     Your Telegram ID: { $id }
     Roles: { $roles }
 front-no-roles = none
+front-me-owner = Daily summary: /summary
 
 role-applicant = applicant
 role-employee = employee
@@ -43,6 +45,7 @@ front-language-command = Change the language
 front-cancel-command = Stop the current action
 front-me-command = My ID and roles
 front-quiet-command = Quiet hours
+front-summary-command = Daily summary, for owners
 front-help-command = Help
 
 front-too-many-toast = Too many requests. Please wait and try again in { $seconds } s.

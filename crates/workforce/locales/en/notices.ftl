@@ -42,8 +42,11 @@ summary-applications = Registrations awaiting approval: { $count }
 summary-cancellations = Cancellations awaiting approval: { $count }
 summary-documents = Documents that expire soon: { $count }
 summary-off = No summary
+summary-menu-button = 📬 Daily summary
+summary-own-title = Daily summary
+summary-own = Currently: { $now }. To change it, send /summary to the bot.
 summary-ask =
-    Summary of the day: { $now }
+    Daily summary: { $now }
 
     When should I send you shifts, hours, pay and what needs attention tomorrow?
-summary-set = Done. Summary of the day: { $now }
+summary-set = Done. Daily summary: { $now }

@@ -18,6 +18,7 @@ front-help =
     /cabinet – ссылка для входа в кабинет
     /language – сменить язык
     /quiet – когда не беспокоить
+    /summary — итоги дня, для владельцев
     /cancel – прервать текущее действие
     /me – ваш ID и роли
     /help – этот список
@@ -27,6 +28,7 @@ front-me-known =
     Ваш ID в Telegram: { $id }
     Роли: { $roles }
 front-no-roles = нет
+front-me-owner = Итоги дня: /summary
 
 role-applicant = соискатель
 role-employee = сотрудник
@@ -43,6 +45,7 @@ front-language-command = Сменить язык
 front-cancel-command = Прервать текущее действие
 front-me-command = Мой ID и роли
 front-quiet-command = Тихие часы
+front-summary-command = Итоги дня, для владельцев
 front-help-command = Помощь
 
 front-too-many-toast = Слишком много запросов подряд. Подождите немного и попробуйте снова через { $seconds } с.

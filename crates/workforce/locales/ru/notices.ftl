@@ -43,6 +43,9 @@ summary-applications = Заявок на рассмотрении: { $count }
 summary-cancellations = Отмен на рассмотрении: { $count }
 summary-documents = Документов скоро истекает: { $count }
 summary-off = Без итогов
+summary-menu-button = 📬 Итоги дня
+summary-own-title = Итоги дня
+summary-own = Сейчас: { $now }. Чтобы изменить, отправьте боту /summary.
 summary-ask =
     Итоги дня: { $now }
 

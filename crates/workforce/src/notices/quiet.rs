@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::table::quiet;
 use crate::application::App;
 use crate::domain::{Domain, Transaction, WriteInTurn};
-use crate::front::{allowed_person, menu_button};
+use crate::front::{allowed_person, menu_button, navigation};
 use crate::person::{Person, Role};
 use crate::settings::{QUIET_HOURS, QuietHours, TIME_ZONE};
 use crate::text;
@@ -65,6 +65,7 @@ async fn ask(turn: &mut Turn, _: Command) -> Step<QuietDialogue> {
     for pair in QuietHours::OPTIONS.chunks(2) {
         buttons.push(pair.iter().map(|(value, caption)| choice(&language.text(caption), value)).collect());
     }
+    buttons.push(vec![navigation::menu_of_question(language)]);
     turn.say(Say::text(text!(language, "quiet-ask", now = now)).buttons(buttons));
     Ok(Next::Stay)
 }

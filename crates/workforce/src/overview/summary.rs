@@ -2,23 +2,27 @@
 
 use chrono::{Days, NaiveDate, Timelike};
 use chrono_tz::Tz;
+use maud::html;
 use opora::prelude::*;
 use opora::telegram::Button;
 use sea_orm::DbErr;
 
 use crate::application::App;
 use crate::domain::WriteInTurn;
-use crate::front::{allowed_person, menu_button};
+use crate::front::{allowed_person, menu_button, navigation, reply};
 use crate::jobs::{NOTIFICATIONS, scheduled_job, written_or_skipped};
 use crate::money::{Money, PaidHours};
 use crate::notices::daily_summary::{self, DailySummary, HOURS};
-use crate::person::OWNERS;
+use crate::person::{OWNERS, Person};
 use crate::registration::Registrations;
 use crate::shifts::{Shifts, is_missing};
 use crate::sites::{Period, Sites};
 use crate::text;
 use crate::texts::Language;
+use crate::web::{PageError, Section};
 
+/// Data of the button in the owner's menu.
+pub const OPEN: &str = "daily:ask";
 /// Data of the buttons, before the chosen hour.
 const CHOOSE: &str = "summary:";
 /// The value of the button that ends the summaries.
@@ -33,7 +37,21 @@ scheduled_job! { pub SendSummaries = "daily-summary" in NOTIFICATIONS }
 pub enum SummaryDialogue {}
 
 pub fn dialogue() -> Dialogue<SummaryDialogue> {
-    Dialogue::new().start(command("summary"), ask).start(button(CHOOSE), choose)
+    Dialogue::new()
+        .start(command("summary"), ask_by_command)
+        .start(button(OPEN), ask_by_button)
+        .start(button(CHOOSE), choose)
+}
+
+/// The owner's choice, on the owner's own page.
+pub async fn own_sections(app: &App, viewer: &Person) -> Result<Vec<Section>, PageError> {
+    if !viewer.may(OWNERS) {
+        return Ok(Vec::new());
+    }
+    let language = viewer.language;
+    let now = name(daily_summary::hour_of(&app.domain, viewer.id).await?, language);
+    let body = html! { p data-testid="own-summary" { (text!(language, "summary-own", now = now)) } };
+    Ok(vec![Section { title: text!(language, "summary-own-title"), body }])
 }
 
 /// The job: sends the summary of the day to owners whose hour has come, by the clock of the business. It makes up for
@@ -93,14 +111,23 @@ async fn summary_of(app: &App, day: NaiveDate, zone: Tz) -> Result<DailySummary,
     })
 }
 
-async fn ask(turn: &mut Turn, _: Command) -> Step<SummaryDialogue> {
+async fn ask_by_command(turn: &mut Turn, _: Command) -> Step<SummaryDialogue> {
+    ask(turn).await
+}
+
+async fn ask_by_button(turn: &mut Turn, _: Press) -> Step<SummaryDialogue> {
+    ask(turn).await
+}
+
+async fn ask(turn: &mut Turn) -> Step<SummaryDialogue> {
     let Some(person) = allowed_person(turn, OWNERS).await? else { return Ok(Next::Stay) };
     let (app, language) = (turn.context::<App>(), person.language);
     let now = name(daily_summary::hour_of(&app.domain, person.id).await?, language);
     let choice = |hour: &i64| Button::raw(name(Some(*hour), language), format!("{CHOOSE}{hour}"));
     let mut rows: Vec<Vec<Button>> = HOURS.chunks(3).map(|row| row.iter().map(choice).collect()).collect();
     rows.push(vec![Button::raw(text!(language, "summary-off"), format!("{CHOOSE}{OFF}"))]);
-    turn.say(Say::text(text!(language, "summary-ask", now = now)).buttons(rows));
+    rows.push(vec![navigation::menu_of_question(language)]);
+    reply::show(turn, text!(language, "summary-ask", now = now), rows);
     Ok(Next::Stay)
 }
 

@@ -110,6 +110,7 @@ async fn a_chosen_language_is_kept(kind: StorageKind) {
     let boris = firm.member("Boris", &[Role::Manager]).await;
     boris.sends("/language").await;
     boris.sees("Which language");
+    boris.sees_button("🏠 Main menu");
     boris.presses("Русский").await;
     boris.sees("Теперь говорим по-русски.");
     boris.presses("🏠 Главное меню").await;

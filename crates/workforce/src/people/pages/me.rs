@@ -3,6 +3,7 @@
 use axum::Form;
 use axum::extract::State;
 use axum::http::HeaderMap;
+use futures_util::future::try_join_all;
 use maud::{Markup, html};
 use serde::Deserialize;
 
@@ -30,6 +31,7 @@ pub async fn show(State(app): State<App>, SignedIn(visitor): SignedIn) -> Result
     let sessions = sessions::of_person(&app, visitor.person.id).await?;
     let language = visitor.language();
     let title = text!(language, "web-me");
+    let of_rooms = try_join_all(app.rooms.iter().map(|room| room.own_sections(&app, &visitor.person))).await?;
     Ok(visitor.page(
         &title,
         &html! {
@@ -37,6 +39,7 @@ pub async fn show(State(app): State<App>, SignedIn(visitor): SignedIn) -> Result
             div.columns {
                 div.card { h2 { (visitor.person.full_name) } (facts(&visitor.person, language)) }
                 (ui::card(&text!(language, "web-language"), &languages(&visitor)))
+                @for section in of_rooms.iter().flatten() { (ui::card(&section.title, &section.body)) }
             }
             div.card #sessions data-live="me" {
                 h2 { (text!(language, "web-sessions")) }

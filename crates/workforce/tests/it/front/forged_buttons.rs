@@ -182,6 +182,7 @@ const TABLE: &[Row] = &[
     row("front", "", "cabinet", NO_ARGUMENT, &[(EMMA, &[]), (MAX, &[])]),
     row("front", "", "language:", Argument::Word, &[(EMMA, &[])]),
     row("summary", "", "summary:", Argument::Word, &[]),
+    row("summary", "", "daily:ask", NO_ARGUMENT, &[(MAX, &[])]),
     row("quiet", "", "quiet:", Argument::Word, &[(EMMA, &[])]),
 ];
 

@@ -3,11 +3,15 @@
 use std::time::Duration;
 
 use chrono::Days;
+use workforce::front;
 use workforce::notices::{self, Notice, daily_summary};
+use workforce::person::Role;
 use workforce::texts::{self, Language};
 
+use crate::kit::cabinet::Cabinet;
+use crate::kit::demo::{ANNA, BORIS};
 use crate::kit::firm::{StorageKind, on_databases};
-use crate::shifts::{Workplace, closes, opens, plans};
+use crate::shifts::{Workplace, chooses_from_menu, closes, opens, person, plans};
 
 on_databases! { [sqlite Sqlite, postgres Postgres]
     an_owner_gets_the_day_at_the_chosen_hour_once,
@@ -83,4 +87,50 @@ async fn an_owner_gets_the_day_at_the_chosen_hour_once(kind: StorageKind) {
     clock.advance(21 * HOUR);
     workplace.firm.run_job("daily-summary").await;
     assert_eq!(summaries(&workplace).await.len(), 2, "the next day has its own");
+}
+
+#[tokio::test]
+async fn an_owner_chooses_the_hour_in_the_chat() {
+    let workplace = Workplace::open(StorageKind::Sqlite).await;
+    let owner = workplace.firm.member("Olaf", &[Role::Owner]).await;
+    let id = person(&workplace.firm, &owner).await.id;
+    let stored = async || daily_summary::hour_of(&workplace.firm.app.domain, id).await.unwrap();
+    chooses_from_menu(&owner, "📬 Daily summary").await;
+    owner.sees("Daily summary: No summary");
+    owner.sees_button("🏠 Main menu");
+    owner.presses("20:00").await;
+    owner.sees("Done. Daily summary: 20:00");
+    assert_eq!(stored().await, Some(20));
+    owner.sends("/summary").await;
+    owner.sees("Daily summary: 20:00");
+    owner.presses("No summary").await;
+    owner.sees("Done. Daily summary: No summary");
+    assert_eq!(stored().await, None);
+    let employee = workplace.firm.member("Emma", &[Role::Employee]).await;
+    employee.sends("/start").await;
+    assert!(!employee.transcript().contains("Daily summary"), "{}", employee.transcript());
+    employee.sends("/summary").await;
+    employee.sees("You don't have permission to do this.");
+}
+
+#[tokio::test]
+async fn owners_find_the_daily_summary() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
+    let (owner, employee) = (cabinet.signed_in(ANNA).await, cabinet.signed_in(BORIS).await);
+    owner.get("/me").await.is(200, "Currently: No summary.");
+    let page = employee.get("/me").await;
+    assert!(!page.body.contains("own-summary"), "{}", page.body);
+    cabinet.close().await;
+    let workplace = Workplace::open(StorageKind::Sqlite).await;
+    let (owner, employee) =
+        (workplace.firm.member("Olaf", &[Role::Owner]).await, workplace.firm.member("Emma", &[Role::Employee]).await);
+    for command in ["/help", "/me"] {
+        owner.sends(command).await;
+        owner.sees("/summary");
+    }
+    employee.sends("/me").await;
+    assert!(!employee.transcript().contains("/summary"), "{}", employee.transcript());
+    for call in front::commands(Language::En) {
+        assert!(call.to_string().contains("summary"), "{call}");
+    }
 }

@@ -62,6 +62,7 @@ async fn notices_wait_for_the_end_of_the_quiet_hours(kind: StorageKind) {
     // A person's own choice counts more.
     boris.sends("/quiet").await;
     boris.sees("Your quiet hours: Like the team (22:00–08:00)");
+    boris.sees_button("🏠 Main menu");
     boris.presses("No quiet hours").await;
     boris.sees("Done. Your quiet hours: No quiet hours");
     assert_eq!(runs_again_at(&workplace, boris_id, cancelled()).await, soon());
