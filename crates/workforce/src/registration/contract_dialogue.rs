@@ -2,23 +2,25 @@
 
 use opora::prelude::*;
 use opora::telegram::Target;
+use sea_orm::DbErr;
 
 use super::deciding::{self, Deciding};
 use super::registrations::{self, Approval};
 use crate::application::App;
 use crate::domain::RefusalReason;
-use crate::front;
 use crate::front::navigation::final_message;
+use crate::front::{self, text_limits};
 use crate::people::WriteAs;
 use crate::person::{OWNERS, Person, Status};
+use crate::shifts::paging::{self, Page};
 use crate::sites::{ChangedBy, Site, SiteRefusal, Sites, contract_changed};
 use crate::text;
 use crate::texts::Language;
 
 /// With the ids of person and site.
 pub const GIVE: &str = "reg:contract:";
-/// Sites offered; a larger business gives contracts on the page.
-const MAX_SITES: usize = 20;
+/// With the id of the person and the offset of a page of sites.
+pub const PAGE: &str = "reg:sites:";
 
 /// Says that a person was approved, and offers the sites for a contract.
 pub async fn offer(turn: &mut Turn, approved: String, person: &Person, language: Language) -> Result<(), BoxError> {
@@ -27,16 +29,36 @@ pub async fn offer(turn: &mut Turn, approved: String, person: &Person, language:
         turn.say(final_message(approved, language));
         return Ok(());
     }
-    let data = |site: &Site| format!("{GIVE}{}:{}", person.id, site.id);
-    let mut rows: Vec<_> = sites
-        .iter()
-        .take(MAX_SITES)
-        .map(|site| vec![Button::raw(front::text_limits::caption(&site.about.name), data(site))])
-        .collect();
-    rows.push(vec![front::menu_button(language)]);
-    let text = format!("{approved}\n\n{}", text!(language, "registration-which-site"));
-    turn.say(Say::text(front::text_limits::fit(text)).buttons(rows));
+    let (text, rows) = question(&approved, person.id, &Page::new(&sites, 0), language);
+    turn.say(Say::text(text_limits::fit(text)).buttons(rows));
     Ok(())
+}
+
+/// Shows another page of sites in place of the one before.
+pub async fn turn_page(turn: &mut Turn, press: Press) -> Step<Deciding> {
+    let Some(decider) = front::allowed_person(turn, OWNERS).await? else { return Ok(Next::Stay) };
+    let (app, language) = (turn.context::<App>(), decider.language);
+    let ids = press.rest.split_once(':').and_then(|(person, at)| Some((person.parse().ok()?, at.parse().ok()?)));
+    let person = match ids {
+        Some((person, at)) => member(&app, person).await?.map(|person| (person, at)),
+        None => None,
+    };
+    let Some((person, offset)) = person else {
+        return turn.refuse(text!(language, "registration-out-of-date-toast"));
+    };
+    let sites = Sites::of_app(&app).list().await?;
+    let approved = text!(language, "registration-approved-by-you", name = person.full_name.as_str());
+    paging::turn_page(turn, Some(question(&approved, person.id, &Page::new(&sites, offset), language)))
+}
+
+/// Asks at which site the person will work.
+fn question(approved: &str, person_id: i64, page: &Page<'_, Site>, language: Language) -> (String, Vec<Vec<Button>>) {
+    let data = |site: &Site| format!("{GIVE}{person_id}:{}", site.id);
+    let choice = |site: &Site| vec![Button::raw(text_limits::caption(&site.about.name), data(site))];
+    let mut rows: Vec<_> = page.items.iter().map(choice).collect();
+    rows.extend(page.page_buttons(&format!("{PAGE}{person_id}:"), language));
+    rows.push(vec![front::menu_button(language)]);
+    (format!("{approved}\n\n{}", text!(language, "registration-which-site")), rows)
 }
 
 /// Gives the contract. Refused in the commit if the person has one there, or the site is gone.
@@ -72,7 +94,11 @@ async fn chosen(app: &App, data: &str) -> Result<Option<(Person, Site)>, BoxErro
     let Some((person, site)) = data.split_once(':') else { return Ok(None) };
     let (Ok(person), Ok(site)) = (person.parse::<i64>(), site.parse::<i64>()) else { return Ok(None) };
     let sites = Sites::of_app(app);
-    let (person, site) = tokio::try_join!(app.people.by_id(person), sites.site(site))?;
-    let person = person.filter(|person| person.status == Status::Verified);
+    let (person, site) = tokio::try_join!(member(app, person), sites.site(site))?;
     Ok(person.zip(site.filter(|site| site.deleted_at.is_none())))
+}
+
+/// The person with this id, if the person has access.
+async fn member(app: &App, id: i64) -> Result<Option<Person>, DbErr> {
+    Ok(app.people.by_id(id).await?.filter(|person| person.status == Status::Verified))
 }

@@ -73,6 +73,7 @@ pub fn dialogue() -> Dialogue<Deciding> {
         .start(button(REJECT), reject)
         .start(button(DOCUMENTS), show_documents)
         .start(button(contract_dialogue::GIVE), contract_dialogue::give)
+        .start(button(contract_dialogue::PAGE), contract_dialogue::turn_page)
         .ask(Deciding::REASON, ask_reason)
         .on(Deciding::REASON, text(), reason)
         .on(Deciding::REASON, button(navigation::BACK), keep_waiting)

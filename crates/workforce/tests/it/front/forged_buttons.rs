@@ -144,6 +144,7 @@ const TABLE: &[Row] = &[
     row("registration_decision", "", "reg:reject:", Argument::Id("applicant"), &[(MAX, &[])]),
     row("registration_decision", "", "reg:papers:", Argument::Id("applicant"), &[(MAX, &[])]),
     row("registration_decision", "", "reg:contract:", Argument::Word, &[(MAX, &[])]),
+    row("registration_decision", "", "reg:sites:", Argument::Word, &[(MAX, &[])]),
     row("registration_decision", "reason", "shifts:back", NO_ARGUMENT, &[]),
     row("registration", "", "registration:back", NO_ARGUMENT, &[(Actor::Stranger, NAME)]),
     row("registration", "language", "registration:language:", Argument::Word, &[(Actor::Stranger, &["/start"])]),

@@ -105,6 +105,34 @@ async fn a_contract_in_the_bot_is_given_once(kind: StorageKind) {
     assert_eq!(sites.contracts_of(id).await.unwrap().len(), 1);
 }
 
+#[tokio::test]
+async fn every_site_is_offered_in_the_bot() {
+    let firm = Firm::open(StorageKind::Sqlite).await;
+    let olga = firm.member("Olga", &[Role::Owner]).await;
+    let owner = member(&firm, &olga).await;
+    let sites = Sites::of_app(&firm.app);
+    for number in 1..=22 {
+        sites.create(&owner, about_site(&format!("Shop {number:02}"))).await.unwrap();
+    }
+    let anna = registered_person(&firm, "Anna").await;
+    olga.presses("✅ Approve").await;
+    olga.sees_button("Shop 20");
+    assert!(!olga.transcript().contains("Shop 21"), "{}", olga.transcript());
+    olga.presses("More ▸").await;
+    olga.sees("Approved: Anna Smith");
+    olga.presses("◂ Previous").await;
+    olga.sees_button("Shop 01");
+    olga.presses("More ▸").await;
+    olga.presses("Shop 22").await;
+    olga.sees("Contract created: Anna Smith, Shop 22.");
+    let id = person(&firm, &anna).await.unwrap().id;
+    assert_eq!(sites.contracts_of(id).await.unwrap().len(), 1);
+    for forged in ["reg:sites:999999:0".to_owned(), format!("reg:sites:{id}:x"), format!("reg:sites:{id}")] {
+        olga.presses_data(&forged).await;
+        olga.sees_toast("This registration has changed since.");
+    }
+}
+
 /// The person was blocked between the owner's tap and the commit.
 async fn a_blocked_person_gets_no_contract_at_the_commit(kind: StorageKind) {
     let firm = Firm::open(kind).await;
