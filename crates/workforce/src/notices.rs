@@ -119,10 +119,13 @@ pub enum Notice {
         site: String,
         when: LocalPeriod,
     },
-    /// Staff gave the person a contract. `from` is its first day, if that is still to come.
+    /// Staff gave the person a contract, or made one active. `from` is its first day, if that is still to come.
     ContractMade {
         sites: Vec<String>,
         from: Option<NaiveDate>,
+        /// The person had it before, and it was suspended or over.
+        #[serde(default)]
+        is_again: bool,
     },
     PlanRestored {
         site: String,

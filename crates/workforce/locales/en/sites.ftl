@@ -51,6 +51,14 @@ notice-contract-made-from = { $count ->
     [one] You have a new contract. Your site from { $day }: { $sites }.
    *[other] You have a new contract. Your sites from { $day }: { $sites }.
 }
+notice-contract-again = { $count ->
+    [one] Your contract is active again. Your site: { $sites }.
+   *[other] Your contract is active again. Your sites: { $sites }.
+} You can pick up a shift now.
+notice-contract-again-from = { $count ->
+    [one] Your contract is active again from { $day }. Your site: { $sites }.
+   *[other] Your contract is active again from { $day }. Your sites: { $sites }.
+}
 notice-plan-cancelled = Your shift at { $site } on { $when } has been cancelled. You don't need to come.
 notice-plan-restored = Your shift at { $site } on { $when } is back on.
 notice-reminder = Reminder: your shift at { $site } starts soon, { $when }.

@@ -53,6 +53,14 @@ notice-contract-made-from = { $count ->
     [one] У вас новый договор. Ваш объект с { $day }: { $sites }.
    *[other] У вас новый договор. Ваши объекты с { $day }: { $sites }.
 }
+notice-contract-again = { $count ->
+    [one] Ваш договор снова действует. Ваш объект: { $sites }.
+   *[other] Ваш договор снова действует. Ваши объекты: { $sites }.
+} Можно записаться на смену.
+notice-contract-again-from = { $count ->
+    [one] С { $day } ваш договор снова действует. Ваш объект: { $sites }.
+   *[other] С { $day } ваш договор снова действует. Ваши объекты: { $sites }.
+}
 notice-plan-cancelled = Ваша смена отменена: { $site }, { $when }. Приходить не нужно.
 notice-plan-restored = Ваша смена всё-таки состоится: { $site }, { $when }.
 notice-reminder = Напоминаю: скоро ваша смена на объекте { $site }, { $when }.

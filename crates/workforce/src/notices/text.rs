@@ -49,12 +49,18 @@ impl Notice {
             Self::PlanMade { site, when } => {
                 text!(language, "notice-plan-made", site = site, when = when.shown(language))
             }
-            Self::ContractMade { sites, from } => {
+            Self::ContractMade { sites, from, is_again } => {
                 let (count, sites) = (sites.len(), sites.join(", "));
-                let Some(day) = from.map(|from| short_day(from, language)) else {
-                    return text!(language, "notice-contract-made", count = count, sites = sites);
-                };
-                text!(language, "notice-contract-made-from", count = count, sites = sites, day = day)
+                match (from.map(|from| short_day(from, language)), is_again) {
+                    (None, false) => text!(language, "notice-contract-made", count = count, sites = sites),
+                    (None, true) => text!(language, "notice-contract-again", count = count, sites = sites),
+                    (Some(day), false) => {
+                        text!(language, "notice-contract-made-from", count = count, sites = sites, day = day)
+                    }
+                    (Some(day), true) => {
+                        text!(language, "notice-contract-again-from", count = count, sites = sites, day = day)
+                    }
+                }
             }
             Self::PlanCancelled { site, when } => {
                 text!(language, "notice-plan-cancelled", site = site, when = when.shown(language))

@@ -314,10 +314,15 @@ impl Sites {
 
     /// Like [`Self::create_contract`]; the bot tells the person where they work now.
     pub async fn give_contract(&self, by: &Person, user_id: i64, about: AboutContract) -> Result<i64, ActionError> {
-        let mut sites = self.list().await?;
-        sites.retain(|site| about.sites.contains(&site.id));
-        let notice = contract_notice::of(&about, &sites, self.app.clock.now());
+        let notice = contract_notice::of(&about, &self.sites_of(&about).await?, self.app.clock.now());
         self.add_contract(by, user_id, about, notice).await
+    }
+
+    /// The sites of a contract that are not deleted.
+    async fn sites_of(&self, about: &AboutContract) -> Result<Vec<Site>, DbErr> {
+        let mut sites = self.with_ids(&about.sites).await?;
+        sites.retain(|site| site.deleted_at.is_none());
+        Ok(sites)
     }
 
     async fn add_contract(
@@ -345,6 +350,7 @@ impl Sites {
     }
 
     /// Needs the permission at every site of the contract, before and after the change. Only owners may edit their own.
+    /// The bot tells the person if the contract becomes active.
     pub async fn edit_contract(
         &self,
         by: &Person,
@@ -359,9 +365,16 @@ impl Sites {
                 rights.and(self.require_contract_permission(by, Permission::Rates, &contract, &about.sites).await?);
         }
         Self::refuse_own_case(by, contract.user_id)?;
-        let events = contract_changed(contract.user_id, &[contract.about.sites, about.sites.clone()].concat());
-        self.change(by, rights, events, move |db, by| Box::pin(contracts::edit_contract(db, id, version, about, by)))
-            .await
+        let events = contract_changed(contract.user_id, &[&*contract.about.sites, &about.sites].concat());
+        let (user_id, sites) = (contract.user_id, self.sites_of(&about).await?);
+        let notice = contract_notice::of_change(&contract.about, &about, &sites, self.app.clock.now());
+        self.change(by, rights, events, move |db, by| {
+            Box::pin(async move {
+                contracts::edit_contract(db, id, version, about, by).await?;
+                notices::write(db, notice.into_iter().map(|notice| (user_id, notice)).collect(), by.at).await
+            })
+        })
+        .await
     }
 
     pub async fn delete_contract(&self, by: &Person, id: i64, version: i64) -> Result<(), ActionError> {

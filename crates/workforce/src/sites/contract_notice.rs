@@ -15,7 +15,21 @@ pub fn of(about: &AboutContract, sites: &[Site], now: Millis) -> Option<Notice> 
         return None;
     }
     let names = sites.iter().map(|site| site.about.name.clone()).collect();
-    Some(Notice::ContractMade { sites: names, from: about.valid_from.filter(|from| *from > today) })
+    let from = about.valid_from.filter(|from| *from > today);
+    Some(Notice::ContractMade { sites: names, from, is_again: false })
+}
+
+/// None unless the change gives the person a right to work that the contract did not give before. `sites` are those of
+/// the changed contract.
+pub fn of_change(before: &AboutContract, after: &AboutContract, sites: &[Site], now: Millis) -> Option<Notice> {
+    if of(before, sites, now).is_some() {
+        return None;
+    }
+    let mut notice = of(after, sites, now)?;
+    if let Notice::ContractMade { is_again, .. } = &mut notice {
+        *is_again = before.status != ContractStatus::Draft;
+    }
+    Some(notice)
 }
 
 #[cfg(test)]
@@ -44,6 +58,20 @@ mod tests {
         assert_eq!(told(|contract| contract.valid_from = day("2026-01-01")).as_deref(), Some(now));
         let later = "You have a new contract. Your site from Jan 2: Corner cafe.";
         assert_eq!(told(|contract| contract.valid_from = day("2026-01-02")).as_deref(), Some(later));
+    }
+
+    #[test]
+    fn a_change_is_told_when_it_gives_a_right() {
+        let site = Site { id: 1, about: AboutSite::usual(TIME_ZONE.default), deleted_at: None, version: 1 };
+        let told = |before: ContractStatus, after: ContractStatus| {
+            let about = |status| AboutContract { status, ..AboutContract::active(vec![1]) };
+            let notice = of_change(&about(before), &about(after), std::slice::from_ref(&site), NOON)?;
+            notice.text(Language::En).split('.').next().map(ToOwned::to_owned)
+        };
+        let (draft, active, suspended) = (ContractStatus::Draft, ContractStatus::Active, ContractStatus::Suspended);
+        assert_eq!(told(draft, active).as_deref(), Some("You have a new contract"));
+        assert_eq!(told(suspended, active).as_deref(), Some("Your contract is active again"));
+        assert_eq!((told(active, active), told(draft, suspended), told(active, suspended)), (None, None, None));
     }
 
     #[test]

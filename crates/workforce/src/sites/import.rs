@@ -13,8 +13,9 @@ pub use self::table::{MAX_COLUMNS, MAX_ROWS, MAX_TABLE_BYTES, Table, TableError,
 use super::changes::{self, ChangedBy};
 use super::contracts::{self, AboutContract};
 use super::events::changed;
-use super::{ActionError, SiteRefusal, Sites};
+use super::{ActionError, SiteRefusal, Sites, contract_notice};
 use crate::domain::Transaction;
+use crate::notices;
 use crate::people::{self, Imported};
 use crate::person::{OWNERS, Person, Status, WORKERS};
 use crate::texts::Language;
@@ -60,7 +61,7 @@ impl Sites {
         Ok(lines.iter().map(effect).collect())
     }
 
-    /// Imports staff. Owners only.
+    /// Imports staff. Owners only. The bot tells people about their new contracts.
     pub async fn import_staff(&self, by: &Person, lines: Vec<StaffLine>) -> Result<ImportCounts, ActionError> {
         let rights = self.require_owner(by)?;
         let sites: Vec<i64> = lines.iter().filter_map(|line| line.site).collect();
@@ -73,10 +74,15 @@ impl Sites {
                 if sites.iter().any(|id| locked.iter().all(|site| site.id != *id)) {
                     return Err(SiteRefusal::Gone.refusal());
                 }
-                let mut counts = ImportCounts::default();
+                let (mut counts, mut told) = (ImportCounts::default(), Vec::new());
                 for line in lines {
-                    import_person(db, line, language, by, &mut counts).await?;
+                    let new = import_person(db, line, language, by, &mut counts).await?;
+                    let Some((user_id, about)) = new else { continue };
+                    let at_sites = locked.iter().filter(|site| about.sites.contains(&site.id)).cloned();
+                    let notice = contract_notice::of(&about, &at_sites.collect::<Vec<_>>(), by.at);
+                    told.extend(notice.map(|notice| (user_id, notice)));
                 }
+                notices::write(db, told, by.at).await?;
                 Ok(counts)
             })
         })
@@ -111,13 +117,14 @@ fn may_have_contract(person: &Person) -> bool {
     person.status == Status::Verified && person.roles.has_any(WORKERS)
 }
 
+/// Returns the new contract of the line, with its person.
 async fn import_person(
     db: &Transaction<'_, '_>,
     line: StaffLine,
     language: Language,
     by: ChangedBy,
     counts: &mut ImportCounts,
-) -> Result<(), WriteError> {
+) -> Result<Option<(i64, AboutContract)>, WriteError> {
     let imported = Imported {
         telegram_id: line.telegram_id,
         full_name: line.full_name,
@@ -127,18 +134,18 @@ async fn import_person(
         by: by.person,
     };
     let (person, is_new) = people::import(db, imported, by.at).await?;
-    let mut is_changed = is_new;
+    let mut new_contract = None;
     counts.people += u64::from(is_new);
     // Locked before the check: another commit may be blocking the person.
     let has_access = people::lock_status(db, person.id).await? == Some(Status::Verified);
     if let Some(site) = line.site.filter(|_| has_access && may_have_contract(&person)) {
         let about = AboutContract { rate_kopecks: line.rate_kopecks, ..AboutContract::active(vec![site]) };
         if !contracts::has_conflict(db, person.id, &about).await? {
-            contracts::create_contract(db, person.id, about, by).await?;
+            contracts::create_contract(db, person.id, about.clone(), by).await?;
             counts.contracts += 1;
-            is_changed = true;
+            new_contract = Some((person.id, about));
         }
     }
-    counts.unchanged += u64::from(!is_changed);
-    Ok(())
+    counts.unchanged += u64::from(!is_new && new_contract.is_none());
+    Ok(new_contract)
 }

@@ -1,13 +1,16 @@
 //! The pages of contracts: a second active contract, dates, history, and choosing the person from a list.
 
+use workforce::notices;
 use workforce::person::Role;
 use workforce::shifts::Shifts;
+use workforce::sites::ContractStatus::{Active, Draft, Suspended};
 use workforce::sites::{AboutContract, AboutSlot, Hours, Sites};
 
 use crate::kit::cabinet::Cabinet;
 use crate::kit::demo::{ANNA, BORIS};
 use crate::kit::firm::StorageKind;
 use crate::overview::business_pages::make_site;
+use crate::shifts::{Workplace, is_notified, person};
 
 #[tokio::test]
 async fn a_refused_contract_names_the_existing_one() {
@@ -32,6 +35,25 @@ async fn a_refused_contract_names_the_existing_one() {
     let wrong = [&active[..], &[("valid_from", "2026-02-02"), ("valid_until", "2026-02-01")]].concat();
     owner.post(&page, &wrong).await.is(422, "Enter a date that is not before the start");
     cabinet.close().await;
+}
+
+#[tokio::test]
+async fn a_person_is_told_of_a_contract_made_active() {
+    let workplace = Workplace::open(StorageKind::Sqlite).await;
+    let (owner, room) = (&workplace.owner, &workplace.sites);
+    let shop = workplace.site("Shop", 10_000).await;
+    let anna = workplace.firm.member("Anna", &[Role::Employee]).await;
+    let about = |status| AboutContract { status, ..AboutContract::active(vec![shop]) };
+    let id = room.create_contract(owner, person(&workplace.firm, &anna).await.id, about(Draft)).await.unwrap();
+    let told = async || notices::unsent(&workplace.firm.app.domain).await.unwrap().len();
+    assert_eq!(told().await, 0, "a draft gives no right to work");
+    room.edit_contract(owner, id, 1, about(Active)).await.unwrap();
+    is_notified(&workplace, &anna, "You have a new contract. Your site: Shop.").await;
+    room.edit_contract(owner, id, 2, AboutContract { rate_kopecks: Some(500), ..about(Active) }).await.unwrap();
+    room.edit_contract(owner, id, 3, about(Suspended)).await.unwrap();
+    assert_eq!(told().await, 1);
+    room.edit_contract(owner, id, 4, about(Active)).await.unwrap();
+    is_notified(&workplace, &anna, "Your contract is active again. Your site: Shop.").await;
 }
 
 #[tokio::test]

@@ -40,6 +40,7 @@ async fn a_table_is_imported_once(kind: StorageKind) {
     assert_eq!(room.contracts_of(vera.id).await.unwrap()[0].about.rate_kopecks, Some(35_000));
     assert!(cabinet.person(3002).await.may(&[Role::Manager]));
     assert_eq!(room.contracts_of(cabinet.person(BORIS).await.id).await.unwrap().len(), 1);
+    cabinet.emulator.receives(BORIS, "You have a new contract. Your site: Bar.").await;
 
     // The same file again adds nothing, not even when it is sent straight to the import.
     owner.post("/import/staff", &[("text", STAFF)]).await.is(200, "Everything in this table exists already");
