@@ -27,6 +27,7 @@ pub use self::contracts::{
     set_permissions,
 };
 pub use self::events::{contract_changed, schedule_changed, site_changed};
+pub use self::field_help::FIELD_HELP;
 pub use self::position_text::{PositionMistake, read_position};
 pub use self::records::{AboutSite, AboutSlot, AboutTask, MAX_KOPECKS, Site, Slot, Task, is_price};
 pub use self::refusal::{ActionError, SiteRefusal, constraint_refusal};
@@ -54,6 +55,7 @@ mod changes;
 mod contract_notice;
 mod contracts;
 mod events;
+mod field_help;
 pub mod import;
 pub mod jobs;
 pub mod pages;

@@ -345,7 +345,7 @@ cabinet-setting-consent-en = Consent to the processing of personal data, in Engl
 cabinet-setting-consent-about = Newcomers read it before the first question. A changed text is shown in new registrations only: people who have agreed are not asked again.
 cabinet-setting-text-bad = Enter a text of up to 3,500 characters.
 cabinet-setting-quiet = Quiet hours
-cabinet-setting-quiet-about = The bot sends only urgent messages then: a shift that starts soon, a no-show, a block. Others wait until the morning of the person’s site. People can choose their own with /quiet.
+cabinet-setting-quiet-about = The bot sends only urgent messages then: a shift that starts soon, a no-show, a block. Others wait until the morning of the person's site. People can choose their own with /quiet.
 cabinet-setting-retention = Days after which data of rejected applicants and documents of blocked people are deleted
 cabinet-setting-retention-about = Counted from the last change. Rejected applicants are deleted entirely, blocked people lose only their documents; shifts and pay stay. 0 keeps everything.
 cabinet-setting-test-users = Test users sign in with any PIN
@@ -393,6 +393,7 @@ zone-vladivostok = Vladivostok
 zone-magadan = Magadan
 zone-kamchatka = Petropavlovsk-Kamchatsky
 cabinet-bad-valid-until = Enter a date that is not before the start of the contract, for example Dec 31, 2026, or leave the field empty.
+cabinet-bad-last-day = Enter a date that is not before the first day and at most two years after it, for example Dec 31, 2026.
 
 # A message to the staff of a site.
 cabinet-broadcast = Message the staff

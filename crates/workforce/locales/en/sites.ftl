@@ -2,7 +2,6 @@
 why-stale-toast = Someone changed this first. Please take another look.
 why-gone-toast = This no longer exists.
 why-not-allowed-toast = You don't have permission to do this.
-why-bad-toast = Something here isn't filled in correctly. Please check.
 why-exists-toast = There is already a shift at this time on this day.
 why-taken-toast = More people than that have already signed up.
 why-in-use-toast = Someone is working here or signed up for a shift. Wait until their shifts end, or cancel them.

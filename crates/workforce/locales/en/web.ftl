@@ -52,7 +52,7 @@ web-pin-message =
 web-bad-request = We didn't understand this request
 web-bad-request-advice = Please go back and try again.
 web-bad-day = We can't show this day
-web-bad-day-advice = Please choose a day from { $first } to { $last }, written like 2026-01-31.
+web-bad-day-advice = Please choose a day from { $first } to { $last }, for example Dec 31, 2026.
 web-forbidden = You don't have access to this page
 web-forbidden-advice = Your role doesn't include it. If it should, talk to the owner.
 web-not-found = Page not found
@@ -95,7 +95,7 @@ web-all-roles = All roles
 web-role = Role
 web-review = Review
 web-people-pending = Applicants
-web-people-verified = Active
+web-people-verified = On the team
 web-people-rejected = Rejected
 web-people-blocked = Blocked
 web-pages = Pages
@@ -131,7 +131,7 @@ web-block-gives-back = { $count ->
 }
 web-block-at-work = They are on shift right now. The shift stays open until you clock it out or it closes automatically.
 web-block-tells = The bot will tell them that their access is blocked.
-web-block-undo = You can unblock them at any time and restore the shifts that are still free.
+web-block-undo = You can unblock them at any time and restore the shifts that are still open.
 web-block-not = Keep access
 web-block-done = { $count ->
     [0] { $name } is blocked
@@ -143,8 +143,8 @@ web-unblock-title = Unblock { $name }?
 web-unblock-about = They can sign in and use the bot again. The bot will tell them.
 web-unblock-gone = These shifts were given back and can't be restored:
 web-unblock-restores = { $count ->
-    [one] Restore the planned shift that is still free
-   *[other] Restore { $count } planned shifts that are still free
+    [one] Restore the planned shift that is still open
+   *[other] Restore { $count } planned shifts that are still open
 }
 web-unblock-not = Keep blocked
 web-unblock-done = { $count ->
@@ -235,7 +235,7 @@ web-forget-not = Keep everything
 # Forms.
 web-form-stale = Someone changed this first, while you were writing. Nothing is lost: your version is in the form, and each field that differs shows its current value.
 web-form-look-again = Please check the marked fields.
-web-form-bad-field = Please check this field.
+web-form-bad-field = This value doesn't fit. Enter another one.
 web-form-not-yours = You don't have permission to change this.
 web-form-by-now = Now: { $value }
 web-form-ticked = ticked

@@ -15,12 +15,12 @@ quiet-set = Готово. Ваши тихие часы: { $now }
 # Документы, срок которых скоро истекает.
 notice-document-expires =
     { $document ->
-        [driving_licence] 🪪 Ваши водительские права действуют до { $day }.
+        [driving_licence] 🪪 Ваше водительское удостоверение действует до { $day }.
        *[other] 🪪 Ваш паспорт действует до { $day }.
     } Пожалуйста, вовремя передайте новый документ менеджеру.
 notice-document-of-member-expires =
     { $document ->
-        [driving_licence] 🪪 { $name }: водительские права действуют до { $day }.
+        [driving_licence] 🪪 { $name }: водительское удостоверение действует до { $day }.
        *[other] 🪪 { $name }: паспорт действует до { $day }.
     }
 
@@ -38,7 +38,7 @@ summary-shifts =
 summary-hours = Оплаченные часы: { $hours }
 summary-pay = Начислено за день: { $pay }
 summary-no-shows = Не пришли: { $count }
-summary-tomorrow = Завтра: выходят – { $expected }, свободных мест – { $free }
+summary-tomorrow = Завтра: выходят — { $expected }, свободных мест — { $free }
 summary-applications = Заявок на рассмотрении: { $count }
 summary-cancellations = Отмен на рассмотрении: { $count }
 summary-documents = Документов скоро истекает: { $count }

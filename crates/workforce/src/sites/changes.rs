@@ -244,9 +244,9 @@ pub async fn tasks_for(db: &impl ConnectionTrait, site_id: i64, slot_id: Option<
     Ok(rows.into_iter().map(Task::from).collect())
 }
 
-/// Refuses a form with invalid fields.
+/// Refuses a form with invalid fields, and names the first one.
 pub fn refuse_mistakes(invalid_fields: &[&str]) -> Result<(), WriteError> {
-    if invalid_fields.is_empty() { Ok(()) } else { Err(SiteRefusal::Bad.refusal()) }
+    invalid_fields.first().map_or(Ok(()), |field| Err(SiteRefusal::bad(field).refusal()))
 }
 
 /// The changed fields, each with its old and its new value.

@@ -193,7 +193,7 @@ impl AboutSlot {
     }
 
     pub(super) fn row(&self, site: &Site) -> Result<slot::ActiveModel, SiteRefusal> {
-        let period = self.hours.on(self.day, site.about.time_zone).ok_or(SiteRefusal::Bad)?;
+        let period = self.hours.on(self.day, site.about.time_zone).ok_or_else(|| SiteRefusal::bad("day"))?;
         Ok(slot::ActiveModel {
             site_id: Set(site.id),
             title: Set(user_text::line(&self.title)),

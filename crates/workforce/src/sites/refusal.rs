@@ -8,10 +8,14 @@ use std::fmt;
 use opora::store::{Refusal, WriteError};
 use sea_orm::DbErr;
 
+use super::field_help;
 use crate::domain::{self, RefusalReason};
 use crate::key;
 use crate::texts::Language;
-use crate::web::form::{PageRefusal, PageRefusalKind};
+use crate::web::form::{FieldError, PageRefusal, PageRefusalKind};
+
+/// Begins the name of a refused field inside a commit error.
+const FIELD: &str = "field:";
 
 /// Why a rule said no.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,8 +25,8 @@ pub enum SiteRefusal {
     /// The row does not exist any more.
     Gone,
     NotAllowed,
-    /// The form has invalid fields.
-    Bad,
+    /// A field of the form does not fit.
+    Bad(FieldError),
     /// An equal row exists already.
     Exists,
     /// More places are taken than the new capacity allows.
@@ -93,11 +97,11 @@ const CONSTRAINTS: [(&str, SiteRefusal); 13] = [
 ];
 
 impl SiteRefusal {
-    const ALL: [Self; 30] = [
+    /// All but those of fields.
+    const ALL: [Self; 29] = [
         Self::Stale,
         Self::Gone,
         Self::NotAllowed,
-        Self::Bad,
         Self::Exists,
         Self::Taken,
         Self::InUse,
@@ -126,13 +130,18 @@ impl SiteRefusal {
         Self::OwnCase,
     ];
 
-    /// The text key; also the name inside a commit error. All texts fit a toast.
+    /// A field that does not fit, by the name that rules give it.
+    pub fn bad(field: &str) -> Self {
+        Self::Bad(field_help::wrong(field))
+    }
+
+    /// The text key; also the name inside a commit error, except for a field. All texts fit a toast.
     pub const fn key(self) -> &'static str {
         match self {
             Self::Stale => key!("why-stale-toast"),
             Self::Gone => key!("why-gone-toast"),
             Self::NotAllowed => key!("why-not-allowed-toast"),
-            Self::Bad => key!("why-bad-toast"),
+            Self::Bad(error) => error.key,
             Self::Exists => key!("why-exists-toast"),
             Self::Taken => key!("why-taken-toast"),
             Self::InUse => key!("why-in-use-toast"),
@@ -169,13 +178,19 @@ impl SiteRefusal {
 
     /// The refusal as a commit error.
     pub fn refusal(self) -> WriteError {
-        Refusal::because(self.key())
+        match self {
+            Self::Bad(error) => Refusal::because(format!("{FIELD}{}", error.field)),
+            why => Refusal::because(why.key()),
+        }
     }
 }
 
 impl RefusalReason for SiteRefusal {
     fn parse(refusal: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|why| why.key() == refusal)
+        match refusal.strip_prefix(FIELD) {
+            Some(field) => Some(Self::bad(field)),
+            None => Self::ALL.into_iter().find(|why| why.key() == refusal),
+        }
     }
 }
 
@@ -188,9 +203,16 @@ impl PageRefusal for SiteRefusal {
         match self {
             Self::Stale => PageRefusalKind::Stale,
             Self::Gone => PageRefusalKind::Gone,
-            Self::Bad | Self::NotThen => PageRefusalKind::Mistake,
+            Self::Bad(_) | Self::NotThen => PageRefusalKind::Mistake,
             Self::NotAllowed => PageRefusalKind::Forbidden,
             _ => PageRefusalKind::Conflict,
+        }
+    }
+
+    fn field_error(self) -> Option<FieldError> {
+        match self {
+            Self::Bad(error) => Some(error),
+            _ => None,
         }
     }
 }

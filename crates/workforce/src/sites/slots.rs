@@ -144,9 +144,7 @@ pub async fn copy_week(
     by: ChangedBy,
 ) -> Result<u64, WriteError> {
     let site = lock_site_shared(db, site_id).await?;
-    if !days::is_kept(from) || !days::is_kept(to) {
-        return Err(SiteRefusal::Bad.refusal());
-    }
+    refuse_days(from, to)?;
     let week = week_of(db, site_id, from).await?;
     let ahead = (to - from).num_days();
     let mut rows = Vec::with_capacity(week.len());
@@ -159,6 +157,12 @@ pub async fn copy_week(
     copy_tasks(db, &week, &added, ahead, by).await?;
     by.audit(db, "week copied", ("site", site_id), json!({ "from": from, "to": to, "slots": added.len() })).await?;
     Ok(added.len() as u64)
+}
+
+/// Refuses days that are too far away.
+fn refuse_days(from: NaiveDate, to: NaiveDate) -> Result<(), WriteError> {
+    let far = [("from", from), ("to", to)].into_iter().find(|(_, day)| !days::is_kept(*day));
+    far.map_or(Ok(()), |(field, _)| Err(SiteRefusal::bad(field).refusal()))
 }
 
 /// The days of a range that get a slot.
@@ -186,11 +190,9 @@ pub async fn fill(
     by: ChangedBy,
 ) -> Result<u64, WriteError> {
     let site = lock_site_shared(db, site_id).await?;
-    if !days::is_kept(first) || !days::is_kept(last) {
-        return Err(SiteRefusal::Bad.refusal());
-    }
+    refuse_days(first, last)?;
     if !(0..MAX_DAYS).contains(&(last - first).num_days()) {
-        return Err(SiteRefusal::Bad.refusal());
+        return Err(SiteRefusal::bad("to").refusal());
     }
     let days = first.iter_days().take_while(|day| *day <= last);
     let wanted = days.filter(|day| which == WhichDays::Every || site.about.working_days.has(day.weekday()));

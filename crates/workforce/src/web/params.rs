@@ -41,15 +41,19 @@ impl DayParam {
         if self.0.is_empty() { Ok(default) } else { self.day() }
     }
 
-    /// The day. Fails if the parameter is empty.
+    /// The day, as links write it or as people type it. Fails if the parameter is empty.
     pub fn day(&self) -> Result<NaiveDate, PageError> {
-        days::day_of(&self.0).ok_or(PageError::BadDay)
+        days::typed_day(&self.0).ok_or(PageError::BadDay)
     }
 }
 
 impl fmt::Display for DayParam {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        // A typed day may have characters that no link has.
+        match days::typed_day(&self.0) {
+            Some(day) => day.fmt(f),
+            None => f.write_str(&self.0),
+        }
     }
 }
 
@@ -118,5 +122,13 @@ mod tests {
         assert_eq!(DayParam::default().day_or(usual).ok(), Some(usual));
         assert!(matches!(DayParam("-262143-01-01".into()).day_or(usual), Err(PageError::BadDay)));
         assert!(matches!(DayParam::default().day(), Err(PageError::BadDay)));
+    }
+
+    #[test]
+    fn a_day_may_be_written_as_people_write_it() {
+        for typed in ["31.01.2026", "Jan 31, 2026", "2026-01-31"] {
+            assert_eq!(DayParam(typed.into()).to_string(), "2026-01-31");
+            assert_eq!(DayParam(typed.into()).day().map(|day| day.to_string()).ok().as_deref(), Some("2026-01-31"));
+        }
     }
 }

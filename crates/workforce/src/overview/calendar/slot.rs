@@ -23,7 +23,7 @@ use crate::sites::{Period, Site, SiteRefusal, Sites, Slot, Task};
 use crate::text;
 use crate::texts::Language;
 use crate::web::form::{
-    FieldErrors, Fields, FormAttempt, PageRefusal, PageRefusalKind, Reader, Submitted, submit, version_only,
+    FieldError, FieldErrors, Fields, FormAttempt, PageRefusal, PageRefusalKind, Reader, Submitted, submit, version_only,
 };
 use crate::web::{PageError, SignedIn, Visitor};
 
@@ -215,6 +215,10 @@ impl PageRefusal for OtherPersonRefusal {
 
     fn refusal_kind(self) -> PageRefusalKind {
         self.0.refusal_kind()
+    }
+
+    fn field_error(self) -> Option<FieldError> {
+        self.0.field_error()
     }
 }
 

@@ -2,10 +2,9 @@
 
 use chrono::NaiveDate;
 
-use crate::key;
 use crate::money::Money;
 use crate::sites::pages::read_hours;
-use crate::sites::{AboutSlot, Hours, Site};
+use crate::sites::{AboutSlot, FIELD_HELP, Hours, Site};
 use crate::texts::Language;
 use crate::web::form::{FieldErrors, Fields, Reader, fields, time_of};
 
@@ -36,14 +35,6 @@ fn amount(kopecks: i64, language: Language) -> String {
     }
 }
 
-/// What to type into the fields of a slot.
-const SLOT_HELP: [(&str, &str); 4] = [
-    ("title", key!("cabinet-bad-title")),
-    ("day", key!("web-form-bad-day")),
-    ("rate", key!("cabinet-bad-rate")),
-    ("capacity", key!("cabinet-bad-capacity")),
-];
-
 pub fn read_slot(typed: &Fields) -> Result<AboutSlot, FieldErrors> {
     let mut reader = Reader::new(typed);
     let about = AboutSlot {
@@ -56,7 +47,7 @@ pub fn read_slot(typed: &Fields) -> Result<AboutSlot, FieldErrors> {
         ignores_site_tasks: reader.tick("ignores_site_tasks"),
     };
     let invalid = about.invalid_fields();
-    reader.finish(about, &invalid, &SLOT_HELP)
+    reader.finish(about, &invalid, &FIELD_HELP)
 }
 
 /// The default values of a new slot.

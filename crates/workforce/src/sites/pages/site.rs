@@ -14,7 +14,7 @@ use crate::people::PeopleFilter;
 use crate::person::Permission;
 use crate::rooms;
 use crate::settings::TIME_ZONE;
-use crate::sites::{AboutSite, ActionError, Position, Site, Sites, WorkingDays, read_position};
+use crate::sites::{AboutSite, ActionError, FIELD_HELP, Position, Site, Sites, WorkingDays, read_position};
 use crate::text;
 use crate::time_zones;
 use crate::web::form::{
@@ -332,17 +332,6 @@ fn write_site(about: &AboutSite) -> Fields {
     typed
 }
 
-/// What to type into the fields of a site.
-const HELP: [(&str, &str); 7] = [
-    ("name", key!("cabinet-bad-name")),
-    ("address", key!("cabinet-bad-address")),
-    ("rate", key!("cabinet-bad-rate")),
-    ("max_distance", key!("cabinet-bad-max-distance")),
-    ("auto_close", key!("cabinet-bad-auto-close")),
-    ("late_threshold", key!("cabinet-bad-late-threshold")),
-    ("late_minute", key!("cabinet-bad-late-minute")),
-];
-
 /// Reads the form fields, or says which do not fit.
 fn read_site(typed: &Fields) -> Result<AboutSite, FieldErrors> {
     let mut reader = Reader::new(typed);
@@ -363,7 +352,7 @@ fn read_site(typed: &Fields) -> Result<AboutSite, FieldErrors> {
         late_minute_kopecks: reader.money("late_minute"),
     };
     let invalid = about.invalid_fields();
-    reader.finish(about, &invalid, &HELP)
+    reader.finish(about, &invalid, &FIELD_HELP)
 }
 
 /// The position of a site; None for an empty field.

@@ -6,7 +6,7 @@ use crate::application::App;
 use crate::key;
 use crate::money::Money;
 use crate::settings::MANDATORY_TASK_PENALTY;
-use crate::sites::{AboutTask, Sites, Task, price_text};
+use crate::sites::{AboutTask, FIELD_HELP, Sites, Task, price_text};
 use crate::text;
 use crate::web::form::{
     FieldErrors, Fields, FilledForm, FormAttempt, FormSpec, Reader, Submitted, fields, form_key, money_field, submit,
@@ -196,11 +196,7 @@ fn read(typed: &Fields) -> Result<AboutTask, FieldErrors> {
         needs_media: reader.tick("needs_media"),
     };
     let invalid = about.invalid_fields();
-    reader.finish(
-        about,
-        &invalid,
-        &[("text", key!("cabinet-bad-task-text")), ("amount", key!("cabinet-bad-task-amount"))],
-    )
+    reader.finish(about, &invalid, &FIELD_HELP)
 }
 
 /// The signed amount of a task: a penalty is negative. The field has no sign, and one that was typed does not count.

@@ -112,6 +112,34 @@ async fn every_marked_day_gets_a_slot() {
 }
 
 #[tokio::test]
+async fn a_range_that_does_not_fit_says_what_to_type() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
+    let owner = cabinet.signed_in(ANNA).await;
+    let site = make_site(&cabinet, &owner).await.to_string();
+    for last in ["2026-01-08", "2029-01-09"] {
+        let days = [("from", "2026-01-09"), ("to", last), ("which", "every"), ("site", site.as_str())];
+        let refused = owner.post("/calendar/fill", &[&SLOT[..3], &days].concat()).await;
+        refused.is(422, "Enter a date that is not before the first day and at most two years after it");
+        refused.is(422, "data-testid=\"error-to\"");
+    }
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn a_typed_day_opens_the_calendar() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
+    let owner = cabinet.signed_in(ANNA).await;
+    let site = make_site(&cabinet, &owner).await;
+    add_slot(&owner, site, &[]).await;
+    let slot = only_slot(&cabinet).await;
+    for day in ["2026-01-05", "05.01.2026", "Jan%205,%202026"] {
+        owner.get(&format!("/calendar?day={day}")).await.is(200, &format!("day=2026-01-05&amp;slot={slot}"));
+    }
+    owner.get("/calendar?day=soon").await.is(400, "from 2000 to 2100, for example Dec 31, 2026.");
+    cabinet.close().await;
+}
+
+#[tokio::test]
 async fn past_slots_are_quiet_and_only_coming_gaps_stand_out() {
     let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let owner = cabinet.signed_in(ANNA).await;

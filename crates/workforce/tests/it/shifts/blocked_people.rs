@@ -111,7 +111,7 @@ async fn a_block_asks_first_and_says_what_happens() {
 
     // Unblocking offers the place again, and takes it in the same commit.
     let question = owner.get(&format!("{page}/unblock")).await;
-    question.is(200, "Restore the planned shift that is still free").is(200, "Jan 5, 10:00–14:00");
+    question.is(200, "Restore the planned shift that is still open").is(200, "Jan 5, 10:00–14:00");
     owner.post(&format!("{page}/unblock"), &[("restores", "on")]).await.redirects_to(&page);
     cabinet.emulator.receives(BORIS, "You have access again, and your planned shift is back").await;
     assert_eq!(Sites::of_app(&cabinet.app).slot(slot).await.unwrap().unwrap().taken, 1);

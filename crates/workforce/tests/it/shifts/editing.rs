@@ -166,7 +166,8 @@ async fn mistakes_are_refused_and_penalties_keep_their_sign() {
     let workplace = Workplace::open(StorageKind::Sqlite).await;
     let bad = AboutSite { name: " ".into(), rate_kopecks: -1, ..about_site("x") };
     assert_eq!(bad.invalid_fields(), ["name", "rate"]);
-    assert!(matches!(workplace.sites.create(&workplace.owner, bad).await, Err(ActionError::Refused(SiteRefusal::Bad))));
+    let refused = workplace.sites.create(&workplace.owner, bad).await;
+    assert!(matches!(&refused, Err(ActionError::Refused(why)) if *why == SiteRefusal::bad("name")), "{refused:?}");
     let site = workplace.site("Shop", 10_000).await;
     let id = workplace.task(site, None, "Count the till", -4_400).await;
     let read = workplace.sites.tasks(site, false).await.unwrap();

@@ -37,7 +37,7 @@ async fn a_second_active_contract_for_a_site_is_refused(kind: StorageKind) {
     room.create_contract(owner, id, about_contract(&[there], false)).await.unwrap();
     assert!(is_refused(room.restore_contract(owner, other).await, refused));
     // No active contract without a site.
-    assert!(is_refused(room.create_contract(owner, id, about_contract(&[], false)).await, SiteRefusal::Bad));
+    assert!(is_refused(room.create_contract(owner, id, about_contract(&[], false)).await, SiteRefusal::bad("sites")));
 }
 
 async fn a_contract_counts_on_its_days_only(kind: StorageKind) {

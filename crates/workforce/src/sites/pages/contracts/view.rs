@@ -11,7 +11,7 @@ use crate::audit::Line;
 use crate::key;
 use crate::money::Money;
 use crate::person::{Permission, Person};
-use crate::sites::{AboutContract, Contract, ContractStatus, Site, SiteRefusal};
+use crate::sites::{AboutContract, Contract, ContractStatus, FIELD_HELP, Site, SiteRefusal};
 use crate::text;
 use crate::texts::Language;
 use crate::web::form::{FieldErrors, Fields, FilledForm, FormAttempt, FormSpec, Reader, fields, money_field};
@@ -19,14 +19,6 @@ use crate::web::ui::{Button, Dialog, Icon};
 use crate::web::{self, Visitor};
 
 mod history;
-
-/// What to type into the fields of a contract.
-const HELP: [(&str, &str); 4] = [
-    (RATE, key!("cabinet-bad-rate")),
-    (SITES, key!("cabinet-contract-needs-site")),
-    (VALID_FROM, key!("web-form-bad-day")),
-    (VALID_UNTIL, key!("cabinet-bad-valid-until")),
-];
 
 /// Form fields: the person, the rate, and a stand-in for the checkboxes of all sites.
 pub const WHO: &str = "who";
@@ -244,7 +236,7 @@ pub fn read(typed: &Fields, sites: &[Site]) -> Result<AboutContract, FieldErrors
         sites: sites.iter().map(|site| site.id).filter(|id| reader.tick(&site_field(*id))).collect(),
     };
     let invalid = about.invalid_fields();
-    reader.finish(about, &invalid, &HELP)
+    reader.finish(about, &invalid, &FIELD_HELP)
 }
 
 fn site_field(id: i64) -> String {
