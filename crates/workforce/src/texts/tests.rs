@@ -13,7 +13,7 @@ use crate::text;
 const VALUE_UNITS: usize = 100;
 
 /// Words that texts used for something that has another name. Compared in lower case, from the beginning of a word.
-const OTHER_WORDS_RU: [(&str, &str); 7] = [
+const OTHER_WORDS_RU: [(&str, &str); 9] = [
     ("руководител", "менеджер"),
     ("заблокировать", "закрыть доступ"),
     ("заблокированн", "доступ закрыт"),
@@ -21,8 +21,10 @@ const OTHER_WORDS_RU: [(&str, &str); 7] = [
     ("геопозици", "местоположение"),
     ("положени", "местоположение"),
     ("opora", "Опора"),
+    ("водительские права", "водительское удостоверение"),
+    ("имя пользователя", "@имя"),
 ];
-const OTHER_WORDS_EN: [(&str, &str); 8] = [
+const OTHER_WORDS_EN: [(&str, &str); 9] = [
     ("free place", "open spot"),
     ("applications waiting", "registrations awaiting approval"),
     ("the application", "the registration"),
@@ -31,6 +33,16 @@ const OTHER_WORDS_EN: [(&str, &str); 8] = [
     ("rate per hour", "hourly rate"),
     ("shift clocked out", "shift closed by staff"),
     ("3500", "3,500"),
+    ("still free", "still open"),
+];
+/// Whole words whose gender is wrong: what they are about is a woman, a document or a selfie as well.
+const WRONG_GENDER_RU: [(&str, &str); 6] = [
+    ("не пришёл", "нет на месте"),
+    ("не пришел", "нет на месте"),
+    ("не пришла", "нет на месте"),
+    ("одобрен", "одобрено"),
+    ("отклонён", "отклонено"),
+    ("отказано", "отклонено"),
 ];
 /// The name of a button in Telegram.
 const TELEGRAM_LOCATION_RU: &str = "«Геопозиция»";
@@ -62,6 +74,24 @@ fn numbers_are_declined() {
     assert_eq!(minutes(Language::Ru, 11), "11 минут");
     assert_eq!(minutes(Language::En, 1), "1 minute");
     assert_eq!(minutes(Language::En, 2), "2 minutes");
+}
+
+/// The verb agrees with the number, too.
+#[test]
+fn what_waits_is_declined() {
+    let counts = |shown: fn(i64) -> String| [1, 2, 5, 21].map(shown);
+    let registrations = counts(|count| text!(Language::Ru, "registration-card", count = count));
+    let waits = ["1 заявка ждёт решения", "2 заявки ждут решения", "5 заявок ждут решения", "21 заявка ждёт решения"];
+    assert_eq!(registrations, waits);
+    let cancellations = counts(|count| text!(Language::Ru, "overview-cancellations", count = count));
+    assert_eq!(
+        cancellations,
+        ["1 отмена ждёт решения", "2 отмены ждут решения", "5 отмен ждут решения", "21 отмена ждёт решения"]
+    );
+    let in_chat = counts(|count| text!(Language::Ru, "registration-count", count = count));
+    let waits =
+        ["Ждёт решения 1 заявка.", "Ждут решения 2 заявки.", "Ждут решения 5 заявок.", "Ждёт решения 21 заявка."];
+    assert_eq!(in_chat, waits);
 }
 
 #[test]
@@ -135,13 +165,23 @@ fn one_thing_has_one_name() {
             let texts = lines.map(|line| line.split_once(" = ").map_or(line, |(_, text)| text).to_lowercase());
             for text in texts {
                 for (other, name) in words {
-                    let begins_word = |at: usize| !text[..at].ends_with(char::is_alphanumeric);
-                    let found = text.match_indices(other).any(|(at, _)| begins_word(at));
+                    let found = text.match_indices(other).any(|(at, _)| begins_word(&text, at));
+                    assert!(!found, "{}: “{text}” has “{other}” for “{name}”", path.display());
+                }
+                for (other, name) in WRONG_GENDER_RU {
+                    let is_word = |at: usize| {
+                        begins_word(&text, at) && !text[at + other.len()..].starts_with(char::is_alphanumeric)
+                    };
+                    let found = text.match_indices(other).any(|(at, _)| is_word(at));
                     assert!(!found, "{}: “{text}” has “{other}” for “{name}”", path.display());
                 }
             }
         }
     }
+}
+
+fn begins_word(text: &str, at: usize) -> bool {
+    !text[..at].ends_with(char::is_alphanumeric)
 }
 
 #[test]
