@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::clock::{Clock, Millis};
 use crate::failpoints;
-use crate::store::{Epoch, Lease, LeaseAnswer, Store, StoreError, describe_holder, lease_holder};
+use crate::store::{Epoch, Holder, Lease, LeaseAnswer, Store, StoreError, describe_holder, lease_holder};
 
 /// How long a lease lasts without a renewal.
 pub const LEASE_TTL: Duration = Duration::from_secs(30);
