@@ -22,6 +22,7 @@ pub(super) mod queue;
 pub(super) mod reads;
 pub(super) mod request;
 pub(super) mod rows;
+pub(super) mod statements;
 pub(super) mod store;
-pub(super) mod versions;
+pub(super) mod tables;
 pub(super) mod writers;

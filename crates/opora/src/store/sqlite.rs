@@ -28,7 +28,6 @@ mod file;
 mod opens;
 mod reads;
 mod restore;
-mod schema;
 #[cfg(test)]
 mod tests;
 mod writer;

@@ -4,7 +4,8 @@ use std::fmt;
 
 use futures_util::future::BoxFuture;
 
-use super::{Enqueued, JobId, NewJob, sql};
+use super::sql::failure::unavailable;
+use super::{Enqueued, JobId, NewJob, StoreError, sql};
 use crate::clock::Millis;
 
 /// The database connection of a commit. Writes through it commit with the turn.
@@ -109,6 +110,16 @@ pub enum WriteError {
     /// A statement failed: the turn fails and is retried a few times. It waits instead while the disk is full, the
     /// database is locked or its server is away.
     Failed(super::BoxError),
+}
+
+impl WriteError {
+    /// The error of a store's own statements.
+    pub(super) fn into_store_error(self) -> StoreError {
+        match self {
+            Self::Refused(refusal) => StoreError::Refused(refusal),
+            Self::Failed(error) => error.downcast::<StoreError>().map_or_else(unavailable, |error| *error),
+        }
+    }
 }
 
 impl<E: std::error::Error + Send + Sync + 'static> From<E> for WriteError {

@@ -6,8 +6,9 @@ use super::tables::TABLES;
 use crate::clock::Millis;
 use crate::failpoints;
 use crate::key::ConversationKey;
-use crate::store::database::{SqlChange, change, numbers, read, with_store};
+use crate::store::database::{SqlChange, read, with_store};
 use crate::store::sql::columns::{Columns, Value, count, values};
+use crate::store::sql::statements::{change, numbers};
 use crate::store::{DomainWrites, Epoch, Holder, SqlDatabase, SqliteStore, StoreError, StoreResult, Version};
 
 /// How many rows of a table one cleaning removes.

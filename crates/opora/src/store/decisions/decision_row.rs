@@ -6,9 +6,9 @@
 use super::record::{Decision, input};
 use crate::clock::Millis;
 use crate::key::ConversationKey;
-use crate::store::database::{change, numbers};
 use crate::store::sql::columns::{count, values};
 use crate::store::sql::rows::Rows;
+use crate::store::sql::statements::{change, numbers};
 use crate::store::{Commit, Database, DomainWrites, Epoch, InputRef, StoreError, StoreResult, WriteError};
 
 /// A decision as the columns of its tables.

@@ -7,15 +7,17 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::entry::Entry;
 use crate::clock::Millis;
 use crate::key::ConversationKey;
-use crate::store::database::{LATEST_EPOCH, SqlChange, SqlPair, over_rows, read};
+use crate::store::database::{LATEST_EPOCH, SqlChange, read};
 use crate::store::sql::columns::{Columns, Value, count, values};
 use crate::store::sql::failure::unavailable;
-use crate::store::sql::rows::{Rows, delete_from};
+use crate::store::sql::rows::delete_from;
+use crate::store::sql::statements::{SqlPair, over_rows, rows_of};
 use crate::store::{
     DomainWrites, Effect, Epoch, OutboxId, Settled, SqlDatabase, SqliteStore, Store, StoreError, StoreResult,
 };
@@ -391,12 +393,8 @@ fn new_token() -> String {
 }
 
 /// Rows as the parameter of a statement over each of them.
-fn rows<T: serde::Serialize>(over_rows: impl IntoIterator<Item = T>) -> StoreResult<Value> {
-    let mut rows = Rows::default();
-    for row in over_rows {
-        rows.add(&row).map_err(unavailable)?;
-    }
-    Ok(Value::Rows(rows))
+fn rows<T: Serialize>(all: impl IntoIterator<Item = T>) -> StoreResult<Value> {
+    rows_of(all).map_err(unavailable)
 }
 
 fn json<T: DeserializeOwned>(row: &impl Columns, column: usize) -> sqlx::Result<T> {

@@ -9,7 +9,7 @@ use crate::store::AiogramStore;
 use crate::store::PostgresStore;
 use crate::store::redis::{Address, JournalLocation};
 use crate::store::settings::setting;
-use crate::store::sql::versions::FOREIGN;
+use crate::store::sql::tables::FOREIGN;
 use crate::store::{DecisionStore, Journal, RedisStore, SqlDatabase, SqliteStore, Store, StoreError};
 
 pub(super) async fn open(address: &str, opening: OpenMode) -> Result<Arc<dyn Store>, OpenError> {

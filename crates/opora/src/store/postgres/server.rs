@@ -16,6 +16,7 @@ use super::schema;
 use crate::store::hash::hash_of;
 use crate::store::last_seen::LastSeenFile;
 use crate::store::sql::failure::{GroupError, unavailable};
+use crate::store::sql::tables::within;
 use crate::store::{BoxError, StoreError, StoreResult};
 
 // Only these timeouts detect a half-open connection. Together with the pause before a turn is retried they stay below
@@ -226,14 +227,6 @@ pub(super) async fn with_answer_timeout<T, E: Into<GroupError>>(
     }
 }
 
-pub(super) async fn with_timeout<T>(
-    limit: Duration,
-    asking: impl Future<Output = sqlx::Result<T>> + Send,
-) -> sqlx::Result<T> {
-    let late = || io::Error::new(io::ErrorKind::TimedOut, format!("PostgreSQL did not answer within {limit:?}"));
-    tokio::time::timeout(limit, asking).await.unwrap_or_else(|_| Err(late().into()))
-}
-
 /// Whether an idle connection still works.
 pub(super) async fn is_alive(connection: &mut PgConnection) -> bool {
     matches!(tokio::time::timeout(PING_TIMEOUT, connection.ping()).await, Ok(Ok(())))
@@ -243,7 +236,7 @@ async fn check(connection: &mut PgConnection) -> StoreResult<Durability> {
     const ASK: &str = "
         SELECT current_setting('server_version_num')::bigint, current_setting('server_encoding'),
                current_setting('fsync'), current_setting('synchronous_commit'), pg_is_in_recovery()";
-    let row = with_timeout(ANSWER_TIMEOUT, sqlx::query(ASK).fetch_one(connection)).await.map_err(unavailable)?;
+    let row = within(ANSWER_TIMEOUT, sqlx::query(ASK).fetch_one(connection)).await.map_err(unavailable)?;
     let text = |column: usize| row.try_get::<String, _>(column).map_err(unavailable);
     if row.try_get::<i64, _>(0).map_err(unavailable)? < OLDEST_SERVER {
         return Err(StoreError::Unsupported("PostgreSQL 13 or later is needed"));

@@ -97,7 +97,7 @@ impl<P: ReadConnections> Reads<P> {
 
     pub(super) async fn page_of<T: Send>(
         &self,
-        query: &'static str,
+        query: impl SqlSafeStr,
         key: &ConversationKey,
         from: i64,
         limit: usize,
@@ -109,7 +109,7 @@ impl<P: ReadConnections> Reads<P> {
 
     pub(super) async fn page<T: Send>(
         &self,
-        query: &'static str,
+        query: impl SqlSafeStr,
         bot: i64,
         from: i64,
         limit: usize,
@@ -122,7 +122,7 @@ impl<P: ReadConnections> Reads<P> {
     /// The rows of a query, converted by `read`.
     pub(crate) async fn read<T: Send>(
         &self,
-        query: &'static str,
+        query: impl SqlSafeStr,
         values: Vec<Value>,
         read: fn(&P::Row) -> sqlx::Result<T>,
     ) -> StoreResult<Vec<T>> {
@@ -133,7 +133,7 @@ impl<P: ReadConnections> Reads<P> {
     /// Runs a query for an operator, with a longer timeout.
     pub(crate) async fn read_for_operator<T: Send>(
         &self,
-        query: &'static str,
+        query: impl SqlSafeStr,
         values: Vec<Value>,
         read: fn(&P::Row) -> sqlx::Result<T>,
     ) -> StoreResult<Vec<T>> {

@@ -9,9 +9,10 @@ use std::time::Duration;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{ConnectOptions, Connection, Row, SqliteConnection};
 
-use super::{bulk, schema};
+use super::bulk;
 use crate::store::sql::failure::unavailable;
-use crate::store::{StoreError, StoreResult};
+use crate::store::sql::tables::{Limits, STORE_TABLES};
+use crate::store::{Database, StoreError, StoreResult, WriteError};
 
 /// The oldest SQLite whose write-ahead log is safe with several connections.
 const OLDEST_SQLITE: [u32; 3] = [3, 51, 3];
@@ -48,7 +49,8 @@ impl DatabaseFile {
         check_version(&mut connection).await?;
         let mut transaction =
             connection.begin_with("BEGIN IMMEDIATE").await.map_err(|error| self.failed("open", error))?;
-        schema::migrate(&mut transaction).await?;
+        let migrated = STORE_TABLES.migrate(&mut Database::sqlite_commit(&mut transaction), &Limits::NONE).await;
+        migrated.map_err(WriteError::into_store_error)?;
         transaction.commit().await.map_err(|error| self.failed("open", error))?;
         self.prepared(connection).await
     }
@@ -57,7 +59,7 @@ impl DatabaseFile {
     pub(super) async fn open_existing(&self) -> StoreResult<SqliteConnection> {
         let mut connection = self.connect_to_write().await?;
         check_version(&mut connection).await?;
-        schema::check(&mut connection).await?;
+        STORE_TABLES.check(&mut Database::sqlite_commit(&mut connection), &Limits::NONE).await?;
         self.prepared(connection).await
     }
 

@@ -16,10 +16,10 @@ use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, Connection, SqliteConnection};
 
 use super::file::{create_private, failed, in_words};
-use super::schema;
-use crate::store::StoreResult;
 use crate::store::sent_log::blocking;
 use crate::store::sql::failure::unavailable;
+use crate::store::sql::tables::{Limits, STORE_TABLES};
+use crate::store::{Database, StoreResult};
 
 /// How long to wait for a process that is closing the file.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
@@ -70,7 +70,7 @@ async fn copy_of(backup: &Path, copy: &Path) -> StoreResult<()> {
     if found != "ok" {
         return Err(failed("read", backup, found));
     }
-    schema::check_not_newer(&mut connection).await?;
+    STORE_TABLES.check_not_newer(&mut Database::sqlite_commit(&mut connection), &Limits::NONE).await?;
     let name = copy.to_str().ok_or_else(|| failed("write", copy, "its name is not UTF-8".to_owned()))?;
     create_private(copy).await.map_err(|error| failed("write", copy, error.to_string()))?;
     let copied = sqlx::query("VACUUM INTO ?1").bind(name).execute(&mut connection).await;
