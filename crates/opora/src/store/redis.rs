@@ -18,6 +18,7 @@ use self::keys::{KeyKind, Keys};
 use self::last_seen::LastSeen;
 use self::rounds::Rounds;
 use self::server::Server;
+use self::writes::PartitionWriter;
 use super::sent_log::{LogFiles, Logged, SentLog};
 use super::{
     AnnouncedConversations, Answer, Cleaned, CleaningLimits, Commit, Committed, ConversationRow, Delivered,
@@ -84,6 +85,7 @@ pub(super) struct RedisBackend {
     keys: Arc<Keys>,
     held_leases: HeldLeases,
     rounds: Rounds,
+    writer: PartitionWriter,
     server: Server,
     // How long keys outlive a bot that never comes back; `None` is for ever.
     keep_ms: Option<i64>,

@@ -52,12 +52,9 @@ impl RedisBackend {
         async move {
             let CommitTarget { bot, partition, last } = target;
             let (fencing_token, turn) = encoded?;
-            let args =
-                commit_args(self.last_seen.write_precondition(bot, partition, &fencing_token), vec![turn], Vec::new());
-            let keys = self.keys.bot_keys(bot);
-            let answer =
-                self.connection.call(Call { function: "stands", keys: keys.up_to(partition, last), args }).await?;
-            let mut answer = answer.into_iter();
+            let mut args = vec![self.last_seen.write_precondition(bot, partition, &fencing_token)];
+            args.extend(commit_args(vec![turn], Vec::new()));
+            let mut answer = self.writer.call("stands", (bot, partition), last, args).await?.into_iter();
             self.check_commit_word(epoch, &key, &answer.next().unwrap_or_default()).await?;
             Ok(answer.next().unwrap_or_default())
         }
@@ -85,8 +82,8 @@ impl RedisBackend {
         let (turn, committed) = TurnEncoder::new(IdSource::Given(ids.iter()), commit).encode(commit)?;
         let CommitTarget { bot, partition, last } = CommitTarget::new(commit);
         let floor = inbox_floor.map(str::to_owned).into_iter().collect();
-        let args = commit_args(lease.fencing_token.to_string(), vec![turn], floor);
-        let answer = self.write_partition("carry_out", (bot, partition), last, args).await?;
+        let args = commit_args(vec![turn], floor);
+        let answer = self.writer.write("carry_out", Some(&lease.fencing_token), (bot, partition), last, args).await?;
         self.check_word(bot, epoch, &answer.word).await?;
         lease.seen.note_version(committed.version.0);
         Ok(match &*answer.word {

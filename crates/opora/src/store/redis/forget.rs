@@ -22,7 +22,7 @@ impl RedisBackend {
         for key in self.conversations_of_person(bot, user).await? {
             parts[partition_of(&key)].1.push(name_of(&key));
         }
-        sum(&self.write_partitions("forget", bot, KeyKind::AiogramNotes, parts).await?, 0)
+        sum(&self.writer.write_all("forget", None, bot, KeyKind::AiogramNotes, parts).await?, 0)
     }
 
     /// The conversations of a person, ended ones too.

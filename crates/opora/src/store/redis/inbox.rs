@@ -7,6 +7,7 @@ use futures_util::future::join_all;
 use super::RedisBackend;
 use super::connection::{Call, all_or_none};
 use super::gather::{gather, page_for};
+use super::held_leases::HeldLease;
 use super::keys::{KeyKind, partition_of, partition_of_id};
 use super::ordered::{id_of, name_of};
 use super::rows::{self, unreadable};
@@ -77,18 +78,17 @@ impl RedisBackend {
             Some(mark) => format!("={}", rows::mark(mark)),
             None => mark_of(incoming),
         };
-        let put = self.put_all("receive", |_, _| lease.fencing_token.to_string(), &batch, mark).await?;
+        let put = self.put_all(Some(&lease), &batch, mark).await?;
         self.check_all(&lease, &put.answers).await?;
         let receipt = |place: Option<(QueuePosition, Seq)>| place.map_or(Receipt::Known, |(_, seq)| Receipt::New(seq));
         Ok(put.inbox_ids(batch.len())?.into_iter().map(receipt).collect())
     }
 
-    /// Stores inputs in the inbox, one call for each partition, concurrently. `precondition` gives the first argument
-    /// of a call, and `mark` the mark of an input.
+    /// Stores inputs in the inbox, one call for each partition, concurrently. Without a lease it is a delivery. `mark`
+    /// gives the mark of an input.
     pub(super) async fn put_all(
         &self,
-        function: &'static str,
-        precondition: impl Fn(i64, usize) -> String,
+        lease: Option<&HeldLease>,
         batch: &[Incoming],
         mark: impl Fn(usize, &Incoming) -> String,
     ) -> StoreResult<PutResult> {
@@ -96,18 +96,23 @@ impl RedisBackend {
         for (place, incoming) in batch.iter().enumerate() {
             let partition = partition_of(&incoming.key);
             let bot = incoming.key.bot;
-            let (places, args) = parts
-                .entry((bot, partition))
-                .or_insert_with(|| (Vec::new(), vec![precondition(bot, partition), partition.to_string()]));
+            let head = || {
+                let precondition = || self.last_seen.delivery_precondition(bot, partition);
+                let precondition = lease.is_none().then(precondition);
+                precondition.into_iter().chain([partition.to_string()]).collect()
+            };
+            let (places, args) = parts.entry((bot, partition)).or_insert_with(|| (Vec::new(), head()));
             let name = name_of(&incoming.key);
             let row = rows::input(&name, incoming);
             places.push(place);
             args.extend([mark(place, incoming), name, row]);
         }
+        let function = if lease.is_some() { "receive" } else { "deliver" };
+        let token = lease.map(|lease| &*lease.fencing_token);
         let mut places = Vec::new();
         let mut calls = Vec::new();
         for ((bot, partition), (part, args)) in parts {
-            calls.push(self.write_partition(function, (bot, partition), KeyKind::ConversationQueue, args));
+            calls.push(self.writer.write(function, token, (bot, partition), KeyKind::ConversationQueue, args));
             places.push((bot, part));
         }
         let answers = all_or_none(join_all(calls).await)?;
@@ -134,8 +139,10 @@ impl RedisBackend {
         }
         let name = name_of(&outcome.key);
         let row = rows::input(&name, &outcome);
-        let args = vec![lease.fencing_token.to_string(), partition.to_string(), id_of(effect.0), name, row];
-        let answer = self.write_partition("finish_effect", (lease.bot, partition), KeyKind::Effects, args).await?;
+        let args = vec![partition.to_string(), id_of(effect.0), name, row];
+        let token = Some(&*lease.fencing_token);
+        let target = (lease.bot, partition);
+        let answer = self.writer.write("finish_effect", token, target, KeyKind::Effects, args).await?;
         self.check_word(lease.bot, epoch, &answer.word).await?;
         match answer.rest.first() {
             Some(seq) => Ok(Receipt::New(Seq(seq.parse().map_err(unreadable)?))),

@@ -152,8 +152,9 @@ impl RedisBackend {
         args: impl IntoIterator<Item = String>,
     ) -> StoreResult<WriteAnswer> {
         let lease = self.held_leases.get(epoch, bot)?;
-        let args = std::iter::once(lease.fencing_token.to_string()).chain(args).collect();
-        let answer = self.write_partition(function, (bot, PARTITION), KeyKind::JobTicks, args).await?;
+        let args = args.into_iter().collect();
+        let target = (bot, PARTITION);
+        let answer = self.writer.write(function, Some(&lease.fencing_token), target, KeyKind::JobTicks, args).await?;
         self.check_word(bot, epoch, &answer.word).await?;
         Ok(answer)
     }
@@ -165,7 +166,7 @@ impl RedisBackend {
         bot: i64,
         args: Vec<String>,
     ) -> StoreResult<WriteAnswer> {
-        self.write_partition(function, (bot, PARTITION), KeyKind::JobTicks, args).await
+        self.writer.write(function, None, (bot, PARTITION), KeyKind::JobTicks, args).await
     }
 
     async fn ask_jobs(&self, function: &'static str, bot: i64, args: Vec<String>) -> StoreResult<Vec<String>> {

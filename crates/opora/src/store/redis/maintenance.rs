@@ -1,5 +1,6 @@
 //! Timers, expiry of conversations, and cleaning.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
 use futures_util::future::try_join_all;
@@ -79,10 +80,11 @@ impl RedisBackend {
         let args = || {
             let before = [marks_before, records_before].map(|before| before.0.to_string());
             let [marks, records] = before;
-            vec![lease.fencing_token.to_string(), marks, records, CLEAN_LIMIT.to_string(), live_ms.clone()]
+            vec![marks, records, CLEAN_LIMIT.to_string(), live_ms.clone()]
         };
         let parts = (0..PARTITIONS).map(|partition| (partition, args())).collect();
-        let answers = self.write_partitions("clean", lease.bot, KeyKind::Posts, parts).await?;
+        let token = Some(&*lease.fencing_token);
+        let answers = self.writer.write_all("clean", token, lease.bot, KeyKind::Posts, parts).await?;
         self.check_all(&lease, &answers).await?;
         let ended = sum(&answers, 1)?;
         self.ended_cleaned.fetch_add(ended, Ordering::AcqRel);
@@ -111,10 +113,15 @@ impl RedisBackend {
         lease: Option<&HeldLease>,
         ids: Vec<ParkedId>,
     ) -> StoreResult<u64> {
-        let mut parts = vec![vec![lease.map(|lease| lease.fencing_token.to_string()).unwrap_or_default()]; PARTITIONS];
-        ids.iter().for_each(|id| parts[partition_of_id(id.0)].push(id_of(id.0)));
-        let parts = parts.into_iter().enumerate().filter(|(_, args)| args.len() > 1);
-        let answers = self.write_partitions("drop_parked", bot, KeyKind::Retry, parts.collect()).await?;
+        // The function takes an empty precondition for an operator's.
+        let head = if lease.is_some() { Vec::new() } else { vec![String::new()] };
+        let mut parts = BTreeMap::new();
+        for id in ids {
+            parts.entry(partition_of_id(id.0)).or_insert_with(|| head.clone()).push(id_of(id.0));
+        }
+        let token = lease.map(|lease| &*lease.fencing_token);
+        let parts = parts.into_iter().collect();
+        let answers = self.writer.write_all("drop_parked", token, bot, KeyKind::Retry, parts).await?;
         for answer in &answers {
             self.check_word(bot, lease.map(|lease| lease.epoch).unwrap_or_default(), &answer.word).await?;
         }

@@ -14,6 +14,7 @@ use super::keys::{Keys, PARTITIONS};
 use super::last_seen::{LastSeen, find_loss, read_generation, read_progress};
 use super::rounds::Rounds;
 use super::server::Server;
+use super::writes::PartitionWriter;
 use super::{RedisBackend, RedisCode};
 use crate::store::last_seen::LastSeenFile;
 use crate::store::{StoreError, StoreResult};
@@ -94,8 +95,14 @@ impl RedisBackend {
         let keep_ms = keep_ms(connection.address.keep_days);
         let connection = Arc::new(connection);
         let keys = Arc::new(keys);
+        let writer = PartitionWriter {
+            connection: Arc::clone(&connection),
+            keys: Arc::clone(&keys),
+            last_seen: Arc::clone(&last_seen),
+        };
         Ok(Self {
-            rounds: Rounds::new(&connection, &keys, &last_seen),
+            rounds: Rounds::new(writer.clone()),
+            writer,
             connection,
             keys,
             held_leases: HeldLeases::default(),

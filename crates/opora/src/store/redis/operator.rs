@@ -235,7 +235,7 @@ impl RedisBackend {
         last: KeyKind,
         args: Vec<String>,
     ) -> StoreResult<bool> {
-        Ok(self.write_partition(function, bot_partition, last, args).await?.word == "yes")
+        Ok(self.writer.write(function, None, bot_partition, last, args).await?.word == "yes")
     }
 }
 

@@ -12,11 +12,11 @@ use futures_util::future::join_all;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-use super::connection::{Call, Connection, NotReached};
+use super::connection::NotReached;
 use super::held_leases::HeldLease;
-use super::keys::{KeyKind, Keys};
-use super::last_seen::LastSeen;
+use super::keys::KeyKind;
 use super::rows::unreadable;
+use super::writes::{PartitionWriter, WriteAnswer};
 use crate::store::{StoreError, StoreResult};
 
 /// The most requests in one call: the server does nothing else meanwhile.
@@ -31,9 +31,7 @@ pub(super) struct Rounds(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    connection: Arc<Connection>,
-    keys: Arc<Keys>,
-    last_seen: Arc<LastSeen>,
+    writer: PartitionWriter,
     queue: Mutex<Queue>,
 }
 
@@ -99,11 +97,8 @@ struct RunGuard {
 }
 
 impl Rounds {
-    pub(super) fn new(connection: &Arc<Connection>, keys: &Arc<Keys>, last_seen: &Arc<LastSeen>) -> Self {
-        let connection = Arc::clone(connection);
-        let keys = Arc::clone(keys);
-        let last_seen = Arc::clone(last_seen);
-        Self(Arc::new(Shared { connection, keys, last_seen, queue: Mutex::default() }))
+    pub(super) fn new(writer: PartitionWriter) -> Self {
+        Self(Arc::new(Shared { writer, queue: Mutex::default() }))
     }
 
     /// Opens a conversation. Returns a word and a text.
@@ -224,7 +219,7 @@ impl Shared {
 
     /// Opens conversations. Returns a word and a text for each.
     async fn open(&self, target: &Target, last: KeyKind, args: Vec<String>) -> StoreResult<Vec<Vec<String>>> {
-        let answer = self.call(target, last, "open", args).await?;
+        let answer = self.writer.call("open", (target.bot, target.partition), last, args).await?;
         Ok(answer.chunks(2).map(<[String]>::to_vec).collect())
     }
 
@@ -237,50 +232,29 @@ impl Shared {
         sent: Vec<String>,
     ) -> StoreResult<(String, Vec<Vec<String>>)> {
         let count = turns.len();
-        let args = commit_args(self.precondition(target), turns, sent);
-        let (word, words) = self.read(target, self.call(target, last, "commit", args).await?)?;
+        let WriteAnswer { word, rest } = self.write(target, last, "commit", commit_args(turns, sent)).await?;
         // A refusal holds for all turns.
         if word != "done" {
             return Ok((word.clone(), vec![vec![word]; count]));
         }
-        Ok((word, words.into_iter().map(|word| vec![word]).collect()))
+        Ok((word, rest.into_iter().map(|word| vec![word]).collect()))
     }
 
     /// Removes sent messages. Returns the same word for each note.
     async fn forget(&self, target: &Target, sent: Vec<String>, notes: usize) -> StoreResult<Vec<Vec<String>>> {
-        let args = [self.precondition(target)].into_iter().chain(sent).collect();
-        let (word, _) = self.read(target, self.call(target, KeyKind::Sending, "sent", args).await?)?;
+        let word = self.write(target, KeyKind::Sending, "sent", sent).await?.word;
         Ok(vec![vec![word]; notes])
     }
 
-    async fn call(
+    async fn write(
         &self,
         target: &Target,
         last: KeyKind,
         function: &'static str,
         args: Vec<String>,
-    ) -> StoreResult<Vec<String>> {
-        let bot_keys = self.keys.bot_keys(target.bot);
-        self.connection.call(Call { function, keys: bot_keys.up_to(target.partition, last), args }).await
-    }
-
-    fn precondition(&self, target: &Target) -> String {
-        self.last_seen.write_precondition(
-            target.bot,
-            target.partition,
-            target.fencing_token.as_deref().unwrap_or_default(),
-        )
-    }
-
-    /// Splits a write's answer into its word and the rest, and notes its counter.
-    fn read(&self, target: &Target, answer: Vec<String>) -> StoreResult<(String, Vec<String>)> {
-        let mut answer = answer.into_iter();
-        let status = answer.next().ok_or_else(|| unreadable("a write was answered with nothing"))?;
-        // A refusal has no counter.
-        if let Some(number) = answer.next() {
-            self.last_seen.note(target.bot, target.partition, number.parse().map_err(unreadable)?);
-        }
-        Ok((status, answer.collect()))
+    ) -> StoreResult<WriteAnswer> {
+        let token = target.fencing_token.as_deref();
+        self.writer.write(function, token, (target.bot, target.partition), last, args).await
     }
 }
 
@@ -319,9 +293,9 @@ fn send_answers(receivers: Vec<AnswerSender>, answers: StoreResult<Vec<Vec<Strin
     }
 }
 
-/// The arguments of a commit: names and marks of all turns first, because the server reads them at once; sent messages
-/// last.
-pub(super) fn commit_args(precondition: String, turns: Vec<EncodedTurn>, sent: Vec<String>) -> Vec<String> {
+/// The arguments of a commit behind its precondition: names and marks of all turns first, because the server reads them
+/// at once; sent messages last.
+pub(super) fn commit_args(turns: Vec<EncodedTurn>, sent: Vec<String>) -> Vec<String> {
     let mut names = Vec::with_capacity(turns.len());
     let mut marks = Vec::new();
     let mut rest = Vec::new();
@@ -331,7 +305,7 @@ pub(super) fn commit_args(precondition: String, turns: Vec<EncodedTurn>, sent: V
         rest.extend(turn.args);
     }
     let counts = [names.len(), marks.len()].map(|number| number.to_string());
-    [precondition].into_iter().chain(counts).chain(names).chain(marks).chain(rest).chain(sent).collect()
+    counts.into_iter().chain(names).chain(marks).chain(rest).chain(sent).collect()
 }
 
 impl Drop for RunGuard {

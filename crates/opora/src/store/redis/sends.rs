@@ -37,10 +37,7 @@ impl RedisBackend {
         }
         let mut parts = Parts::new();
         for id in ids {
-            parts
-                .entry(partition_of_id(id.0))
-                .or_insert_with(|| vec![lease.fencing_token.to_string()])
-                .push(id_of(id.0));
+            parts.entry(partition_of_id(id.0)).or_default().push(id_of(id.0));
         }
         self.call_parts(&lease, function, KeyKind::Sending, parts).await
     }
@@ -54,7 +51,7 @@ impl RedisBackend {
         let mut labels = Parts::new();
         let mut parts = Parts::new();
         let mut moves = Vec::new();
-        let begun = || vec![lease.fencing_token.to_string(), at.0.to_string()];
+        let begun = || vec![at.0.to_string()];
         for Settled { id, outcome } in settled {
             let partition = partition_of_id(id.0);
             match outcome {
@@ -99,7 +96,7 @@ impl RedisBackend {
     ) -> StoreResult<Vec<OutboxId>> {
         let lease = self.held_leases.by_epoch(epoch)?;
         let partition = partition_of_post(once);
-        let mut args = vec![lease.fencing_token.to_string(), at.0.to_string(), once.to_owned()];
+        let mut args = vec![at.0.to_string(), once.to_owned()];
         let mut ids = Vec::new();
         for (key, outgoing) in &outgoing {
             self.held_leases.get(epoch, key.bot)?;
@@ -107,7 +104,8 @@ impl RedisBackend {
             args.push(rows::message(id, &name_of(key), at, outgoing)?);
             ids.push(OutboxId(id));
         }
-        let answer = self.write_partition("post", (lease.bot, partition), KeyKind::Posts, args).await?;
+        let target = (lease.bot, partition);
+        let answer = self.writer.write("post", Some(&lease.fencing_token), target, KeyKind::Posts, args).await?;
         self.check_word(lease.bot, epoch, &answer.word).await?;
         Ok(if answer.word == "new" { ids } else { Vec::new() })
     }
@@ -135,9 +133,10 @@ impl RedisBackend {
         let lease = self.held_leases.get(epoch, key.bot)?;
         let partition = partition_of_post(once);
         let brought = rows::message(lease.next_id(partition)?, &name_of(key), at, outgoing)?;
-        let mut args = vec![lease.fencing_token.to_string(), at.0.to_string(), once.to_owned(), brought];
+        let mut args = vec![at.0.to_string(), once.to_owned(), brought];
         args.extend(reason.map(str::to_owned));
-        let answer = self.write_partition(function, (lease.bot, partition), KeyKind::Posts, args).await?;
+        let target = (lease.bot, partition);
+        let answer = self.writer.write(function, Some(&lease.fencing_token), target, KeyKind::Posts, args).await?;
         self.check_word(lease.bot, epoch, &answer.word).await
     }
 
@@ -227,7 +226,8 @@ impl RedisBackend {
         last: KeyKind,
         parts: Parts,
     ) -> StoreResult<()> {
-        let answers = self.write_partitions(function, lease.bot, last, parts.into_iter().collect()).await?;
+        let token = Some(&*lease.fencing_token);
+        let answers = self.writer.write_all(function, token, lease.bot, last, parts.into_iter().collect()).await?;
         self.check_all(lease, &answers).await
     }
 
@@ -245,10 +245,11 @@ impl RedisBackend {
                 let new = rows::message(row.id.0, &name_of(&row.key), row.at, &row.outgoing)?;
                 // Telegram refused this message, so it was not sent.
                 let is_unsent = if row.id == id { "yes" } else { "no" };
-                let args = vec![lease.fencing_token.to_string(), id_of(row.id.0), new, is_unsent.to_owned()];
+                let args = vec![id_of(row.id.0), new, is_unsent.to_owned()];
                 calls.push((partition_of_id(row.id.0), args));
             }
-            let answers = self.write_partitions("redirect", lease.bot, KeyKind::Sending, calls).await?;
+            let token = Some(&*lease.fencing_token);
+            let answers = self.writer.write_all("redirect", token, lease.bot, KeyKind::Sending, calls).await?;
             self.check_all(lease, &answers).await?;
             match last {
                 Some(last) if !is_last_page => after = last,

@@ -70,7 +70,7 @@ impl RedisBackend {
         let ids = IdSource::Next(&lease);
         let name = name_of(&parked.key);
         let mut encoder = TurnEncoder { ids, partition, name, at: parked.at, args: Vec::new() };
-        encoder.args.extend([lease.fencing_token.to_string(), parked.at.0.to_string()]);
+        encoder.args.push(parked.at.0.to_string());
         let begun = encoder.args.len();
         let marks = encoder.push_processed(&processed, &parked.key);
         let counts = [processed.len(), marks.len()].map(|number| number.to_string());
@@ -79,7 +79,8 @@ impl RedisBackend {
         encoder.args.push(rows::parked(&ParkedTurn { id, ..parked })?);
         let outbox = encoder.push_messages(&outgoing)?;
         let args = encoder.args;
-        let answer = self.write_partition("park", (lease.bot, partition), KeyKind::Retry, args).await?;
+        let target = (lease.bot, partition);
+        let answer = self.writer.write("park", Some(&lease.fencing_token), target, KeyKind::Retry, args).await?;
         self.check_word(lease.bot, epoch, &answer.word).await?;
         Ok(ParkResult { id, outbox })
     }

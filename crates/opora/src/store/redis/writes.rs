@@ -3,33 +3,21 @@
 //! A partition counts its writes, and each answer has the count. The next write carries the highest count that was
 //! seen, so that a server that came back older refuses it. Losses are handled elsewhere.
 
-use super::RedisBackend;
-use super::connection::Call;
-use super::keys::KeyKind;
+use std::sync::Arc;
+
+use super::connection::{Call, Connection};
+use super::keys::{KeyKind, Keys};
+use super::last_seen::LastSeen;
 use super::rows::unreadable;
 use crate::store::StoreResult;
 
-/// Functions whose first argument is a fencing token.
-const NEEDS_LEASE: [&str; 18] = [
-    "receive",
-    "park",
-    "carry_out",
-    "finish_effect",
-    "sending",
-    "not_sent",
-    "sent",
-    "settle",
-    "redirect",
-    "post",
-    "post_unsure",
-    "fail",
-    "clean",
-    "drop_parked",
-    "start_jobs",
-    "update_jobs",
-    "prune_jobs",
-    "tick_jobs",
-];
+/// Calls functions with the keys of a partition.
+#[derive(Clone, Debug)]
+pub(super) struct PartitionWriter {
+    pub(super) connection: Arc<Connection>,
+    pub(super) keys: Arc<Keys>,
+    pub(super) last_seen: Arc<LastSeen>,
+}
 
 /// The answer to a write: its word, and what follows the counter.
 #[derive(Debug)]
@@ -38,33 +26,45 @@ pub(super) struct WriteAnswer {
     pub(super) rest: Vec<String>,
 }
 
-impl RedisBackend {
-    /// Calls a function that writes to a partition of a bot, with its keys up to `last`.
-    pub(super) async fn write_partition(
+impl PartitionWriter {
+    /// Calls a function with the keys of a partition of a bot, up to `last`.
+    pub(super) async fn call(
         &self,
         function: &'static str,
         (bot, partition): (i64, usize),
         last: KeyKind,
-        mut args: Vec<String>,
-    ) -> StoreResult<WriteAnswer> {
+        args: Vec<String>,
+    ) -> StoreResult<Vec<String>> {
         let bot_keys = self.keys.bot_keys(bot);
-        self.add_writes_seen(function, (bot, partition), &mut args);
-        let answer = self.connection.call(Call { function, keys: bot_keys.up_to(partition, last), args }).await?;
-        self.read_answer(bot, partition, answer)
+        self.connection.call(Call { function, keys: bot_keys.up_to(partition, last), args }).await
     }
 
-    /// Calls a function in several partitions of a bot, concurrently. Answers are in the order of `parts`.
-    pub(super) async fn write_partitions(
+    /// Calls a function that writes. Under a fencing token its first argument is the precondition of the write.
+    pub(super) async fn write(
         &self,
         function: &'static str,
+        fencing_token: Option<&str>,
+        (bot, partition): (i64, usize),
+        last: KeyKind,
+        args: Vec<String>,
+    ) -> StoreResult<WriteAnswer> {
+        let args = self.fenced(fencing_token, (bot, partition), args);
+        self.read_answer(bot, partition, self.call(function, (bot, partition), last, args).await?)
+    }
+
+    /// Calls a function that writes in several partitions, concurrently. Answers are in the order of `parts`.
+    pub(super) async fn write_all(
+        &self,
+        function: &'static str,
+        fencing_token: Option<&str>,
         bot: i64,
         last: KeyKind,
         parts: Vec<(usize, Vec<String>)>,
     ) -> StoreResult<Vec<WriteAnswer>> {
         let bot_keys = self.keys.bot_keys(bot);
         let partitions: Vec<usize> = parts.iter().map(|(partition, _)| *partition).collect();
-        let call = |(partition, mut args): (usize, Vec<String>)| {
-            self.add_writes_seen(function, (bot, partition), &mut args);
+        let call = |(partition, args): (usize, Vec<String>)| {
+            let args = self.fenced(fencing_token, (bot, partition), args);
             Call { function, keys: bot_keys.up_to(partition, last), args }
         };
         let answers = self.connection.call_all(parts.into_iter().map(call).collect()).await?;
@@ -72,12 +72,17 @@ impl RedisBackend {
         placed.map(|(partition, answer)| self.read_answer(bot, partition, answer)).collect()
     }
 
-    /// Extends the fencing token of a write by the number of writes that were seen in its partition.
-    fn add_writes_seen(&self, function: &str, (bot, partition): (i64, usize), args: &mut [String]) {
-        // An operator's write has no token.
-        if let Some(token) = args.first_mut().filter(|token| !token.is_empty() && NEEDS_LEASE.contains(&function)) {
-            *token = self.last_seen.write_precondition(bot, partition, token);
+    /// Puts the precondition of a write under a fencing token in front of its arguments.
+    fn fenced(
+        &self,
+        fencing_token: Option<&str>,
+        (bot, partition): (i64, usize),
+        mut args: Vec<String>,
+    ) -> Vec<String> {
+        if let Some(token) = fencing_token {
+            args.insert(0, self.last_seen.write_precondition(bot, partition, token));
         }
+        args
     }
 
     /// Reads an answer, and notes the counters in it.

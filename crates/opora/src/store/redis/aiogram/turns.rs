@@ -129,12 +129,13 @@ impl Shared {
         let token = if change.releases_lock { self.token(lease) } else { String::new() };
         let mut args = vec![name_of(&key), change.expected.unwrap_or("noted").to_owned(), token, operation.to_owned()];
         args.extend(self.encode_record(&change.record.unwrap_or_default()));
-        args.extend(commit_args(precondition, vec![turn], Vec::new()));
+        args.push(precondition);
+        args.extend(commit_args(vec![turn], Vec::new()));
         drop(commit);
         failpoints::hit(failpoints::STORE_IN_COMMIT).await;
         let keys = self.keys(&key, KeyKind::Retry)?;
         let answer = self.redis.connection.call(Call { function: "aiogram_commit", keys: &keys, args }).await?;
-        let answer = self.redis.read_answer(lease.bot, partition, answer)?;
+        let answer = self.redis.writer.read_answer(lease.bot, partition, answer)?;
         self.redis.check_commit_word(lease.epoch, &key, &answer.word).await?;
         lease.seen.note_version(committed.version.0);
         Ok(committed)
