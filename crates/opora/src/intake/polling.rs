@@ -46,6 +46,13 @@ pub(crate) enum Ended {
     Unauthorized(String),
 }
 
+/// How storing a batch ended.
+enum Stored {
+    /// It is durable. The highest `update_id` in it, if there is one.
+    Highest(Option<i64>),
+    LeaseLost,
+}
+
 /// Receives updates by long polling.
 pub(crate) struct Polling {
     pub(crate) api: Arc<dyn Api>,
@@ -73,15 +80,15 @@ impl Polling {
             match self.ask(offset).await {
                 Ok(batch) => match self.store(&batch).await {
                     // Without an `update_id` nothing is acknowledged, and Telegram would return the same batch at once.
-                    Some(None) if !batch.is_empty() => {
+                    Stored::Highest(None) if !batch.is_empty() => {
                         failures = failures.saturating_add(1);
                         tokio::time::sleep(backoff(failures)).await;
                     }
-                    Some(highest) => {
+                    Stored::Highest(highest) => {
                         failures = 0;
                         offset = highest.map(|id| id + 1).or(offset);
                     }
-                    None => return Ended::Fenced,
+                    Stored::LeaseLost => return Ended::Fenced,
                 },
                 Err(ApiError::Refused { kind: RefusalKind::Unauthorized, description, .. }) => {
                     return Ended::Unauthorized(description.into());
@@ -108,13 +115,12 @@ impl Polling {
         serde_json::from_str(answer.get()).map_err(|error| ApiError::Unsure(error.to_string().into()))
     }
 
-    /// Stores a batch, however long that takes. Meanwhile people are told to wait, if enabled. None if the lease is
-    /// lost.
-    async fn store(&self, batch: &[Box<RawValue>]) -> Option<Option<i64>> {
+    /// Stores a batch, however long that takes. Meanwhile people are told to wait, if enabled.
+    async fn store(&self, batch: &[Box<RawValue>]) -> Stored {
         let Some(notifier) = &self.outage_notifier else { return self.store_with_retries(batch).await };
         tokio::select! {
             stored = self.store_with_retries(batch) => {
-                if stored.is_some() {
+                if matches!(stored, Stored::Highest(_)) {
                     notifier.reset();
                 }
                 stored
@@ -123,17 +129,17 @@ impl Polling {
         }
     }
 
-    /// Repeats the write until the batch is durable; nothing is acknowledged before. None if the lease is lost.
-    async fn store_with_retries(&self, batch: &[Box<RawValue>]) -> Option<Option<i64>> {
+    /// Repeats the write until the batch is durable; nothing is acknowledged before.
+    async fn store_with_retries(&self, batch: &[Box<RawValue>]) -> Stored {
         let mut failures = 0_u32;
         loop {
             match self.intake.receive(batch.iter().map(|raw| raw.get())).await {
-                Ok(highest) => return Some(highest),
+                Ok(highest) => return Stored::Highest(highest),
                 Err(StoreError::Fenced { holder, .. }) => {
                     tracing::error!(%holder, "lost the lease while storing updates; they stay with Telegram");
-                    return None;
+                    return Stored::LeaseLost;
                 }
-                Err(StoreError::Lost { .. }) => return None,
+                Err(StoreError::Lost { .. }) => return Stored::LeaseLost,
                 Err(error) => {
                     failures = failures.saturating_add(1);
                     if failures == 1 {

@@ -43,7 +43,7 @@ pub struct EffectId(pub i64);
 pub struct TimerId(pub i64);
 
 /// The idempotency key of an update: its id and its identity, because Telegram's ids may restart lower.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Mark {
     /// The bot that received it.
     pub bot: i64,

@@ -8,6 +8,8 @@ use crate::failpoints;
 use crate::key::ConversationKey;
 use crate::store::database::{SqlChange, read, with_store};
 use crate::store::sql::columns::{Columns, Value, count, values};
+use crate::store::sql::failure::unavailable;
+use crate::store::sql::jobs::returning;
 use crate::store::sql::statements::{change, numbers};
 use crate::store::{DomainWrites, Epoch, Holder, SqlDatabase, SqliteStore, StoreError, StoreResult, Version};
 
@@ -192,21 +194,18 @@ impl SqlDatabase {
             "DELETE FROM opora_decided_inputs WHERE bot = $1 AND input IN (
                  SELECT input FROM opora_decided_inputs WHERE bot = $1 AND hour < $2 LIMIT $3)",
         ];
-        let (sender, receiver) = tokio::sync::oneshot::channel();
         let values = [bot, hour(before), count(CLEAN_LIMIT)].map(Value::Number);
-        let clean = DomainWrites::new(move |database| {
+        let (clean, removed) = returning(move |database| {
             Box::pin(async move {
                 check_fence(database, bot, epoch).await?;
                 let mut removed = 0;
                 for statement in CLEAN {
                     removed += change(database, statement, values.to_vec()).await?;
                 }
-                // The receiver may be gone.
-                let _ = sender.send(removed);
-                Ok(())
+                Ok(removed)
             })
         });
         self.write(clean).await?;
-        Ok(receiver.await.unwrap_or_default())
+        removed.await.map_err(unavailable)
     }
 }

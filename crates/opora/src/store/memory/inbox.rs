@@ -22,7 +22,8 @@ pub(super) struct Inbox {
 #[derive(Debug, Default)]
 pub(super) struct Marks {
     known: HashMap<Arc<Mark>, Status>,
-    by_age: ByAge<OldMark>,
+    /// Processed updates, in the order in which they were processed.
+    by_age: ByAge<(u64, Arc<Mark>)>,
     count: u64,
 }
 
@@ -31,33 +32,6 @@ pub(super) struct Marks {
 enum Status {
     Waiting(Seq),
     Processed,
-}
-
-/// A mark of a processed update, ordered by when it was processed.
-#[derive(Debug)]
-struct OldMark {
-    number: u64,
-    mark: Arc<Mark>,
-}
-
-impl PartialEq for OldMark {
-    fn eq(&self, other: &Self) -> bool {
-        self.number == other.number
-    }
-}
-
-impl Eq for OldMark {}
-
-impl PartialOrd for OldMark {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for OldMark {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.number.cmp(&other.number)
-    }
 }
 
 impl Inbox {
@@ -130,7 +104,7 @@ impl Marks {
             return;
         }
         self.count += 1;
-        self.by_age.add(at, OldMark { number: self.count, mark: Arc::clone(entry.key()) });
+        self.by_age.add(at, (self.count, Arc::clone(entry.key())));
         entry.insert_entry(Status::Processed);
     }
 
@@ -145,8 +119,8 @@ impl Marks {
         self.forget(&old);
     }
 
-    fn forget(&mut self, old: &[OldMark]) {
-        for OldMark { mark, .. } in old {
+    fn forget(&mut self, old: &[(u64, Arc<Mark>)]) {
+        for (_, mark) in old {
             self.known.remove(mark);
         }
     }

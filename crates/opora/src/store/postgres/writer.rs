@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use sqlx::{Connection, PgConnection, Row};
+use sqlx::{Connection, PgConnection};
 
 use super::bulk::{self, OptimisticWrite};
 use super::facts::{FactsQuery, PREPARE};
@@ -23,15 +23,15 @@ use super::server::{INDEX_ONLY_SETTINGS, Server, is_alive, with_answer_timeout};
 use super::session::Session;
 use crate::clock::Stopwatch;
 use crate::failpoints;
-use crate::store::Epoch;
 use crate::store::sql::decide::{decide_group, decide_plain};
 use crate::store::sql::exclusive;
 use crate::store::sql::facts::{Facts, Leases};
 use crate::store::sql::failure::GroupError;
-use crate::store::sql::numbers::{BLOCK, Numbers};
+use crate::store::sql::numbers::Numbers;
 use crate::store::sql::operation::{ExclusiveOperation, Import, Operation};
 use crate::store::sql::queue::{GroupExecutor, SqlStep, wanted_numbers};
 use crate::store::sql::request::{Group, OperationResult, PendingReply, ReplySender, refuse};
+use crate::store::{Database, Epoch};
 
 /// A connection that was idle this long is pinged before an optimistic group, because a lost answer costs more.
 const IDLE_BEFORE_PING: Duration = Duration::from_millis(20);
@@ -182,16 +182,9 @@ impl Writer {
 
     /// Reserves ids for each epoch, in a transaction of its own.
     async fn reserve(&mut self, wanted: HashMap<Epoch, i64>, connection: &mut PgConnection) -> Result<(), GroupError> {
-        const RESERVE: &str = "UPDATE opora_leases SET numbers = numbers + $2 WHERE epoch = $1 RETURNING numbers";
         for (epoch, wanted) in wanted {
-            if !self.numbers.has(epoch, wanted) {
-                let size = wanted.max(BLOCK);
-                let reserved = sqlx::query(RESERVE).bind(epoch.0).bind(size).fetch_optional(&mut *connection);
-                // Without a lease the operations are refused and need no ids.
-                if let Some(row) = with_answer_timeout(reserved).await? {
-                    self.numbers.add(epoch, size, row.try_get(0)?);
-                }
-            }
+            let reserved = self.numbers.reserve(epoch, wanted, Database::postgres_commit(connection));
+            with_answer_timeout(reserved).await?;
         }
         Ok(())
     }

@@ -7,10 +7,12 @@
 
 use std::collections::HashMap;
 
-use crate::store::Epoch;
+use super::columns::values;
+use super::statements::numbers;
+use crate::store::{Database, Epoch};
 
 /// The size of a block: one reservation per million rows.
-pub(crate) const BLOCK: i64 = 1 << 20;
+const BLOCK: i64 = 1 << 20;
 
 #[derive(Debug, Default)]
 pub(crate) struct Numbers(HashMap<Epoch, Block>);
@@ -22,8 +24,22 @@ struct Block {
 }
 
 impl Numbers {
+    /// Reserves ids, so that `wanted` are available under this epoch.
+    pub(crate) async fn reserve(&mut self, epoch: Epoch, wanted: i64, mut database: Database<'_>) -> sqlx::Result<()> {
+        const RESERVE: &str = "UPDATE opora_leases SET numbers = numbers + $2 WHERE epoch = $1 RETURNING numbers";
+        if self.has(epoch, wanted) {
+            return Ok(());
+        }
+        let size = wanted.max(BLOCK);
+        // Without a lease the operations are refused and need no ids.
+        if let Some([end]) = numbers(&mut database, RESERVE, values![epoch.0, size]).await? {
+            self.add(epoch, size, end);
+        }
+        Ok(())
+    }
+
     /// Adds a block that is reserved durably, or in the transaction that uses it. `end` is its last number.
-    pub(crate) fn add(&mut self, epoch: Epoch, size: i64, end: i64) {
+    fn add(&mut self, epoch: Epoch, size: i64, end: i64) {
         let end = epoch.first_number() + end;
         self.0.insert(epoch, Block { last: end - size, end });
     }

@@ -13,7 +13,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use sqlx::{Connection, Row, SqliteConnection};
+use sqlx::{Connection, SqliteConnection};
 
 use super::bulk::Expected;
 use super::checkpoint::Checkpoints;
@@ -25,7 +25,7 @@ use crate::store::sql::decide::{GROUP_WRITES_LIMIT, WriteRunner, decide_group, d
 use crate::store::sql::exclusive;
 use crate::store::sql::facts::{Facts, Leases};
 use crate::store::sql::failure::{GroupError, NotDone};
-use crate::store::sql::numbers::{BLOCK, Numbers};
+use crate::store::sql::numbers::Numbers;
 use crate::store::sql::operation::Operation;
 use crate::store::sql::queue::{GroupExecutor, SqlStep, wanted_numbers};
 use crate::store::sql::request::{Group, PendingReply};
@@ -192,36 +192,13 @@ async fn write_group(
 ) -> Result<(), GroupError> {
     // Usually one lease; several if several bots run in one process.
     for (epoch, count) in wanted_numbers(group.operations()) {
-        reserve(&mut known.numbers, connection, epoch, count).await?;
+        known.numbers.reserve(epoch, count, Database::sqlite_commit(connection)).await?;
     }
     let facts = facts::read(connection, group.operations()).await?;
     known.leases = facts.leases();
     let (bulk, results) = decide_group(connection, facts, &mut known.numbers, group).await?;
     bulk::write(bulk, connection).await?;
     pending.extend(group.take_replies(results));
-    Ok(())
-}
-
-/// Reserves ids, so that `wanted` are available under this epoch.
-async fn reserve(
-    numbers: &mut Numbers,
-    connection: &mut SqliteConnection,
-    epoch: Epoch,
-    wanted: i64,
-) -> Result<(), sqlx::Error> {
-    if numbers.has(epoch, wanted) {
-        return Ok(());
-    }
-    let size = wanted.max(BLOCK);
-    let reserved = sqlx::query("UPDATE opora_leases SET numbers = numbers + ?2 WHERE epoch = ?1 RETURNING numbers")
-        .bind(epoch.0)
-        .bind(size)
-        .fetch_optional(connection)
-        .await?;
-    // Without a lease the operations are refused and need no ids.
-    if let Some(row) = reserved {
-        numbers.add(epoch, size, row.try_get(0)?);
-    }
     Ok(())
 }
 

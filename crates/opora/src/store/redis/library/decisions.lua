@@ -79,12 +79,12 @@ local function drop_taken_before(keys, known, conversation, floor, at)
   end
 end
 
--- Only an old epoch, or a server that came back older, refuses a decided turn. A conversation with a lower version gets the decision's state and
--- version; one that was changed meanwhile keeps its state. If the server may have lost earlier turns, the inbox floor
--- follows the turn.
+-- Only an old epoch, or a server that came back older, refuses a decided turn. A conversation with a lower version gets
+-- the decision's state and version; one that was changed meanwhile keeps its state. If the server may have lost earlier
+-- turns, the inbox floor follows the turn.
 function functions.carry_out(keys, args)
-  local header = call('HMGET', keys[ROOM], 'epoch', 'commits', 'floor', 'least', 'marks_ms', 'token')
-  if is_refused(header[1], header[6], header[2], args[1]) then
+  local header = writable_header(keys, args[1])
+  if not header then
     return { 'fenced' }
   end
   local marks, place, conversation = tonumber(args[3]), MARKS_OF_ONE + tonumber(args[3]), args[4]
@@ -111,13 +111,10 @@ function functions.carry_out(keys, args)
   else
     change(changes, conversation, old, version, at, expires, way, new_state_name, args[place + 1], to)
   end
-  write_marks(keys, known, header[5])
-  write_changes(keys, changes)
-  in_bulk('ZADD', keys[OUTBOX], left.messages)
-  in_bulk('ZADD', keys[EFFECTS], left.effects)
-  if is_behind then
-    in_bulk('ZADD', keys[MOVES], left.moves)
+  if not is_behind then
+    left.moves = {}
   end
+  write_turns(keys, known, header[5], changes, left)
   return written(keys, is_behind and 'done' or 'moved')
 end
 

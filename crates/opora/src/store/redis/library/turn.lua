@@ -305,6 +305,20 @@ local function leave_rest(keys, left, conversation, args, place, shape, way)
   return string.sub(row, 1, FIELDS - 2)
 end
 
+-- The header of a partition that turns are written to; nil if their precondition does not hold.
+local function writable_header(keys, precondition)
+  local header = call('HMGET', keys[ROOM], 'epoch', 'commits', 'floor', 'least', 'marks_ms', 'token')
+  return not is_refused(header[1], header[6], header[2], precondition) and header
+end
+
+local function write_turns(keys, known, marks_ms, changes, left)
+  write_marks(keys, known, marks_ms)
+  write_changes(keys, changes)
+  in_bulk('ZADD', keys[OUTBOX], left.messages)
+  in_bulk('ZADD', keys[EFFECTS], left.effects)
+  in_bulk('ZADD', keys[MOVES], left.moves)
+end
+
 -- Removes sent messages: the arguments from `first` on are their ids.
 local function forget_sent(keys, args, first)
   for i = first, #args do
@@ -322,8 +336,8 @@ end
 --   effects; at most one transition.
 -- After the turns: ids of sent messages. Returns a word for each turn.
 function functions.commit(keys, args)
-  local header = call('HMGET', keys[ROOM], 'epoch', 'commits', 'floor', 'least', 'marks_ms', 'token')
-  if is_refused(header[1], header[6], header[2], args[1]) then
+  local header = writable_header(keys, args[1])
+  if not header then
     return { 'fenced' }
   end
   local turns, marks = tonumber(args[2]), tonumber(args[3])
@@ -358,11 +372,7 @@ function functions.commit(keys, args)
     known.next_mark = next_mark
     place = rest + shape[2] + 4 * shape[3] + shape[4] + shape[5]
   end
-  write_marks(keys, known, header[5])
-  write_changes(keys, changes)
-  in_bulk('ZADD', keys[OUTBOX], left.messages)
-  in_bulk('ZADD', keys[EFFECTS], left.effects)
-  in_bulk('ZADD', keys[MOVES], left.moves)
+  write_turns(keys, known, header[5], changes, left)
   if place <= #args then
     forget_sent(keys, args, place)
     done = done + 1
