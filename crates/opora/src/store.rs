@@ -35,6 +35,7 @@ pub use self::operator::{
     Cleaned, CleaningLimits, ConversationRow, FailedRow, Filter, OperatorStore, ParkResult, ParkedId, ParkedTurn,
     StateCount, Statistics, TransitionRow,
 };
+pub use self::outgoing::{IfUnsure, OutboxRow, Outgoing, OutgoingExtras, Settled, Settlement, Upload};
 #[cfg(feature = "postgres")]
 pub use self::postgres::{PostgresLoss, PostgresStore};
 #[cfg(feature = "aiogram")]
@@ -43,11 +44,9 @@ pub use self::redis::AiogramStore;
 pub(crate) use self::redis::{Address as RedisAddress, Connection as RedisConnection};
 #[cfg(feature = "redis")]
 pub use self::redis::{RedisCode, RedisLoss, RedisServerInfo, RedisStore};
-use self::rows::OutgoingExtras;
 pub use self::rows::{
-    Commit, Committed, Effect, EffectId, EffectRow, IfUnsure, InboxRow, Incoming, InputRef, Mark, Opened, Origin,
-    OutboxId, OutboxRow, Outgoing, Receipt, Seq, Settled, Settlement, StateChange, StateName, StoredState, TimerChange,
-    TimerId, TimerRow, Transition, Upload, Version,
+    Commit, Committed, Effect, EffectId, EffectRow, InboxRow, Incoming, InputRef, Mark, Opened, Origin, OutboxId,
+    Receipt, Seq, StateChange, StateName, StoredState, TimerChange, TimerId, TimerRow, Transition, Version,
 };
 pub use self::settings::{setting, with_setting, without_setting};
 pub use self::sql::failure::is_transient;
@@ -82,6 +81,7 @@ pub(crate) mod lease_holder;
 mod memory;
 mod open;
 mod operator;
+mod outgoing;
 #[cfg(feature = "postgres")]
 mod postgres;
 #[cfg(feature = "redis")]

@@ -104,7 +104,7 @@ impl QueuedRow {
     }
 
     fn is_low(&self) -> bool {
-        self.row.outgoing.low_priority
+        self.row.outgoing.extras.low_priority
     }
 }
 

@@ -45,7 +45,7 @@ impl Attempts {
                 Verdict::Retry(backoff(self.not_sent, OFFLINE_BACKOFF_MAX))
             }
             // 502 and 504 come from a gateway: the server behind it may have sent the message.
-            ApiError::Unsure(_) | ApiError::Busy { code: 502 | 504, .. } if row.if_unsure == IfUnsure::Drop => {
+            ApiError::Unsure(_) | ApiError::Busy { code: 502 | 504, .. } if row.extras.if_unsure == IfUnsure::Drop => {
                 Verdict::failed(format!("it is unknown whether it was sent, and it must not be sent twice: {error}"))
             }
             ApiError::Unsure(_) => {

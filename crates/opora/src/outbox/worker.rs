@@ -86,14 +86,14 @@ impl Shared {
 
     async fn attempt(&self, row: &OutboxRow) -> SendAttempt {
         let call = &row.outgoing;
-        let body = match (&call.edits_label, call.chat) {
+        let body = match (&call.extras.edits_label, call.chat) {
             (Some(label), Some(chat)) => match self.labelled(chat, label).await {
                 Some(message_id) => Cow::Owned(with_message_id(&call.body, message_id)),
                 None => return SendAttempt::NoMessageWithLabel,
             },
             _ => Cow::Borrowed(&*call.body),
         };
-        if call.if_unsure == IfUnsure::Drop {
+        if call.extras.if_unsure == IfUnsure::Drop {
             self.retry_store("mark a row", || self.store.sending(self.epoch, vec![row.id])).await;
         }
         failpoints::hit(failpoints::OUTBOX_BEFORE_SEND).await;
@@ -102,7 +102,7 @@ impl Shared {
             tokio::time::sleep(LEASE_POLL_INTERVAL).await;
         }
         let began = timer_now();
-        let answer = self.api.call(&call.method, &body, &call.uploads).await;
+        let answer = self.api.call(&call.method, &body, &call.extras.uploads).await;
         self.concurrency.record_latency(timer_now() - began);
         if answer.is_ok() {
             failpoints::hit(failpoints::OUTBOX_AFTER_SEND).await;
@@ -148,7 +148,7 @@ impl Shared {
         if let Some(tally) = &item.tally {
             tally.sent();
         }
-        let label = item.row.outgoing.label.take();
+        let label = item.row.outgoing.extras.label.take();
         let chat = item.row.outgoing.chat;
         let labelled = match (label, chat, result) {
             (Some(label), Some(chat), Some(result)) => message_id(result).map(|id| (chat, label, id)),
@@ -202,7 +202,7 @@ impl Shared {
     }
 
     async fn retry(&self, item: QueuedRow, after: Duration, error: &ApiError) {
-        if item.row.outgoing.if_unsure == IfUnsure::Drop {
+        if item.row.outgoing.extras.if_unsure == IfUnsure::Drop {
             // It was certainly not sent. The next instance must not assume that it may have been.
             self.retry_store("unmark a row", || self.store.not_sent(self.epoch, vec![item.row.id])).await;
         }

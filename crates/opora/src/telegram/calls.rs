@@ -10,7 +10,7 @@ use super::params::Params;
 use super::say::{Destination, IntoOutgoing, SayError};
 use super::tag::Tag;
 use super::text::MAX_CALLBACK_ANSWER_CHARS;
-use crate::store::{IfUnsure, Outgoing, Upload};
+use crate::store::{IfUnsure, Outgoing, OutgoingExtras, Upload};
 
 /// Deletes a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ impl IntoOutgoing for Delete {
         // `deleteMessage` has no business connection.
         let (params, edits_label) = self.0.write(Params::new(64).put("chat_id", &destination.chat));
         let call = params.call(Some(destination.chat), "deleteMessage", Vec::new())?;
-        Ok(Outgoing { edits_label, ..call })
+        Ok(call.with(OutgoingExtras { edits_label, ..OutgoingExtras::default() }))
     }
 }
 
@@ -122,19 +122,19 @@ impl Raw {
         let name = name.into();
         let path = path.into();
         let file_name = path.file_name().map_or_else(|| name.clone(), |name| name.to_string_lossy().into());
-        self.0.uploads.push(Upload { name, file_name, path });
+        self.0.extras.uploads.push(Upload { name, file_name, path });
         self
     }
 
     /// Sets the label of the sent message.
     pub fn label(mut self, label: impl Into<Box<str>>) -> Self {
-        self.0.label = Some(label.into());
+        self.0.extras.label = Some(label.into());
         self
     }
 
     /// Drops the call if it is unknown whether it was sent, instead of sending it again.
     pub fn drop_if_unsure(mut self) -> Self {
-        self.0.if_unsure = IfUnsure::Drop;
+        self.0.extras.if_unsure = IfUnsure::Drop;
         self
     }
 }

@@ -7,7 +7,7 @@ use super::params::Params;
 use super::say::{Destination, IntoOutgoing, NO_PREVIEW, SayError, check_length, text_settings};
 use super::tag::Tag;
 use super::text::{MAX_CAPTION_UNITS, MAX_TEXT_UNITS};
-use crate::store::Outgoing;
+use crate::store::{Outgoing, OutgoingExtras};
 
 /// The message to edit or delete.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,6 +106,6 @@ impl IntoOutgoing for Edit {
             .put_some("link_preview_options", self.no_preview.then_some(&NO_PREVIEW))
             .put_some("reply_markup", markup.as_ref());
         let call = params.call(Some(destination.chat), method, Vec::new())?;
-        Ok(Outgoing { edits_label, ..call })
+        Ok(call.with(OutgoingExtras { edits_label, ..OutgoingExtras::default() }))
     }
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::say::{Destination, SayError};
-use crate::store::{Outgoing, Upload};
+use crate::store::{Outgoing, OutgoingExtras, Upload};
 
 /// A JSON object that is being written.
 #[derive(Debug)]
@@ -68,7 +68,7 @@ impl Params {
         }
         self.json.push(b'}');
         let body = String::from_utf8(self.json).map_err(|error| SayError::NotJson(error.to_string()))?;
-        Ok(Outgoing { uploads, ..Outgoing::new(chat, method, body) })
+        Ok(Outgoing::new(chat, method, body).with(OutgoingExtras { uploads, ..OutgoingExtras::default() }))
     }
 
     fn business(self, destination: &Destination) -> Self {

@@ -14,7 +14,7 @@ use super::params::Params;
 use super::tag::Tag;
 use super::text::{self, MAX_ALBUM, MAX_CALLBACK_BYTES, MAX_CAPTION_UNITS, MAX_TEXT_UNITS};
 use crate::key::ConversationKey;
-use crate::store::{IfUnsure, Outgoing, Upload};
+use crate::store::{IfUnsure, Outgoing, OutgoingExtras, Upload};
 
 /// Where a message goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,20 +94,17 @@ pub struct Say {
     silent: bool,
     protected: bool,
     no_preview: bool,
-    label: Option<Box<str>>,
-    if_unsure: IfUnsure,
-    secret: bool,
-    low_priority: bool,
+    extras: OutgoingExtras,
 }
 
 /// Leaves out the content of a secret message.
 impl std::fmt::Debug for Say {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut shown = f.debug_struct("Say");
-        if !self.secret {
+        if !self.extras.secret {
             shown.field("content", &self.content).field("text", &self.text).field("markup", &self.markup);
         }
-        shown.field("label", &self.label).field("secret", &self.secret).finish_non_exhaustive()
+        shown.field("label", &self.extras.label).field("secret", &self.extras.secret).finish_non_exhaustive()
     }
 }
 
@@ -259,26 +256,26 @@ impl Say {
 
     /// Sets a label, by which [`super::Edit`] and [`super::Delete`] find the sent message.
     pub fn label(mut self, label: impl Into<Box<str>>) -> Self {
-        self.label = Some(label.into());
+        self.extras.label = Some(label.into());
         self
     }
 
     /// Drops the message if it is unknown whether it was sent, instead of sending it again.
     pub fn drop_if_unsure(mut self) -> Self {
-        self.if_unsure = IfUnsure::Drop;
+        self.extras.if_unsure = IfUnsure::Drop;
         self
     }
 
     /// Lets messages to other chats go first: for reminders and news. In its chat it keeps its place.
     pub fn low_priority(mut self) -> Self {
-        self.low_priority = true;
+        self.extras.low_priority = true;
         self
     }
 
     /// Marks the content as secret, such as a PIN. The store deletes the text once it is sent or has failed, and no log
     /// contains it. The operator still sees that it failed, for whom and why.
     pub fn secret(mut self) -> Self {
-        self.secret = true;
+        self.extras.secret = true;
         self
     }
 
@@ -298,10 +295,7 @@ impl Say {
             silent: false,
             protected: false,
             no_preview: false,
-            label: None,
-            if_unsure: IfUnsure::Resend,
-            secret: false,
-            low_priority: false,
+            extras: OutgoingExtras::default(),
         }
     }
 
@@ -352,9 +346,8 @@ impl IntoOutgoing for Say {
             .put_if("protect_content", self.protected)
             .put_some("reply_parameters", self.reply_to.map(Reply::to).as_ref())
             .put_some("reply_markup", markup.as_ref());
-        let call = params.call(Some(destination.chat), method, uploads)?;
-        let Self { label, if_unsure, secret, low_priority, .. } = self;
-        Ok(Outgoing { label, if_unsure, secret, low_priority, ..call })
+        let call = params.call(Some(destination.chat), method, Vec::new())?;
+        Ok(call.with(OutgoingExtras { uploads, ..self.extras }))
     }
 }
 

@@ -30,7 +30,7 @@ impl Client {
     }
 
     async fn call(&self, call: &Outgoing) -> Result<Value, ApiError> {
-        let answer = self.telegram.call(&call.method, &call.body, &call.uploads).await?;
+        let answer = self.telegram.call(&call.method, &call.body, &call.extras.uploads).await?;
         Ok(serde_json::from_str(answer.get()).unwrap())
     }
 

@@ -79,7 +79,7 @@ async fn show(context: &CommandContext<'_>, id: OutboxId, json: bool) -> anyhow:
     let Some(row) = find_failed(context, None, |row| (row.id == id).then_some(row)).await? else {
         bail!("there is no failed message {}", id.0);
     };
-    let body = match row.outgoing.secret {
+    let body = match row.outgoing.extras.secret {
         true => Value::from("secret: not kept"),
         false => serde_json::from_str(&row.outgoing.body).unwrap_or_else(|_| Value::from(&*row.outgoing.body)),
     };

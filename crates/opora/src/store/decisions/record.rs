@@ -46,7 +46,7 @@ impl Decision {
     pub(super) fn remove_secrets(&mut self) -> bool {
         let before = self.commit.outgoing.len();
         for index in (0..before).rev() {
-            if self.commit.outgoing[index].secret && index < self.numbers.len() {
+            if self.commit.outgoing[index].extras.secret && index < self.numbers.len() {
                 self.numbers.remove(index);
                 self.commit.outgoing.remove(index);
             }
@@ -55,7 +55,7 @@ impl Decision {
     }
 
     pub(super) fn has_secrets(&self) -> bool {
-        self.commit.outgoing.iter().any(|outgoing| outgoing.secret)
+        self.commit.outgoing.iter().any(|outgoing| outgoing.extras.secret)
     }
 
     /// Keys that identify its inputs within the bot.
@@ -91,8 +91,8 @@ mod tests {
     use super::*;
     use crate::clock::Millis;
     use crate::store::{
-        Effect, IfUnsure, Mark, Outgoing, Seq, StateChange, StateName, StoredState, TimerChange, TimerId, Transition,
-        Version,
+        Effect, IfUnsure, Mark, Outgoing, OutgoingExtras, Seq, StateChange, StateName, StoredState, TimerChange,
+        TimerId, Transition, Version,
     };
 
     fn everything() -> Commit {
@@ -102,12 +102,12 @@ mod tests {
             chat: Some(5),
             method: "sendMessage".into(),
             body: "{}".into(),
-            uploads: Vec::new(),
-            if_unsure: IfUnsure::Drop,
-            label: Some("menu".into()),
-            edits_label: None,
-            secret: false,
-            low_priority: true,
+            extras: OutgoingExtras {
+                if_unsure: IfUnsure::Drop,
+                label: Some("menu".into()),
+                low_priority: true,
+                ..OutgoingExtras::default()
+            },
         };
         Commit {
             processed: vec![

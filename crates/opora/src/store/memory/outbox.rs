@@ -49,7 +49,7 @@ impl Outbox {
     pub(super) fn sending(&mut self, ids: &[OutboxId]) {
         for id in ids {
             if let Some(row) = self.unsent.get_mut(id) {
-                row.was_sending = row.outgoing.if_unsure == IfUnsure::Drop;
+                row.was_sending = row.outgoing.extras.if_unsure == IfUnsure::Drop;
             }
         }
     }

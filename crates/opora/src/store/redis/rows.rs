@@ -70,9 +70,9 @@ pub(super) fn input_time(row: &str) -> ReadResult<Millis> {
 }
 
 pub(super) fn message(id: i64, name: &str, at: Millis, outgoing: &Outgoing) -> StoreResult<String> {
-    let flag = if outgoing.if_unsure == IfUnsure::Drop { ONCE } else { "" };
+    let flag = if outgoing.extras.if_unsure == IfUnsure::Drop { ONCE } else { "" };
     let chat = outgoing.chat.map(|chat| chat.to_string()).unwrap_or_default();
-    let rare = OutgoingExtras::json(outgoing).map_err(unreadable)?.unwrap_or_default();
+    let rare = outgoing.extras.json().map_err(unreadable)?.unwrap_or_default();
     let fields: [&str; 7] = [&at.0.to_string(), flag, name, &chat, &outgoing.method, &outgoing.body, &rare];
     Ok(packed::row(&id_of(id), &fields))
 }
@@ -99,9 +99,8 @@ fn read_message_fields(bot: i64, id: OutboxId, fields: &mut Fields<'_>, was_send
     let body = fields.next()?.into();
     let chat = if chat.is_empty() { None } else { Some(chat.parse()?) };
     let rare = fields.next()?;
-    let rare = if rare.is_empty() { OutgoingExtras::default() } else { serde_json::from_str(rare)? };
-    let OutgoingExtras { uploads, if_unsure, label, edits_label, secret, low_priority } = rare;
-    let outgoing = Outgoing { chat, method, body, uploads, if_unsure, label, edits_label, secret, low_priority };
+    let extras = if rare.is_empty() { OutgoingExtras::default() } else { serde_json::from_str(rare)? };
+    let outgoing = Outgoing { chat, method, body, extras };
     Ok(OutboxRow { id, key, outgoing, was_sending, at })
 }
 

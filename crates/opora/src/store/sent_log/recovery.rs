@@ -25,7 +25,7 @@ pub(super) async fn settle_waiting(store: &dyn Store, bot: i64, epoch: Epoch, re
         let mut at = Millis::default();
         for row in rows {
             let Some(message) = logged.remove(&row.id) else { continue };
-            let label = row.outgoing.chat.zip(row.outgoing.label).filter(|_| message != 0);
+            let label = row.outgoing.chat.zip(row.outgoing.extras.label).filter(|_| message != 0);
             let labelled = label.map(|(chat, label)| (chat, label, message));
             settled.push(Settled { id: row.id, outcome: Settlement::Sent { labelled } });
             at = at.max(row.at);

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::file::MAX_RECORDS;
 use super::*;
 use crate::key::ConversationKey;
-use crate::store::{MemoryStore, Outgoing, Settlement};
+use crate::store::{MemoryStore, Outgoing, OutgoingExtras, Settlement};
 use crate::testing::conformance::fixture::message;
 use crate::testing::holder;
 
@@ -72,7 +72,7 @@ fn ids(left: &EarlierLogs) -> Vec<i64> {
 }
 
 fn said(label: &str) -> Outgoing {
-    Outgoing { label: Some(label.into()), ..message(5, label) }
+    message(5, label).with(OutgoingExtras { label: Some(label.into()), ..OutgoingExtras::default() })
 }
 
 /// Claims the first lease and posts messages.

@@ -13,9 +13,9 @@ use super::operation::Post;
 use crate::clock::Millis;
 use crate::key::ConversationKey;
 use crate::store::{
-    Commit, Committed, Delivered, EffectId, Epoch, Incoming, InputRef, Origin, OutboxId, Outgoing, OutgoingExtras,
-    ParkResult, ParkedId, ParkedTurn, Receipt, Seq, Settled, Settlement, StateChange, StoreError, StoreResult,
-    TimerChange, Version,
+    Commit, Committed, Delivered, EffectId, Epoch, Incoming, InputRef, Origin, OutboxId, Outgoing, ParkResult,
+    ParkedId, ParkedTurn, Receipt, Seq, Settled, Settlement, StateChange, StoreError, StoreResult, TimerChange,
+    Version,
 };
 
 /// The decisions of a group so far. It borrows from the operations.
@@ -184,7 +184,7 @@ impl<'n, 'a> Plan<'n, 'a> {
         at: Millis,
     ) -> Result<OutboxId, GroupError> {
         let id = self.numbers.next(epoch);
-        let rest = OutgoingExtras::json(call)?;
+        let rest = call.extras.json()?;
         self.bulk.outbox.add(&(id, bot, key, call.chat, &call.method, &call.body, rest, at))?;
         Ok(OutboxId(id))
     }

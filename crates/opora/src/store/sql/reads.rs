@@ -157,16 +157,15 @@ fn input(row: &impl Columns) -> sqlx::Result<InboxRow> {
 }
 
 pub(super) fn call(row: &impl Columns) -> sqlx::Result<OutboxRow> {
-    let OutgoingExtras { uploads, if_unsure, label, edits_label, secret, low_priority } =
-        row.json(5)?.unwrap_or_default();
+    let extras: OutgoingExtras = row.json(5)?.unwrap_or_default();
     let chat = row.maybe_number(2)?;
     let method = row.text(3)?;
     let body = row.text(4)?;
     Ok(OutboxRow {
         id: OutboxId(row.number(0)?),
         key: row.key(1)?,
-        outgoing: Outgoing { chat, method, body, uploads, if_unsure, label, edits_label, secret, low_priority },
-        was_sending: row.flag(6)? && if_unsure == IfUnsure::Drop,
+        was_sending: row.flag(6)? && extras.if_unsure == IfUnsure::Drop,
+        outgoing: Outgoing { chat, method, body, extras },
         at: Millis(row.number(7)?),
     })
 }

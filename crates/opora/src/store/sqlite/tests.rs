@@ -7,8 +7,8 @@ use crate::clock::Millis;
 use crate::key::ConversationKey;
 use crate::store::{
     Commit, Committed, DomainWrites, Effect, Epoch, Incoming, InputRef, LeaseAnswer, Mark, Opened, Origin, OutboxId,
-    Outgoing, Receipt, Settled, Settlement, StateChange, StateName, Store, StoreResult, StoredState, TimerChange,
-    Transition, Version,
+    Outgoing, OutgoingExtras, Receipt, Settled, Settlement, StateChange, StateName, Store, StoreResult, StoredState,
+    TimerChange, Transition, Version,
 };
 use crate::testing::conformance::fixture::message;
 use crate::testing::holder;
@@ -112,7 +112,10 @@ fn full_turn(user: i64, from: Version, processed: Vec<InputRef>) -> Commit {
     Commit {
         processed,
         state: StateChange::Set(stored("hours")),
-        outgoing: vec![say("how many?"), Outgoing { label: Some("menu".into()), ..say("menu") }],
+        outgoing: vec![
+            say("how many?"),
+            say("menu").with(OutgoingExtras { label: Some("menu".into()), ..OutgoingExtras::default() }),
+        ],
         timers: vec![TimerChange::Set { name: "remind".into(), due_at: Millis(2_000_000), body: "{}".into() }],
         effects: vec![Effect { kind: "download".into(), body: "{}".into() }],
         transition: Some(Transition { from: None, to: stored("hours").states.pop(), by: "text".into(), took_us: 12 }),

@@ -39,7 +39,7 @@ fn all_options_of_a_text_become_parameters() {
         vec![Button::raw("C", "lang:en"), Button::url("D", "https://example.org")],
     ]);
     let row = say.into_outgoing(&destination, &TAG).unwrap();
-    assert_eq!((row.label.as_deref(), row.if_unsure), (Some("menu"), IfUnsure::Drop));
+    assert_eq!((row.extras.label.as_deref(), row.extras.if_unsure), (Some("menu"), IfUnsure::Drop));
     let expected = json!({
         "chat_id": -5, "message_thread_id": 9, "business_connection_id": "b", "text": "<b>x</b>", "parse_mode": "HTML",
         "link_preview_options": {"is_disabled": true}, "disable_notification": true, "protect_content": true,
@@ -78,9 +78,9 @@ fn media_are_sent_by_id_by_url_and_from_disk() {
         r#"{"chat_id":7,"media":[{"type":"photo","media":"attach://file0","caption":"b"},{"type":"video","media":"https://c"}]}"#
     );
     let upload = Upload { name: "file0".into(), file_name: "b.png".into(), path: "/a/b.png".into() };
-    assert_eq!(album.uploads, [upload]);
+    assert_eq!(album.extras.uploads, [upload]);
     let named = outgoing(Say::document(FileRef::path("/a/1.bin").named("report.pdf")));
-    assert_eq!(&*named.uploads[0].file_name, "report.pdf");
+    assert_eq!(&*named.extras.uploads[0].file_name, "report.pdf");
     assert_eq!(&*outgoing(Say::location(1.5, 2.0)).body, r#"{"chat_id":7,"latitude":1.5,"longitude":2.0}"#);
 }
 
@@ -89,7 +89,7 @@ fn edits_and_deletions_name_a_message_or_a_label() {
     let edit = outgoing(Edit::text(5, "new"));
     assert_eq!((&*edit.method, &*edit.body), ("editMessageText", r#"{"chat_id":7,"message_id":5,"text":"new"}"#));
     let edit = outgoing(Edit::markup("menu").buttons([[Button::new("A", "a")]]));
-    assert_eq!((&*edit.method, edit.edits_label.as_deref()), ("editMessageReplyMarkup", Some("menu")));
+    assert_eq!((&*edit.method, edit.extras.edits_label.as_deref()), ("editMessageReplyMarkup", Some("menu")));
     assert!(!edit.body.contains("message_id"));
     let delete = outgoing(Delete::message(5));
     assert_eq!((&*delete.method, &*delete.body), ("deleteMessage", r#"{"chat_id":7,"message_id":5}"#));

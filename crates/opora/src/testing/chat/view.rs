@@ -87,7 +87,7 @@ impl ChatViews {
             return None;
         }
         let chat = call.chat.or(body["chat_id"].as_i64())?;
-        let target = match &call.edits_label {
+        let target = match &call.extras.edits_label {
             Some(label) => self.labels.get(&(chat, label.clone())).copied(),
             None => body["message_id"].as_i64(),
         };
@@ -105,7 +105,7 @@ impl ChatViews {
                 let message_id = self.message_id();
                 let line = Line { message_id, is_from_bot: true, text: words(method, &body), ..Line::default() };
                 self.view(chat).lines.push(line.with_markup(&body));
-                let label = call.label.clone()?;
+                let label = call.extras.label.clone()?;
                 self.labels.insert((chat, label.clone()), message_id);
                 Some((chat, label, message_id))
             }

@@ -11,7 +11,7 @@ async fn after_a_takeover(fixture: Fixture) -> (Fixture, Snapshot) {
         .process_update(&anna, 1, |commit| {
             commit.state = set("a");
             commit.outgoing = vec![message(anna.chat, "said")];
-            commit.outgoing[0].if_unsure = IfUnsure::Drop;
+            commit.outgoing[0].extras.if_unsure = IfUnsure::Drop;
             commit.effects = vec![effect("download")];
             commit.transition = Some(transition("asked"));
         })

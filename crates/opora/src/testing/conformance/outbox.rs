@@ -1,7 +1,9 @@
 //! The outbox keeps messages in order and loses none.
 
 use super::fixture::{ALL, BOT, Fixture, at, message, person};
-use crate::store::{Commit, FailedRow, IfUnsure, OutboxId, OutboxRow, Outgoing, Settled, Settlement, Upload};
+use crate::store::{
+    Commit, FailedRow, IfUnsure, OutboxId, OutboxRow, Outgoing, OutgoingExtras, Settled, Settlement, Upload,
+};
 
 fn texts(rows: &[OutboxRow]) -> Vec<String> {
     let text = |row: &OutboxRow| {
@@ -48,12 +50,16 @@ pub async fn a_call_is_stored_unchanged(fixture: Fixture) {
         chat: None,
         method: "sendDocument".into(),
         body: r#"{"document":"attach://plan"}"#.into(),
-        uploads: vec![Upload { name: "plan".into(), file_name: "план.pdf".into(), path: "/data/plan.pdf".into() }],
-        if_unsure: IfUnsure::Drop,
-        label: Some("plan".into()),
-        edits_label: Some("menu".into()),
-        secret: true,
-        low_priority: true,
+        extras: OutgoingExtras {
+            uploads: vec![Upload {
+                name: "plan".into(), file_name: "план.pdf".into(), path: "/data/plan.pdf".into()
+            }],
+            if_unsure: IfUnsure::Drop,
+            label: Some("plan".into()),
+            edits_label: Some("menu".into()),
+            secret: true,
+            low_priority: true,
+        },
     };
     fixture.turn(&person(101), |commit| commit.outgoing = vec![document.clone(), message(101, "then")]).await;
     let rows = fixture.unsent().await;
@@ -114,9 +120,15 @@ pub async fn failed_messages_are_shown_in_pages(mut fixture: Fixture) {
     assert_eq!(page(rest.last(), 3).await, []);
 }
 
+/// Fields of a call that must not be sent twice.
+fn sent_once() -> OutgoingExtras {
+    OutgoingExtras { if_unsure: IfUnsure::Drop, ..OutgoingExtras::default() }
+}
+
 /// A failed secret message keeps its chat and reason, but not its body.
 pub async fn a_secret_that_failed_is_not_kept(mut fixture: Fixture) {
-    let secret = |text| Outgoing { secret: true, label: Some("pin".into()), ..message(101, text) };
+    let extras = OutgoingExtras { secret: true, label: Some("pin".into()), ..OutgoingExtras::default() };
+    let secret = |text| message(101, text).with(extras.clone());
     // A message that only mentions secrets is not secret.
     let plain = message(101, r#"{"secret":true}"#);
     let messages = vec![secret("739154"), secret("739155"), plain.clone()];
@@ -180,7 +192,7 @@ pub async fn a_label_names_the_message_sent_last(mut fixture: Fixture) {
 
 /// After a crash it is known which messages may have been sent.
 pub async fn a_message_being_sent_is_known_after_a_restart(mut fixture: Fixture) {
-    let once = |text| Outgoing { if_unsure: IfUnsure::Drop, ..message(101, text) };
+    let once = |text| message(101, text).with(sent_once());
     let outgoing = vec![once("1"), once("2")];
     let ids = fixture.turn(&person(101), |commit| commit.outgoing = outgoing).await.outbox;
     fixture.store().sending(fixture.epoch, vec![ids[0]]).await.expect("marked");
@@ -191,7 +203,7 @@ pub async fn a_message_being_sent_is_known_after_a_restart(mut fixture: Fixture)
 
 /// A send that certainly failed clears the mark of its message only.
 pub async fn a_message_can_be_marked_as_not_sent(mut fixture: Fixture) {
-    let once = |text| Outgoing { if_unsure: IfUnsure::Drop, ..message(101, text) };
+    let once = |text| message(101, text).with(sent_once());
     let outgoing = vec![once("1"), once("2"), once("3")];
     let ids = fixture.turn(&person(101), |commit| commit.outgoing = outgoing).await.outbox;
     fixture.store().sending(fixture.epoch, ids[..2].to_vec()).await.expect("marked");

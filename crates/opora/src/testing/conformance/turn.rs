@@ -250,14 +250,14 @@ pub async fn texts_are_stored_unchanged(fixture: Fixture) {
                 commit.processed = vec![InputRef::Update { seq, mark: mark(BOT, number) }];
                 commit.state = StateChange::Set(stored.clone());
                 commit.outgoing = vec![super::fixture::message(key.chat, text)];
-                commit.outgoing[0].label = Some(text.into());
+                commit.outgoing[0].extras.label = Some(text.into());
                 commit.timers = vec![TimerChange::Set { name: text.into(), due_at: at(number), body: text.into() }];
             })
             .await;
         assert_eq!(fixture.state(&key).await.1, Some(stored));
         let row = fixture.unsent().await.pop().expect("it is said");
         let mut expected = super::fixture::message(key.chat, text);
-        expected.label = Some(text.into());
+        expected.extras.label = Some(text.into());
         assert_eq!(row.outgoing, expected);
         let timer = fixture.timers(END_OF_TIME).await.pop().expect("it is set");
         assert_eq!((&*timer.name, &*timer.body), (text, text));

@@ -3,7 +3,7 @@
 use futures_util::future::join_all;
 use opora::clock::Millis;
 use opora::store::{
-    CleaningLimits, Commit, DomainWrites, Effect, InputRef, Outgoing, Refusal, StateChange, Store, StoreError,
+    CleaningLimits, Commit, DomainWrites, Effect, InputRef, OutgoingExtras, Refusal, StateChange, Store, StoreError,
     TimerChange, TimerId, Version,
 };
 
@@ -33,7 +33,9 @@ const SECRETS: &str = "SELECT count(*) FROM opora_decisions WHERE body LIKE '%73
 /// A turn with a write and a secret message.
 fn secret_turn(person: i64, update_id: i64) -> Commit {
     let mut commit = writing_turn(person, update_id, Version(0));
-    commit.outgoing.insert(0, Outgoing { secret: true, ..message(person, "739154") });
+    commit
+        .outgoing
+        .insert(0, message(person, "739154").with(OutgoingExtras { secret: true, ..OutgoingExtras::default() }));
     commit
 }
 

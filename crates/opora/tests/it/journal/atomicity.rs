@@ -8,8 +8,8 @@ use opora::clock::Millis;
 use opora::key::ConversationKey;
 use opora::store::{
     self, CleaningLimits, Commit, Effect, Epoch, Incoming, InputRef, LeaseAnswer, Mark, Opened, Origin, OutboxId,
-    Outgoing, ParkedId, ParkedTurn, Receipt, RedisStore, Settled, Settlement, StateChange, Store, StoreError,
-    StoredState, Version,
+    Outgoing, OutgoingExtras, ParkedId, ParkedTurn, Receipt, RedisStore, Settled, Settlement, StateChange, Store,
+    StoreError, StoredState, Version,
 };
 use opora::testing::holder;
 use sqlx::{Connection, SqliteConnection};
@@ -207,7 +207,7 @@ async fn sent_and_killed(fixture: &Fixture) {
 }
 
 fn menu(chat: i64) -> Outgoing {
-    Outgoing { label: Some("menu".into()), ..message(chat, "menu") }
+    message(chat, "menu").with(OutgoingExtras { label: Some("menu".into()), ..OutgoingExtras::default() })
 }
 
 /// The message is known in Redis, and only there.

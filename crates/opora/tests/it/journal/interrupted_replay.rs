@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use opora::outbox::SendEvent;
 use opora::store::{
-    Commit, ConversationRow, Effect, EffectId, EffectRow, Epoch, IfUnsure, InputRef, LeaseAnswer, OutboxId, Outgoing,
-    Receipt, Store, StoreError, StoredState, TimerChange, Version,
+    Commit, ConversationRow, Effect, EffectId, EffectRow, Epoch, IfUnsure, InputRef, LeaseAnswer, OutboxId,
+    OutgoingExtras, Receipt, Store, StoreError, StoredState, TimerChange, Version,
 };
 use opora::testing::holder;
 use parking_lot::Mutex;
@@ -101,7 +101,7 @@ async fn redis_lost_after_all_replayed_turns_gets_effects_once(fixture: Fixture)
 
 async fn an_unsure_message_is_not_sent_after_a_broken_replay(fixture: Fixture) {
     let (store, epoch) = fixture.lead_without_redis().await;
-    let once = Outgoing { if_unsure: IfUnsure::Drop, ..message(5, "only once") };
+    let once = message(5, "only once").with(OutgoingExtras { if_unsure: IfUnsure::Drop, ..OutgoingExtras::default() });
     let turn = Commit { outgoing: vec![once, message(5, "and more")], ..asked() };
     let said = store.commit(epoch, turn).await.unwrap().outbox;
     store.sending(epoch, said).await.unwrap();

@@ -63,12 +63,12 @@ async fn sent_and_refused_pins_are_not_stored(kind: StorageKind) {
     browser.post("/auth/send-pin", &[("who", &BORIS.to_string())]).await.is(200, "has just sent");
     let failed = until("the PIN is refused, and nothing waits", async || {
         let failed = store.operator().failed(bot, None, 10).await.unwrap();
-        let is_refused = failed.iter().any(|row| row.outgoing.secret);
+        let is_refused = failed.iter().any(|row| row.outgoing.extras.secret);
         let waits = store.statistics(Some(bot)).await.unwrap().outbox;
         (is_refused && waits == 0).then_some(failed)
     })
     .await;
-    let refused = failed.iter().find(|row| row.outgoing.secret).unwrap();
+    let refused = failed.iter().find(|row| row.outgoing.extras.secret).unwrap();
     assert_eq!((refused.outgoing.chat, &*refused.outgoing.method), (Some(BORIS), "sendMessage"));
     assert_eq!(&*refused.outgoing.body, Outgoing::NO_BODY);
     assert!(refused.reason.contains("blocked"), "{}", refused.reason);

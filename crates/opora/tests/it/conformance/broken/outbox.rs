@@ -9,11 +9,11 @@ impl Broken {
     pub(super) fn change_outgoing(&self, outgoing: &mut [Outgoing]) {
         for call in outgoing {
             match self.fault {
-                Fault::LosesUploads => call.uploads.clear(),
-                Fault::LosesIfUnsure => call.if_unsure = IfUnsure::Resend,
-                Fault::LosesPriority => call.low_priority = false,
-                Fault::LosesLabels => call.label = None,
-                Fault::KeepsSecrets => call.secret = false,
+                Fault::LosesUploads => call.extras.uploads.clear(),
+                Fault::LosesIfUnsure => call.extras.if_unsure = IfUnsure::Resend,
+                Fault::LosesPriority => call.extras.low_priority = false,
+                Fault::LosesLabels => call.extras.label = None,
+                Fault::KeepsSecrets => call.extras.secret = false,
                 _ => (),
             }
         }
