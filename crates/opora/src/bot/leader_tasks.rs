@@ -1,37 +1,28 @@
 //! The tasks of a leader: how they start, and how they stop.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::handle::Running;
 use super::runtime::{BotRuntime, PAGE};
-use super::{OnEvent, Settings};
 use crate::clock::Stopwatch;
-use crate::effects::{DOWNLOAD, Downloads, Effects};
-use crate::engine::{Engine, TurnMeters, UnhandledReporter};
-use crate::instance::Leadership;
-use crate::intake::{InboxWrites, Intake, StartEarly};
-use crate::jobs::{CARRIER, Carrier, JobRunner, RunnerHandle, RunnerStop};
+use crate::effects::Effects;
+use crate::intake::Intake;
+use crate::jobs::RunnerStop;
 use crate::key::ConversationKey;
-use crate::mailbox::{Mailboxes, QueuedInput};
-use crate::outbox::{Courier, CourierSettings, FailureNotice, SendEvent};
-use crate::schedule::{Maintenance, Schedule, ScheduleHandle};
-use crate::store::{Filter, Opened, StateCache};
+use crate::store::Filter;
 use crate::telegram::{Destination, IntoOutgoing, Say, Tag};
+
+mod start;
 
 /// How long running turns may take before the lease is claimed again. Meanwhile no new turn starts.
 const RECLAIM_DEADLINE: Duration = Duration::from_secs(2);
 
 /// How long running jobs that are ended by the stop may take to be put back.
 const PUT_BACK_TIMEOUT: Duration = Duration::from_secs(1);
-
-/// How long jobs wait after a panic of their runner.
-const RUNNER_RESTART_PAUSE: Duration = Duration::from_secs(1);
 
 /// How the tasks stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,132 +53,6 @@ pub(super) struct LeaderTasks {
 }
 
 impl LeaderTasks {
-    pub(super) fn start(runtime: &BotRuntime, leadership: &Leadership) -> Self {
-        let bot = runtime.bot;
-        let epoch = leadership.epoch;
-        let store = &runtime.store;
-        let clock = &runtime.clock;
-        let settings = &runtime.settings;
-        let courier = Courier::new(
-            courier_settings(settings),
-            Arc::clone(&runtime.api),
-            Arc::clone(store),
-            bot,
-            epoch,
-            Arc::new(leadership.remaining()),
-            clock.clone(),
-            forward_events(runtime.on_event.clone(), leadership.lost.clone()),
-        );
-        courier.set_failure_notice(failure_notice(runtime));
-        // Messages of earlier instances are sent first.
-        courier.reload();
-        let mut registry = runtime.effects.clone();
-        let downloads = Downloads {
-            api: Arc::clone(&runtime.api),
-            settings: settings.downloads.clone(),
-            epoch,
-            is_swept: Arc::default(),
-        };
-        registry.add(DOWNLOAD, move |request| downloads.clone().run(request));
-        let job_handle = RunnerHandle::default();
-        let carrier = Carrier { bot, store: Arc::clone(store), clock: clock.clone(), runner: job_handle.clone() };
-        registry.add(CARRIER, move |request| carrier.clone().run(request));
-        // A job is not lost because its store is away for long.
-        registry.set_attempts(CARRIER, u32::MAX);
-        let (outcome_sender, outcomes) = mpsc::unbounded_channel();
-        let effects =
-            Effects::new((bot, epoch), registry, Arc::clone(store), clock.clone(), settings.effects, outcome_sender);
-        let handle = ScheduleHandle::default();
-        let give_up = CancellationToken::new();
-        let engine = Engine {
-            epoch,
-            script: Arc::clone(&runtime.script),
-            context: Arc::clone(&runtime.context),
-            store: Arc::clone(store),
-            clock: clock.clone(),
-            courier: courier.clone(),
-            effects: effects.clone(),
-            schedule: handle.clone(),
-            jobs: job_handle.clone(),
-            settings: settings.turns,
-            unhandled: UnhandledReporter::default(),
-            meters: TurnMeters::new(&runtime.script),
-            cache: StateCache::new(if store.is_shared_with_other_programs() { 0 } else { settings.turns.cached }),
-            lost: leadership.lost.clone(),
-            give_up: give_up.clone(),
-        };
-        let mailboxes =
-            Mailboxes::with(Arc::new(engine), Arc::clone(store), settings.mailboxes, runtime.shares_inbox());
-        let schedule = Schedule {
-            bot,
-            store: Arc::clone(store),
-            clock: clock.clone(),
-            mailboxes: mailboxes.clone(),
-            handle: handle.clone(),
-        };
-        let maintenance = Maintenance {
-            bot,
-            epoch,
-            store: Arc::clone(store),
-            clock: clock.clone(),
-            mailboxes: mailboxes.clone(),
-            retention: settings.retention,
-            job_retention: settings.jobs,
-        };
-        let runner = JobRunner {
-            bot,
-            epoch,
-            store: Arc::clone(store),
-            clock: clock.clone(),
-            workers: Arc::clone(&runtime.workers),
-            schedules: Arc::clone(&runtime.schedules),
-            values: Arc::clone(&runtime.context),
-            handle: job_handle.clone(),
-        };
-        let stop_jobs = RunnerStop::default();
-        let begin_schedule = CancellationToken::new();
-        let jobs = run_jobs(runner, stop_jobs.clone(), begin_schedule.clone());
-        let stop_schedule = CancellationToken::new();
-        let begin = begin_schedule.clone();
-        let stop = stop_schedule.clone();
-        let schedule = async move {
-            if stop.run_until_cancelled(begin.cancelled()).await.is_some() {
-                // The stop does not wait for this task, because nothing is lost if it ends early.
-                tokio::spawn(maintenance.run(stop.clone()));
-                schedule.run(stop).await;
-            }
-        };
-        Self {
-            running: Running {
-                bot,
-                epoch,
-                store: Arc::clone(store),
-                courier,
-                clock: clock.clone(),
-                schedule: handle,
-                jobs: job_handle,
-            },
-            effects,
-            schedule: tokio::spawn(schedule),
-            stop_jobs,
-            jobs: AbortOnDropHandle::new(tokio::spawn(jobs)),
-            outcomes: tokio::spawn(deliver_outcomes(outcomes, mailboxes.clone())),
-            intake: Intake {
-                bot,
-                epoch,
-                store: Arc::clone(store),
-                clock: clock.clone(),
-                mailboxes,
-                unsure: Arc::default(),
-                start_early: Arc::new(StartEarly::new(settings.mailboxes.direct_updates)),
-                inbox_writes: InboxWrites::default(),
-            },
-            give_up,
-            begin_schedule,
-            stop_schedule,
-        }
-    }
-
     /// Stops the tasks in order, within the deadline.
     pub(super) async fn stop(mut self, runtime: &BotRuntime, kind: StopKind) {
         let longest = if kind == StopKind::Reclaim { RECLAIM_DEADLINE } else { Duration::MAX };
@@ -263,68 +128,4 @@ impl LeaderTasks {
         }
         tracing::info!(people = sent_count, "telling people in the middle of a dialogue about the stop");
     }
-}
-
-/// Makes the failure notice for a message that Telegram refused, in the language of the conversation.
-fn failure_notice(runtime: &BotRuntime) -> FailureNotice {
-    let script = Arc::clone(&runtime.script);
-    let context = Arc::clone(&runtime.context);
-    let store = Arc::clone(&runtime.store);
-    Arc::new(move |key| {
-        let script = Arc::clone(&script);
-        let context = Arc::clone(&context);
-        let store = Arc::clone(&store);
-        Box::pin(async move {
-            let stored = match store.open(&key, None).await {
-                Ok(Opened::At { stored, .. }) => stored,
-                _ => None,
-            };
-            script.refused_message_notice(&context, key.user, stored).await
-        })
-    })
-}
-
-/// The courier's settings. The courier stops sending before the lease expires, at most a quarter of the lease early.
-fn courier_settings(settings: &Settings) -> CourierSettings {
-    let defaults = CourierSettings::default();
-    CourierSettings {
-        limits: settings.limits,
-        lease_margin: defaults.lease_margin.min(settings.lease.ttl / 4),
-        ..defaults
-    }
-}
-
-/// Runs jobs after the stored inputs are in their mailboxes: people go first.
-async fn run_jobs(runner: JobRunner, stop: RunnerStop, begin: CancellationToken) {
-    if stop.drain.run_until_cancelled(begin.cancelled()).await.is_none() {
-        return;
-    }
-    while let Err(panic) = AbortOnDropHandle::new(tokio::spawn(runner.clone().run(stop.clone()))).await {
-        tracing::error!(%panic, "the runner of jobs has panicked; starting it again");
-        tokio::time::sleep(RUNNER_RESTART_PAUSE).await;
-    }
-}
-
-/// Delivers outcomes of effects to the mailboxes.
-async fn deliver_outcomes(mut outcomes: mpsc::UnboundedReceiver<(ConversationKey, QueuedInput)>, mailboxes: Mailboxes) {
-    while let Some((key, input)) = outcomes.recv().await {
-        mailboxes.deliver(key, input);
-    }
-}
-
-/// Passes send events of the courier to the application's listener.
-fn forward_events(listener: Option<OnEvent>, lost: CancellationToken) -> mpsc::UnboundedSender<SendEvent> {
-    let (sender, mut receiver) = mpsc::unbounded_channel();
-    tokio::spawn(async move {
-        while let Some(event) = receiver.recv().await {
-            if matches!(event, SendEvent::Fenced) {
-                lost.cancel();
-            } else if let Some(listener) = &listener
-                && std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| listener(event))).is_err()
-            {
-                tracing::error!("the application's listener for send events panicked; it stays registered");
-            }
-        }
-    });
-    sender
 }

@@ -9,7 +9,7 @@ use futures_util::FutureExt;
 use super::failure::{Failure, FailureKind, NotCommitted};
 use super::post_commit::PostCommit;
 use super::{Engine, TurnRun, inputs, report, unhandled};
-use crate::clock::Stopwatch;
+use crate::clock::{Millis, Stopwatch};
 use crate::failpoints;
 use crate::jobs::place_in_commit;
 use crate::key::ConversationKey;
@@ -18,6 +18,15 @@ use crate::store::{
     Commit, Committed, ConversationRow, EffectRow, Opened, OutboxRow, StoreError, StoredState, Version,
 };
 use crate::turn::{Handling, TurnError, TurnInput, TurnResult, TurnStart};
+
+/// What a handler has returned, and for which state.
+struct Handled {
+    version: Version,
+    stored: Option<StoredState>,
+    outcome: TurnResult,
+    at: Millis,
+    duration: Duration,
+}
 
 impl Engine {
     /// Makes one attempt. Nothing of it remains unless it commits.
@@ -40,9 +49,26 @@ impl Engine {
         }
         failpoints::hit(failpoints::TURN_BEFORE_HANDLER).await;
         let watch = Stopwatch::start();
-        let now = self.clock.now();
+        let at = self.clock.now();
+        let outcome = self.run_handler(run, version, &stored, at).await?;
+        let duration = watch.elapsed();
+        failpoints::hit(failpoints::TURN_AFTER_HANDLER).await;
+        if matches!(run.turn_input, TurnInput::Expired) && run.processed.is_empty() && outcome.changes_nothing() {
+            self.cache.put(run.key, version, stored);
+            return Ok(false);
+        }
+        self.commit(run, Handled { version, stored, outcome, at, duration }).await.map(|()| true)
+    }
+
+    /// Runs the handler for the present state.
+    async fn run_handler(
+        &self,
+        run: &TurnRun<'_>,
+        version: Version,
+        stored: &Option<StoredState>,
+        now: Millis,
+    ) -> Result<TurnResult, NotCommitted> {
         let shared_update = run.turn_input.update().filter(|_| self.store.is_shared_with_other_programs());
-        let destination = shared_update.and_then(|update| inputs::destination(update));
         let start = TurnStart {
             key: run.key.clone(),
             version,
@@ -51,33 +77,29 @@ impl Engine {
             now,
             refusal: run.refusal.clone(),
             context: Arc::clone(&self.context),
-            destination,
+            destination: shared_update.and_then(|update| inputs::destination(update)),
         };
         run.inputs.iter().for_each(|input| input.set_handler_running(true));
         let handled = self.handle(start).await;
         run.inputs.iter().for_each(|input| input.set_handler_running(false));
-        let mut outcome = match handled {
-            Ok(outcome) => outcome,
-            Err(failure) if failure.kind == FailureKind::State => {
+        handled.map_err(|failure| match failure.kind {
+            FailureKind::State => {
                 let row = |stored| ConversationRow { key: run.key.clone(), version, stored, updated_at: now };
-                return Err(NotCommitted::Unreadable(stored.map(|stored| Box::new(row(Some(stored)))), failure));
+                NotCommitted::Unreadable(stored.clone().map(|stored| Box::new(row(Some(stored)))), failure)
             }
-            Err(failure) if failure.kind == FailureKind::Unavailable => {
-                return Err(NotCommitted::Wait(StoreError::Unavailable(failure.description.into())));
-            }
-            Err(failure) => return Err(NotCommitted::Failed(failure)),
-        };
-        let handler_duration = watch.elapsed();
-        failpoints::hit(failpoints::TURN_AFTER_HANDLER).await;
-        if matches!(run.turn_input, TurnInput::Expired) && run.processed.is_empty() && outcome.changes_nothing() {
-            self.cache.put(run.key, version, stored);
-            return Ok(false);
-        }
+            FailureKind::Unavailable => NotCommitted::Wait(StoreError::Unavailable(failure.description.into())),
+            _ => NotCommitted::Failed(failure),
+        })
+    }
+
+    /// Commits a handler's outcome, and hands it over.
+    async fn commit(&self, run: &mut TurnRun<'_>, handled: Handled) -> Result<(), NotCommitted> {
+        let Handled { version, stored, mut outcome, at, duration } = handled;
         let handler_durations = self.meters.handler_duration(stored.as_ref(), &outcome.state);
         let enqueued = outcome.jobs.clone();
-        place_in_commit(&mut outcome, &*self.store, (run.key.bot, now))
+        place_in_commit(&mut outcome, &*self.store, (run.key.bot, at))
             .map_err(|error| NotCommitted::Failed(error.into()))?;
-        let post_commit = PostCommit::new(&outcome, stored, run.key, now);
+        let post_commit = PostCommit::new(&outcome, stored, run.key, at);
         if let Handling::Unhandled(reason) = &outcome.handling
             && self.unhandled.admits_row()
         {
@@ -86,8 +108,8 @@ impl Engine {
         let moved = outcome.transition.clone();
         let handling = outcome.handling.clone();
         let lost_result = outcome.lost_result.take();
-        let turn = Commit { processed: run.processed.clone(), ..Commit::new(run.key.clone(), version, now) };
-        let commit = outcome.into_commit(turn, micros(handler_duration));
+        let turn = Commit { processed: run.processed.clone(), ..Commit::new(run.key.clone(), version, at) };
+        let commit = outcome.into_commit(turn, micros(duration));
         failpoints::hit(failpoints::TURN_BEFORE_COMMIT).await;
         let committing = Stopwatch::start();
         let committed = self.store.commit(self.epoch, commit).await.map_err(|error| {
@@ -101,15 +123,15 @@ impl Engine {
         self.finish_commit(run.key, post_commit, committed);
         self.jobs.enqueued(&enqueued);
         self.meters.committed(run.inputs, moved.is_some(), committing.elapsed(), self.clock.now());
-        handler_durations.record(handler_duration);
+        handler_durations.record(duration);
         match handling {
-            Handling::Handled => report::handled(run.key, &run.turn_input, moved.as_ref(), handler_duration),
+            Handling::Handled => report::handled(run.key, &run.turn_input, moved.as_ref(), duration),
             handling => self.unhandled.report(run.key, &run.turn_input, &handling),
         }
         if let Some(child) = lost_result {
             unhandled::report_lost_result(run.key, &child);
         }
-        Ok(true)
+        Ok(())
     }
 
     /// Reads the state from the cache or the store.

@@ -7,6 +7,7 @@ use frankenstein::ParseMode;
 use frankenstein::types::ReplyMarkup;
 use serde::Serialize;
 
+use self::content::Content;
 use super::album::AlbumItem;
 use super::button::{Button, Keyboard, Markup};
 use super::file::FileRef;
@@ -14,7 +15,9 @@ use super::params::Params;
 use super::tag::Tag;
 use super::text::{self, MAX_ALBUM, MAX_CALLBACK_BYTES, MAX_CAPTION_UNITS, MAX_TEXT_UNITS};
 use crate::key::ConversationKey;
-use crate::store::{IfUnsure, Outgoing, OutgoingExtras, Upload};
+use crate::store::{IfUnsure, Outgoing, OutgoingExtras};
+
+mod content;
 
 /// Where a message goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,22 +109,6 @@ impl std::fmt::Debug for Say {
         }
         shown.field("label", &self.extras.label).field("secret", &self.extras.secret).finish_non_exhaustive()
     }
-}
-
-#[derive(Clone, Debug, PartialEq)]
-enum Content {
-    Text,
-    /// The method and the name of its parameter.
-    Media(&'static str, &'static str, FileRef),
-    Album(Vec<AlbumItem>),
-    Location {
-        latitude: f64,
-        longitude: f64,
-    },
-    Contact {
-        phone: String,
-        first_name: String,
-    },
 }
 
 /// Constructors of messages with a file. The parameter for the file has the name of the constructor.
@@ -348,38 +335,6 @@ impl IntoOutgoing for Say {
             .put_some("reply_markup", markup.as_ref());
         let call = params.call(Some(destination.chat), method, Vec::new())?;
         Ok(call.with(OutgoingExtras { uploads, ..self.extras }))
-    }
-}
-
-impl Content {
-    fn write(
-        self,
-        params: Params,
-        text: &str,
-        mode: Option<ParseMode>,
-        uploads: &mut Vec<Upload>,
-    ) -> Result<(Params, &'static str), SayError> {
-        let mode = mode.filter(|_| !text.is_empty());
-        let written = match self {
-            Self::Text => (params.put("text", text).put_some("parse_mode", mode.as_ref()), "sendMessage"),
-            Self::Media(method, parameter, file) => {
-                let caption = (!text.is_empty()).then_some(text);
-                let params = params.put(parameter, &file.parameter(uploads));
-                (params.put_some("caption", caption).put_some("parse_mode", mode.as_ref()), method)
-            }
-            Self::Album(items) if !(2..=MAX_ALBUM).contains(&items.len()) => return Err(SayError::Album(items.len())),
-            Self::Album(items) => {
-                let media: Result<Vec<_>, _> = items.into_iter().map(|item| item.parameter(uploads)).collect();
-                (params.put("media", &media?), "sendMediaGroup")
-            }
-            Self::Location { latitude, longitude } => {
-                (params.put("latitude", &latitude).put("longitude", &longitude), "sendLocation")
-            }
-            Self::Contact { phone, first_name } => {
-                (params.put("phone_number", &phone).put("first_name", &first_name), "sendContact")
-            }
-        };
-        Ok(written)
     }
 }
 

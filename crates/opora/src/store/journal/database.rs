@@ -3,7 +3,7 @@
 //! It is a file of its own, or the application's database if turns write to the application's tables. There a turn and
 //! its journal entry commit in one transaction.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,17 +11,15 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::entry::Entry;
-use crate::clock::Millis;
 use crate::key::ConversationKey;
 use crate::store::database::{LATEST_EPOCH, SqlChange, read};
 use crate::store::sql::columns::{Columns, Value, count, values};
 use crate::store::sql::failure::unavailable;
 use crate::store::sql::rows::delete_from;
 use crate::store::sql::statements::{SqlPair, over_rows, rows_of};
-use crate::store::{
-    DomainWrites, Effect, Epoch, OutboxId, Settled, SqlDatabase, SqliteStore, Store, StoreError, StoreResult,
-};
+use crate::store::{DomainWrites, Effect, Epoch, SqlDatabase, SqliteStore, Store, StoreError, StoreResult};
 
+mod kept;
 mod tables;
 
 use self::tables::TABLES;
@@ -302,52 +300,6 @@ impl JournalDatabase {
         self.database.change_under(bot, journal_epoch, changes).await
     }
 
-    /// Stores marks of updates that Redis has processed, so that they are known after a restart without Redis.
-    pub(super) async fn keep_marks(&self, bot: i64, marks: &[(i64, Box<str>)], at: Millis) -> StoreResult<()> {
-        const KEEP: SqlPair = over_rows!(
-            "INSERT INTO opora_marks (bot, update_id, identity, taken_at)
-            SELECT CAST($2 AS BIGINT), CAST(value ->> 0 AS BIGINT), value ->> 1, CAST($3 AS BIGINT) FROM",
-            "WHERE true ON CONFLICT DO NOTHING"
-        );
-        self.keep(KEEP, values![rows(marks)?, bot, at.0]).await
-    }
-
-    /// Removes inputs that are in Redis now.
-    pub(super) async fn remove_inputs(&self, bot: i64, journal_epoch: Epoch, seqs: &[i64]) -> StoreResult<()> {
-        const THESE: SqlPair =
-            over_rows!("DELETE FROM opora_inbox WHERE seq IN (SELECT CAST(value ->> 0 AS BIGINT) FROM", ")");
-        let removed = SqlChange::over_rows(THESE, vec![rows(seqs.iter().map(|seq| [seq]))?]);
-        self.database.change_under(bot, journal_epoch, vec![removed]).await
-    }
-
-    /// Stores the results of messages that are in Redis' outbox.
-    pub(super) async fn keep_settled(&self, bot: i64, settled: &[Settled]) -> StoreResult<()> {
-        const KEEP: SqlPair = over_rows!(
-            "INSERT INTO opora_journal_settled (id, bot, outcome)
-            SELECT CAST(value ->> 0 AS BIGINT), CAST($2 AS BIGINT), value ->> 1 FROM",
-            "WHERE true ON CONFLICT (id) DO UPDATE SET outcome = excluded.outcome"
-        );
-        // One statement can change a row only once: the last result counts.
-        let mut last = BTreeMap::new();
-        for Settled { id, outcome } in settled {
-            last.insert(id.0, serde_json::to_string(outcome).map_err(unavailable)?);
-        }
-        self.keep(KEEP, values![rows(last)?, bot]).await
-    }
-
-    pub(super) async fn settled(&self, bot: i64) -> StoreResult<Vec<Settled>> {
-        const KEPT: &str = "SELECT id, outcome FROM opora_journal_settled WHERE bot = $1 ORDER BY id";
-        read!(&*self.database, KEPT, values![bot], |row| {
-            Ok(Settled { id: OutboxId(row.number(0)?), outcome: json(row, 1)? })
-        })
-    }
-
-    /// The labels of messages that were sent while Redis was away.
-    pub(super) async fn labels(&self, bot: i64) -> StoreResult<Vec<(i64, String, i64)>> {
-        const KEPT: &str = "SELECT chat, label, message FROM opora_labels WHERE bot = $1";
-        read!(&*self.database, KEPT, values![bot], |row| { Ok((row.number(0)?, row.text(1)?, row.number(2)?)) })
-    }
-
     /// The latest epoch of a bot's lease on the journal.
     pub(super) async fn epoch(&self, bot: i64) -> StoreResult<Epoch> {
         let latest = read!(&*self.database, LATEST_EPOCH, values![bot], |row| row.number(0))?;
@@ -381,10 +333,6 @@ impl JournalDatabase {
         let of_bot = |bot: &i64| CLEAR_STORE.map(|statement| SqlChange::plain(statement, values![*bot]));
         database.change(bots.iter().flat_map(of_bot).collect()).await?;
         Ok(bots)
-    }
-
-    async fn keep(&self, statement: SqlPair, values: Vec<Value>) -> StoreResult<()> {
-        self.database.change(vec![SqlChange::over_rows(statement, values)]).await
     }
 }
 

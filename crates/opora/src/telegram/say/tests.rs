@@ -4,7 +4,7 @@ use frankenstein::methods::SendMessageParams;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::store::Version;
+use crate::store::{Upload, Version};
 use crate::telegram::{Action, AnswerCallback, Delete, Edit, Raw};
 
 const TAG: Tag = Tag::new(Version(46_655));

@@ -3,6 +3,7 @@
 use sqlx::{Connection, SqliteConnection};
 
 use super::*;
+use crate::clock::Millis;
 use crate::store::{Commit, DecisionStore, Holder, LeaseAnswer, Version};
 use crate::testing::holder;
 
