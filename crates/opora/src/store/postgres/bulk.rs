@@ -167,15 +167,20 @@ impl Statement {
 
 /// The rows of a part, bound as `argument`, as a table named `said`. `place` is the row number.
 pub(super) fn table(part: &Part, argument: usize) -> String {
-    let columns = part.selected(|place, kind| {
+    let columns = columns_of(part);
+    let elements = format!("jsonb_array_elements(${argument}::jsonb) WITH ORDINALITY AS element (value, place)");
+    format!("(SELECT {columns}, place FROM {elements}) AS said")
+}
+
+/// The columns of a part, read from its JSON.
+pub(super) fn columns_of(part: &Part) -> String {
+    part.selected(|place, kind| {
         let text = place.map_or("value #>> '{}'".to_owned(), |place| format!("value->>{place}"));
         match kind {
             ColumnKind::Number => format!("({text})::bigint"),
             ColumnKind::Text => text,
         }
-    });
-    let elements = format!("jsonb_array_elements(${argument}::jsonb) WITH ORDINALITY AS element (value, place)");
-    format!("(SELECT {columns}, place FROM {elements}) AS said")
+    })
 }
 
 /// Casting a text to a number fails the statement; the server's log shows the text.

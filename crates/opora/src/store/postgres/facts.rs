@@ -6,13 +6,16 @@
 //! people, so the server's log has none either.
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use futures_util::TryStreamExt;
 use sqlx::{AssertSqlSafe, Either, PgConnection};
 
+use super::bulk::columns_of;
 use super::texts::{json, literal};
 use crate::store::Epoch;
-use crate::store::sql::facts::{Facts, Lookups};
+use crate::store::sql::bulk::Part;
+use crate::store::sql::facts::{self, Facts, Lookups};
 use crate::store::sql::failure::GroupError;
 use crate::store::sql::operation::Operation;
 use crate::store::sql::rows::Rows;
@@ -20,61 +23,24 @@ use crate::store::sql::rows::Rows;
 /// The prepared statements of a write session.
 ///
 /// Advisory locks have two numbers: the first marks this library, the second is an epoch.
-pub(super) const PREPARE: &str = "
-PREPARE opora_lock (jsonb, jsonb) AS
+pub(super) static PREPARE: LazyLock<String> = LazyLock::new(|| {
+    let facts = facts::statement(true, |part, number| {
+        format!("(SELECT {} FROM jsonb_array_elements(${number}))", columns_of(part))
+    });
+    format!(
+        "PREPARE opora_lock (jsonb, jsonb) AS {LOCK};
+        PREPARE opora_facts (jsonb, jsonb, jsonb, jsonb, jsonb, jsonb, jsonb, jsonb, jsonb, bigint) AS {facts};"
+    )
+});
+
+const LOCK: &str = "
 SELECT (SELECT count(shared.lock) FROM (
             SELECT pg_advisory_xact_lock_shared(1869639536, hashint8((value #>> '{}')::bigint)) AS lock
             FROM jsonb_array_elements($1)) AS shared),
        (SELECT count(*) FROM (
             SELECT 1 FROM opora_conversations
             WHERE key = ANY (ARRAY(SELECT value #>> '{}' FROM jsonb_array_elements($2)))
-            ORDER BY key FOR UPDATE) AS locked);
-PREPARE opora_facts (jsonb, jsonb, jsonb, jsonb, jsonb, jsonb, jsonb, jsonb, jsonb, bigint) AS
-SELECT 1::bigint, bot, epoch, holder, NULL::text FROM opora_leases
-UNION ALL
-SELECT 2, asked.update_id, asked.bot, asked.identity, NULL
-FROM (SELECT (value->>0)::bigint AS bot, (value->>1)::bigint AS update_id, value->>2 AS identity
-      FROM jsonb_array_elements($1)) AS asked
-JOIN opora_inbox AS i ON i.bot = asked.bot AND i.update_id = asked.update_id AND i.identity = asked.identity
-UNION ALL
-SELECT 2, asked.update_id, asked.bot, asked.identity, NULL
-FROM (SELECT (value->>0)::bigint AS bot, (value->>1)::bigint AS update_id, value->>2 AS identity
-      FROM jsonb_array_elements($1)) AS asked
-JOIN opora_marks AS m ON m.bot = asked.bot AND m.update_id = asked.update_id AND m.identity = asked.identity
-UNION ALL
-SELECT 3, asked.seq, NULL, NULL, NULL
-FROM (SELECT (value #>> '{}')::bigint AS seq FROM jsonb_array_elements($2)) AS asked
-WHERE NOT EXISTS (SELECT 1 FROM opora_inbox AS found WHERE found.seq = asked.seq)
-UNION ALL
-SELECT 4, coalesce(c.version, (SELECT floor FROM opora_version_floor)), NULL, asked.key, NULL
-FROM (SELECT value->>0 AS key, (value->>1)::bigint AS version FROM jsonb_array_elements($3)) AS asked
-LEFT JOIN opora_conversations AS c ON c.key = asked.key
-WHERE coalesce(c.version, (SELECT floor FROM opora_version_floor)) <> asked.version
-UNION ALL
-SELECT 5, t.id, NULL, t.key, t.name FROM opora_timers AS t
-WHERE t.id = ANY (ARRAY(SELECT (value #>> '{}')::bigint FROM jsonb_array_elements($4)))
-UNION ALL
-SELECT 6, asked.id, NULL, NULL, NULL
-FROM (SELECT (value #>> '{}')::bigint AS id FROM jsonb_array_elements($5)) AS asked
-WHERE NOT EXISTS (SELECT 1 FROM opora_parked AS found WHERE found.id = asked.id)
-UNION ALL
-SELECT 7, asked.id, NULL, NULL, NULL
-FROM (SELECT (value #>> '{}')::bigint AS id FROM jsonb_array_elements($6)) AS asked
-WHERE NOT EXISTS (SELECT 1 FROM opora_effects AS found WHERE found.id = asked.id)
-UNION ALL
-SELECT 8, p.bot, NULL, p.once, NULL FROM opora_posts AS p
-WHERE p.once = ANY (ARRAY(SELECT value #>> '{}' FROM jsonb_array_elements($7)))
-UNION ALL
-SELECT 9, m.update_id, m.bot, m.identity, NULL
-FROM (SELECT (value->>0)::bigint AS bot, (value->>1)::bigint AS update_id, value->>2 AS identity
-      FROM jsonb_array_elements($8)) AS asked
-JOIN opora_marks AS m ON m.bot = asked.bot AND m.update_id = asked.update_id AND m.identity = asked.identity
-UNION ALL
-SELECT 10, 0, NULL, asked.key, NULL
-FROM (SELECT value #>> '{}' AS key FROM jsonb_array_elements($9)) AS asked
-WHERE EXISTS (SELECT 1 FROM opora_inbox AS i WHERE i.key = asked.key)
-UNION ALL
-SELECT 11, nextval('opora_inbox_places'), NULL, NULL, NULL FROM generate_series(1::bigint, $10);";
+            ORDER BY key FOR UPDATE) AS locked)";
 
 /// The planner's defaults, for the application's statements.
 const DEFAULT_PLANNER: &str = "
@@ -164,8 +130,8 @@ fn lock(epochs_and_keys: [Rows; 2]) -> String {
 }
 
 fn ask(lookups: Lookups) -> String {
-    let Lookups { marks, direct, inputs, versions, timers, parked, effects, posts, queues, positions } = lookups;
-    let values = values([marks, inputs, versions, timers, parked, effects, posts, direct, queues]);
+    let positions = lookups.positions;
+    let values = values(lookups.into_parts().map(Part::into_rows));
     format!("EXECUTE opora_facts({values},{positions});")
 }
 

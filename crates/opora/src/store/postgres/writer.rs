@@ -89,7 +89,7 @@ impl Writer {
             return Ok(connection);
         }
         let mut connection = self.server.connect_with(INDEX_ONLY_SETTINGS).await.map_err(GroupError::because)?;
-        with_answer_timeout(sqlx::raw_sql(PREPARE).execute(&mut connection)).await?;
+        with_answer_timeout(sqlx::raw_sql(PREPARE.as_str()).execute(&mut connection)).await?;
         Ok(connection)
     }
 

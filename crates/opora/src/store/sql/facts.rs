@@ -6,10 +6,13 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
+use super::bulk::ColumnKind::{self, Number, Text};
+use super::bulk::Part;
 use super::columns::Columns;
 use super::failure::GroupError;
 use super::operation::Operation;
 use super::rows::Rows;
+use super::tables::for_database;
 use crate::key::ConversationKey;
 use crate::store::{Epoch, Holder, Incoming, InputRef, Mark, Origin, StoreError, StoreResult, Version};
 
@@ -69,6 +72,15 @@ pub(crate) struct Lookups {
     pub(crate) queues: Rows,
     /// How many inbox positions may be needed.
     pub(crate) positions: usize,
+}
+
+/// The statement that reads the facts. `table` gives the rows of a lookup as a table; the lookup is the value with this
+/// number.
+pub(crate) fn statement(is_postgres: bool, table: impl Fn(&Part, usize) -> String) -> String {
+    let statement = for_database(include_str!("facts.sql"), is_postgres);
+    Lookups::default().into_parts().iter().zip(1..).fold(statement, |statement, (part, number)| {
+        statement.replace(&format!("{{{}}}", part.name), &table(part, number))
+    })
 }
 
 impl Facts {
@@ -287,6 +299,24 @@ impl Leases {
 }
 
 impl Lookups {
+    /// The lookups in the order of the statement's values.
+    pub(crate) fn into_parts(self) -> [Part; 9] {
+        const MARK: &[(&str, ColumnKind)] = &[("bot", Number), ("update_id", Number), ("identity", Text)];
+        const ID: &[(&str, ColumnKind)] = &[("id", Number)];
+        let Self { marks, direct, inputs, versions, timers, parked, effects, posts, queues, positions: _ } = self;
+        [
+            Part::new("marks", MARK, marks),
+            Part::new("inputs", &[("seq", Number)], inputs),
+            Part::new("versions", &[("key", Text), ("version", Number)], versions),
+            Part::new("timers", ID, timers),
+            Part::new("parked", ID, parked),
+            Part::new("effects", ID, effects),
+            Part::new("posts", &[("once", Text)], posts),
+            Part::new("direct", MARK, direct),
+            Part::new("queues", &[("key", Text)], queues),
+        ]
+    }
+
     fn add_incoming(&mut self, batch: &[Incoming]) -> Result<(), GroupError> {
         for incoming in batch {
             if let Origin::Update(mark) = &incoming.origin {

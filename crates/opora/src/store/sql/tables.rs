@@ -109,7 +109,7 @@ impl Tables {
 }
 
 /// A script for one database: without the other's lines, and with the types of SQLite.
-fn for_database(script: &str, is_postgres: bool) -> String {
+pub(crate) fn for_database(script: &str, is_postgres: bool) -> String {
     let [own, other] = if is_postgres { ["--postgres:", "--sqlite:"] } else { ["--sqlite:", "--postgres:"] };
     let lines = script.lines().filter(|line| !line.trim_start().starts_with(other));
     let script = lines.map(|line| line.replacen(own, "", 1)).collect::<Vec<_>>().join("\n");

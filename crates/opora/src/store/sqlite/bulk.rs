@@ -106,10 +106,14 @@ fn group() -> String {
     script = script.replace("{nothing}", &vec!["NULL"; parts.len()].join(", "));
     for part in parts {
         let name = part.name;
-        let columns = part.selected(|place, _| place.map_or("value".to_owned(), |place| format!("value->>{place}")));
-        let table = format!("(SELECT {columns} FROM jsonb_each(NEW.{name}))");
         script = script.replace(&format!("{{{name} columns}}"), &part.columns());
-        script = script.replace(&format!("{{{name}}}"), &table);
+        script = script.replace(&format!("{{{name}}}"), &table(&part, &format!("NEW.{name}")));
     }
     script
+}
+
+/// The rows of a part as a table.
+pub(super) fn table(part: &Part, json: &str) -> String {
+    let columns = part.selected(|place, _| place.map_or("value".to_owned(), |place| format!("value->>{place}")));
+    format!("(SELECT {columns} FROM jsonb_each({json}))")
 }
