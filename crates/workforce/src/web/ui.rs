@@ -5,7 +5,7 @@
 
 pub use self::badge::{Tone, badge, count_badge};
 pub use self::button::{Button, Look};
-pub use self::card::{card, figure, headline, tile};
+pub use self::card::{Card, card, figure, headline, page_title, tile};
 pub use self::chart::{Bar, Chart};
 pub use self::dialog::Dialog;
 pub use self::empty::{ChecklistStep, Empty, checklist};

@@ -26,6 +26,10 @@ pub struct Button<'a> {
     testid: Option<&'a str>,
     /// Name and value that a form sends if this button submits it.
     value: Option<(&'a str, &'a str)>,
+    /// The id of its form, if it is not within it.
+    form: Option<&'a str>,
+    is_pressed: Option<bool>,
+    has_focus: bool,
 }
 
 impl<'a> Button<'a> {
@@ -69,12 +73,46 @@ impl<'a> Button<'a> {
         Self { value: Some((name, value)), ..self }
     }
 
+    /// The id of its form, if it is not within it.
+    #[must_use]
+    pub const fn form(self, id: &'a str) -> Self {
+        Self { form: Some(id), ..self }
+    }
+
+    /// Whether it is the current one of several choices.
+    #[must_use]
+    pub const fn pressed(self, is_pressed: bool) -> Self {
+        Self { is_pressed: Some(is_pressed), ..self }
+    }
+
+    /// Has the focus when the page is loaded.
+    #[must_use]
+    pub const fn focused(self) -> Self {
+        Self { has_focus: true, ..self }
+    }
+
     /// A submit button, within a form.
     pub fn submit(self) -> Markup {
         html! {
-            button type="submit" class=(self.class()) data-testid=[self.testid]
-                name=[self.value.map(|(name, _)| name)] value=[self.value.map(|(_, value)| value)] { (self.content()) }
+            button type="submit" class=(self.class()) data-testid=[self.testid] form=[self.form]
+                name=[self.value.map(|(name, _)| name)] value=[self.value.map(|(_, value)| value)]
+                aria-pressed=[self.is_pressed.map(|is_pressed| is_pressed.to_string())] autofocus[self.has_focus] {
+                (self.content())
+            }
         }
+    }
+
+    /// A button that copies the value of the field with this id, and says so with another caption. It needs the script.
+    pub fn copies(self, field_id: &str, copied: &str) -> Markup {
+        html! {
+            button type="button" class=(self.class()) data-testid=[self.testid] data-copies=(field_id)
+                data-copied=(copied) { (self.content()) }
+        }
+    }
+
+    /// A button that prints the page. It needs the script.
+    pub fn prints(self) -> Markup {
+        html! { button type="button" class=(self.class()) data-testid=[self.testid] data-prints { (self.content()) } }
     }
 
     /// A link.
