@@ -2,33 +2,32 @@
 
 use std::collections::HashMap;
 
-use axum::Form;
 use axum::extract::{Path, Query, State};
 use axum::response::{IntoResponse, Response};
 use chrono::{Days, NaiveDate};
-use chrono_tz::Tz;
 use opora::clock::Millis;
 use opora::telegram::{FileRef, Say};
 use serde::Deserialize;
 
 use crate::application::App;
 use crate::attachments::{self, Attachment};
-use crate::domain::days;
-use crate::key;
 use crate::money::Money;
 use crate::person::{Permission, Person};
 use crate::settings::TIME_ZONE;
 use crate::shifts::{
-    EndTime, Medium, MediumKind, PageStart, Shift, ShiftCursor, ShiftFilter, ShiftPage, ShiftTask, Shifts, overdue,
+    Medium, MediumKind, PageStart, Shift, ShiftCursor, ShiftFilter, ShiftPage, ShiftTask, Shifts, overdue,
 };
 use crate::sites::pages::Access;
 use crate::sites::{Period, Site, Sites, local};
 use crate::text;
-use crate::web::form::{FieldError, FieldErrors, Fields, FormAttempt, Reader, Submitted, submit};
+use crate::web::form::FormAttempt;
 use crate::web::{DayParam, PageError, SignedIn, Visitor};
 
+mod closing;
 mod view;
 
+pub use self::closing::close;
+use self::closing::{OfferedEnd, offered_ends};
 pub use self::view::state;
 
 const PAGE_SIZE: usize = 50;
@@ -37,13 +36,6 @@ const DEFAULT_DAYS: u64 = 30;
 const MAX_CAPTION_LENGTH: usize = 500;
 /// The longest period that is shown at once.
 const MAX_DAYS: u64 = 366;
-const MINUTE_MS: i64 = 60_000;
-/// Values of the form field for the end of a shift.
-const END_NOW: &str = "now";
-const END_BY_ITSELF: &str = "by_itself";
-const END_AT: &str = "at";
-/// How browsers write a date with a time.
-const TIME_FORMAT: &str = "%Y-%m-%dT%H:%M";
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -95,6 +87,8 @@ struct ShiftDetails {
     /// Whether to link to the site's page.
     may_see_site: bool,
     may_close: bool,
+    /// The ends that the form offers to people who may close it.
+    ends: Vec<OfferedEnd>,
     /// When it would have ended automatically, if that time has passed.
     over_since: Option<Millis>,
     now: Millis,
@@ -147,30 +141,6 @@ pub async fn show(
     Ok(view::shift(&visitor, &details, &FormAttempt::default()).into_response())
 }
 
-/// `POST /shifts/<id>/close`: staff close a forgotten shift and say when it ended.
-pub async fn close(
-    State(app): State<App>,
-    SignedIn(visitor): SignedIn,
-    Path(id): Path<i64>,
-    Form(typed): Form<Fields>,
-) -> Result<Response, PageError> {
-    let api = Shifts::of_app(&app);
-    let shift = api.shift(id).await?.ok_or(PageError::NotFound)?;
-    let site = Sites::of_app(&app).site(shift.site_id).await?.ok_or(PageError::NotFound)?;
-    let read = |typed: &Fields| read_ending(typed, &shift, site.about.time_zone);
-    let act = async |ending| api.close_as_of(&visitor.person, id, ending).await;
-    match submit(&visitor, typed, read, act).await? {
-        Submitted::Done(()) => {
-            let done = text!(visitor.language(), "cabinet-shift-closed");
-            Ok(visitor.redirect(format!("/shifts/{id}")).with_toast(done).into_response())
-        }
-        Submitted::Refused(attempt) => {
-            let details = details(&app, &visitor, id).await?;
-            Ok((attempt.status(), view::shift(&visitor, &details, &attempt)).into_response())
-        }
-    }
-}
-
 /// `POST /shifts/<id>/photos`: sends the media of the shift to the visitor's Telegram chat.
 pub async fn photos(
     State(app): State<App>,
@@ -210,11 +180,14 @@ async fn details(app: &App, visitor: &Visitor, id: i64) -> Result<ShiftDetails, 
     let files = attachments::find(app.domain.read(), media.iter().map(|one| one.telegram_file.as_str())).await?;
     let lines = if may_see_pay { app.payroll.of_shift(id).await? } else { Vec::new() };
     let mandatory_task_penalty = api.mandatory_task_penalty().await?;
-    let may_handle = access.may(Permission::Schedule, shift.site_id) && access.decides_on(shift.user_id);
-    let may_close = shift.ended_at.is_none() && may_handle;
+    let may_close = shift.ended_at.is_none() && may_handle(&access, &shift);
     let now = app.clock.now();
     let over = overdue(shift.started_at, shift.planned.map(|planned| planned.to), &site.about).ends_at;
     let over_since = (over <= now).then_some(over);
+    let ends = match may_close {
+        true => offered_ends(&api, (&shift, &tasks, &site), over_since, now).await?,
+        false => Vec::new(),
+    };
     let may_see_site = access.may(Permission::View, shift.site_id);
     Ok(ShiftDetails {
         shift,
@@ -228,29 +201,10 @@ async fn details(app: &App, visitor: &Visitor, id: i64) -> Result<ShiftDetails, 
         may_see_pay,
         may_see_site,
         may_close,
+        ends,
         over_since,
         now,
     })
-}
-
-/// Reads the end of a shift from its form, by the site's clock. An empty field means now.
-fn read_ending(typed: &Fields, shift: &Shift, zone: Tz) -> Result<EndTime, FieldErrors> {
-    let mut reader = Reader::new(typed);
-    match reader.clean_text("end").as_str() {
-        "" | END_NOW => return Ok(EndTime::Now),
-        END_BY_ITSELF => return Ok(EndTime::ByItself),
-        END_AT => {}
-        _ => return Err(FieldError { field: "end", key: key!("web-form-bad-choice") }.into()),
-    }
-    let at = reader.read("time", key!("web-form-bad-moment"), |text| {
-        Some(days::typed_moment(text)?.and_local_timezone(zone).earliest()?.timestamp_millis())
-    });
-    if !reader.bad.is_empty() {
-        return Err(reader.bad);
-    }
-    // The form has no seconds: the minute of the start means the start itself.
-    let is_same_minute = at / MINUTE_MS == shift.started_at.0 / MINUTE_MS;
-    Ok(EndTime::At(if is_same_minute { shift.started_at } else { Millis(at) }))
 }
 
 /// A shift, if it is the visitor's own or the visitor may view its site.
@@ -272,6 +226,11 @@ fn page_start(query: &ListQuery) -> Result<PageStart, PageError> {
 
 fn sees_pay(access: &Access, visitor: &Visitor, shift: &Shift) -> bool {
     shift.user_id == visitor.person.id || access.may(Permission::Finances, shift.site_id)
+}
+
+/// Whether the visitor may close the shift.
+fn may_handle(access: &Access, shift: &Shift) -> bool {
+    access.may(Permission::Schedule, shift.site_id) && access.decides_on(shift.user_id)
 }
 
 /// The worked time; until now for an open shift.

@@ -317,6 +317,66 @@ async fn pages_run_no_more_queries_for_many_sites() {
     cabinet.close().await;
 }
 
+/// A shift of Boris from one o'clock, planned until two. It is three now.
+async fn add_forgotten_shift(cabinet: &Cabinet, site: i64, id: i64) {
+    let boris = cabinet.person(BORIS).await.id;
+    sql(cabinet, format!(
+        "INSERT INTO shifts (id, user_id, site_id, status, planned_start, planned_end, started_at, rate_kopecks,
+            penalises_lateness, late_threshold_minutes, late_minute_kopecks)
+            VALUES ({id}, {boris}, {site}, 'active', 1767261600000, 1767265200000, 1767261600000, 10000, FALSE, 5, 1000);
+        INSERT INTO shift_tasks (shift_id, source, place, text, amount_kopecks, is_mandatory, needs_media)
+            VALUES ({id}, 'site', 1, 'Lock the door', -3300, TRUE, FALSE)"
+    )).await;
+}
+
+#[tokio::test]
+async fn closing_a_shift_names_its_hours_and_total() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
+    let owner = cabinet.signed_in(ANNA).await;
+    let site = make_site(&cabinet, &owner).await;
+    add_forgotten_shift(&cabinet, site, 401).await;
+    // The undone task costs 33.
+    let page = owner.get("/shifts/401").await;
+    page.is(200, ">as scheduled: Jan 1, 2026, 14:00 (1.00 h, 67\u{a0}₽)</option>");
+    page.is(200, ">now (2.00 h, 167\u{a0}₽)</option>").is(200, "This can't be undone.");
+    // A typed time has no total yet. The form comes back with it, and the second press closes the shift.
+    let form = [("end", "at"), ("time", "2026-01-01T14:30")];
+    let asked = owner.post("/shifts/401/close", &[&form[..], &[("seen", "")]].concat()).await;
+    asked
+        .is(409, "Until that time it's 1.50 h and 117\u{a0}₽.")
+        .is(409, "<dialog class=\"dialog\" id=\"close-shift-now\" open");
+    asked.is(409, "name=\"seen\" value=\"1767267000000 11700\"");
+    let seen = ("seen", "1767267000000 11700");
+    let later = [("end", "at"), ("time", "2026-01-01T14:45"), seen];
+    owner.post("/shifts/401/close", &later).await.is(409, "Until that time it's 1.75 h and 142\u{a0}₽.");
+    let closed = owner.post("/shifts/401/close", &[&form[..], &[seen]].concat()).await;
+    closed.redirects_to("/shifts/401");
+    owner.get("/shifts/401").await.is(200, "The shift is over: 1.50 h, 117\u{a0}₽.");
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn closing_a_shift_hides_pay_without_permission() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
+    let may = cabinet.hire(MAY, "May", Role::Manager).await;
+    cabinet.emulator.post("/users", serde_json::json!({"id": MAY, "first_name": "May", "language_code": "en"})).await;
+    let (owner, anna) = (cabinet.signed_in(ANNA).await, cabinet.person(ANNA).await);
+    let site = make_site(&cabinet, &owner).await;
+    add_forgotten_shift(&cabinet, site, 401).await;
+    let room = Sites::of_app(&cabinet.app);
+    room.set_permissions(&anna, may.id, site, vec![Permission::View, Permission::Schedule]).await.unwrap();
+    let manager = cabinet.signed_in(MAY).await;
+    let page = manager.get("/shifts/401").await;
+    page.is(200, ">now (2.00 h)</option>");
+    assert!(!page.body.contains("\u{a0}₽"), "{}", page.body);
+    let form = [("end", "at"), ("time", "2026-01-01T14:30"), ("seen", "")];
+    manager.post("/shifts/401/close", &form).await.redirects_to("/shifts/401");
+    let page = manager.get("/shifts/401").await;
+    page.is(200, "The shift is over.");
+    assert!(!page.body.contains("\u{a0}₽"), "{}", page.body);
+    cabinet.close().await;
+}
+
 /// The site form with some fields changed.
 pub fn site_form_with(fields: &[(&'static str, &'static str)]) -> Vec<(&'static str, &'static str)> {
     let other = |name: &str| fields.iter().find(|(changed, _)| *changed == name).map(|(_, value)| *value);

@@ -105,7 +105,10 @@ async fn staff_set_the_end_of_a_forgotten_shift(kind: StorageKind) {
 
     let shift = opened(plan_id, 240).await;
     let (page, close) = (format!("/shifts/{shift}"), format!("/shifts/{shift}/close"));
-    owner.get(&page).await.is(200, "<option value=\"by_itself\" selected>as scheduled: Jan 1, 2026, 17:00</option>");
+    owner
+        .get(&page)
+        .await
+        .is(200, "<option value=\"by_itself\" selected>as scheduled: Jan 1, 2026, 17:00 (2.00 h, 501\u{a0}₽)");
     for outside in ["2026-01-01T19:01", "2026-01-01T14:59"] {
         let refused = owner.post(&close, &[("end", "at"), ("time", outside)]).await;
         refused.is(422, "Choose a time between the start of the shift and now.").is(422, outside);
@@ -119,7 +122,7 @@ async fn staff_set_the_end_of_a_forgotten_shift(kind: StorageKind) {
     // Without a plan, and before the site closes.
     let shift = opened(None, 60).await;
     let (page, close) = (format!("/shifts/{shift}"), format!("/shifts/{shift}/close"));
-    owner.get(&page).await.is(200, "<option value=\"now\" selected>now</option>");
+    owner.get(&page).await.is(200, "<option value=\"now\" selected>now (1.00 h, 250.50\u{a0}₽)</option>");
     owner.post(&close, &[("end", "by_itself")]).await.is(422, "Choose a time between");
     owner.post(&close, &[("end", "at"), ("time", "2026-01-01T19:30")]).await.redirects_to(&page);
     assert_eq!(paid(shift).await, Some(12_525));

@@ -6,7 +6,8 @@ use opora::clock::Millis;
 
 use super::super::cursor_pager;
 use super::super::media::{self, ShownMedia};
-use super::{END_AT, END_BY_ITSELF, END_NOW, MAX_DAYS, ShiftDetails, ShiftList, TIME_FORMAT, worked_seconds};
+use super::closing;
+use super::{MAX_DAYS, ShiftDetails, ShiftList, worked_seconds};
 use crate::attachments::{self, Attachment};
 use crate::money::{Money, PaidHours};
 use crate::payroll::Basis;
@@ -14,8 +15,8 @@ use crate::shifts::{ClosedBy, Medium, Shift, ShiftStatus, ShiftTask, TOPIC, Task
 use crate::sites::{Position, Site, local};
 use crate::text;
 use crate::texts::{Language, day_and_time};
-use crate::web::form::{FormAttempt, fields};
-use crate::web::ui::{self, Button, Column, Dialog, Empty, Field, Icon, Tone, badge, headline};
+use crate::web::form::FormAttempt;
+use crate::web::ui::{self, Button, Column, Empty, Field, Icon, Tone, badge, headline};
 use crate::web::{Visitor, day, moment};
 
 pub fn list(visitor: &Visitor, list: &ShiftList, may_see_others: bool) -> Markup {
@@ -138,11 +139,11 @@ pub fn shift(visitor: &Visitor, details: &ShiftDetails, attempt: &FormAttempt) -
         &details.person.full_name,
         &html! {
             p.crumbs { a href="/shifts" { (text!(language, "cabinet-nav-shifts")) } }
-            (attempt.notice(language))
+            @if !closing::is_refused(details, attempt) { (attempt.notice(language)) }
             div #shift data-live={ (TOPIC) " " (attachments::TOPIC) } {
                 (headline(&details.person.full_name, &html! {
                     (state(shift, language))
-                    @if details.may_close { div.row.actions { (closing(visitor, details, attempt)) } }
+                    @if details.may_close { div.row.actions { (closing::closing(visitor, details, attempt)) } }
                 }))
                 div.columns {
                     (ui::card(&text!(language, "cabinet-shift"), &facts(details, language)))
@@ -160,37 +161,6 @@ pub fn shift(visitor: &Visitor, details: &ShiftDetails, attempt: &FormAttempt) -
             }
         },
     )
-}
-
-/// The form with which staff close a shift, filled with the most likely end.
-fn closing(visitor: &Visitor, details: &ShiftDetails, attempt: &FormAttempt) -> Markup {
-    let (language, path) = (visitor.language(), format!("/shifts/{}/close", details.shift.id));
-    let usual = if details.over_since.is_some() { END_BY_ITSELF } else { END_NOW };
-    let time =
-        local(details.over_since.unwrap_or(details.now), details.site.about.time_zone).format(TIME_FORMAT).to_string();
-    let begins_with = fields([("end", usual.to_owned()), ("time", time)]);
-    let filled = attempt.filled(&path, &begins_with, language);
-    let over =
-        details.over_since.map(|at| text!(language, "cabinet-close-over", time = by_clock(details, at, language)));
-    let ends: Vec<_> = over
-        .map(|text| (END_BY_ITSELF, text))
-        .into_iter()
-        .chain([(END_NOW, text!(language, "cabinet-close-now")), (END_AT, text!(language, "cabinet-close-at"))])
-        .collect();
-    let (caption, title) = (text!(language, "cabinet-close-shift"), text!(language, "cabinet-close-shift-sure"));
-    let body = html! {
-        p { (text!(language, "cabinet-close-shift-about")) }
-        (visitor.visit.form(&path, &html! {
-            (filled.choice("end", &text!(language, "cabinet-close-end"), &ends))
-            (filled.short("time", &text!(language, "cabinet-close-time"), "datetime-local"))
-            (Button::danger(&caption).testid("close-shift").submit())
-        }))
-    };
-    let (cancel, is_open) = (text!(language, "cabinet-close-shift-not"), attempt.is_at(&path));
-    html! {
-        (Button::danger(&text!(language, "cabinet-close-shift-ask")).icon(Icon::Clock).testid("ask-close-shift").opens("close-shift-now"))
-        (Dialog { id: "close-shift-now", title: &title, cancel: &cancel, is_open }.render(&body))
-    }
 }
 
 fn facts(details: &ShiftDetails, language: Language) -> Markup {
@@ -226,7 +196,7 @@ fn facts(details: &ShiftDetails, language: Language) -> Markup {
 }
 
 /// The local time of an instant at the site.
-fn by_clock(details: &ShiftDetails, at: Millis, language: Language) -> String {
+pub fn by_clock(details: &ShiftDetails, at: Millis, language: Language) -> String {
     day_and_time(local(at, details.site.about.time_zone), language)
 }
 
