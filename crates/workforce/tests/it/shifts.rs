@@ -35,7 +35,7 @@ mod lateness_by_plan;
 mod long_lists;
 mod many_reminders;
 mod money_rules;
-mod moved_slots;
+pub mod moved_slots;
 mod own_case;
 mod owners_chat;
 mod paid_time;

@@ -12,14 +12,10 @@ use super::slot_form::{read_days, read_slot};
 use super::undo::Done;
 use crate::application::App;
 use crate::domain;
-use crate::key;
 use crate::sites::pages::tasks;
 use crate::sites::{AboutSlot, ActionError, FillDays, NewSlots, Sites, WhichDays, monday_of};
 use crate::web::form::{FieldErrors, Fields, Reader, Submitted, submit, version_of, version_only};
 use crate::web::{DayParam, PageError, SignedIn, Visitor};
-
-/// What a changed task answers.
-const SAVED: &str = key!("cabinet-site-saved");
 
 /// `POST /calendar/slots`.
 pub async fn create(
@@ -43,13 +39,11 @@ pub async fn edit(
     Form(typed): Form<Fields>,
 ) -> Result<Response, PageError> {
     let (api, version, from) = (Sites::of_app(&app), version_of(&typed), CalendarQuery::of_form(&typed));
+    let before = api.slot(id).await?.filter(|slot| slot.version == version).map(|slot| slot.about);
     let act = async |about| as_other_person(api.edit_slot(&visitor.person, id, version, about).await);
-    match (submit(&visitor, typed, read_slot, act).await?, from) {
-        (Submitted::Done(()), Some(from)) => {
-            Ok(Done::Saved.redirect(&visitor, &CalendarQuery { slot: id.to_string(), ..from }))
-        }
-        (result, from) => slot::answer(&app, &visitor, (id, from), result.map(|()| key!("overview-did-save"))).await,
-    }
+    let result = submit(&visitor, typed, read_slot, act).await?;
+    let done = Done::Saved { slot: id, version: version.saturating_add(1), before };
+    slot::answer(&app, &visitor, (id, from), result.map(|()| done)).await
 }
 
 /// `POST /calendar/slots/<id>/move`: moves a slot to another day. If that fails, the calendar says why.
@@ -85,7 +79,7 @@ pub async fn create_task(
 ) -> Result<Response, PageError> {
     let slot = Sites::of_app(&app).slot(id).await?.ok_or(PageError::NotFound)?;
     let result = tasks::create(&app, &visitor, slot.site_id, Some(id), typed).await?;
-    slot::answer(&app, &visitor, (id, None), result.map(|()| SAVED)).await
+    slot::answer_task(&app, &visitor, id, result).await
 }
 
 /// `POST /calendar/slots/<id>/tasks/<task>`.
@@ -96,7 +90,7 @@ pub async fn edit_task(
     Form(typed): Form<Fields>,
 ) -> Result<Response, PageError> {
     let result = tasks::edit(&app, &visitor, task, typed).await?;
-    slot::answer(&app, &visitor, (id, None), result.map(|()| SAVED)).await
+    slot::answer_task(&app, &visitor, id, result).await
 }
 
 /// `POST /calendar/slots/<id>/tasks/<task>/delete`.
@@ -107,7 +101,7 @@ pub async fn delete_task(
     Form(typed): Form<Fields>,
 ) -> Result<Response, PageError> {
     let result = tasks::delete(&app, &visitor, task, typed).await?;
-    slot::answer(&app, &visitor, (id, None), result.map(|()| SAVED)).await
+    slot::answer_task(&app, &visitor, id, result).await
 }
 
 /// `POST /calendar/slots/<id>/tasks/<task>/restore`.
@@ -117,7 +111,7 @@ pub async fn restore_task(
     Path((id, task)): Path<(i64, i64)>,
 ) -> Result<Response, PageError> {
     let result = tasks::restore(&app, &visitor, task).await?;
-    slot::answer(&app, &visitor, (id, None), result.map(|()| SAVED)).await
+    slot::answer_task(&app, &visitor, id, result).await
 }
 
 /// `POST /calendar/slots/<id>/delete`.
@@ -131,7 +125,7 @@ pub async fn delete(
     let act = async |version| api.delete_slot(&visitor.person, id, version).await;
     match (submit(&visitor, typed, version_only, act).await?, from) {
         (Submitted::Done(()), Some(from)) => Ok(Done::Deleted { slot: id }.redirect(&visitor, &from)),
-        (result, from) => slot::answer(&app, &visitor, (id, from), result.map(|()| key!("overview-did-delete"))).await,
+        (result, from) => slot::answer(&app, &visitor, (id, from), result.map(|()| Done::Deleted { slot: id })).await,
     }
 }
 
@@ -143,10 +137,12 @@ pub async fn restore(
     Form(typed): Form<Fields>,
 ) -> Result<Response, PageError> {
     let (api, from) = (Sites::of_app(&app), CalendarQuery::of_form(&typed));
+    let version = api.slot(id).await?.ok_or(PageError::NotFound)?.version;
     let act = async |_| api.restore_slot(&visitor.person, id).await;
+    let done = Done::Restored { slot: id, version: version.saturating_add(1) };
     match (submit(&visitor, typed, version_only, act).await?, from) {
-        (Submitted::Done(()), Some(from)) => Ok(Done::Restored.redirect(&visitor, &from)),
-        (result, from) => slot::answer(&app, &visitor, (id, from), result.map(|()| key!("overview-did-restore"))).await,
+        (Submitted::Done(()), Some(from)) => Ok(done.redirect(&visitor, &from)),
+        (result, from) => slot::answer(&app, &visitor, (id, from), result.map(|()| done)).await,
     }
 }
 

@@ -10,6 +10,7 @@ use maud::{Markup, html};
 
 use super::expected;
 use super::place::{CalendarQuery, Place};
+use super::undo::Done;
 use super::view;
 use super::warnings::{self, Warning};
 use crate::application::App;
@@ -25,6 +26,7 @@ use crate::texts::Language;
 use crate::web::form::{
     FieldError, FieldErrors, Fields, FormAttempt, PageRefusal, PageRefusalKind, Reader, Submitted, submit, version_only,
 };
+use crate::web::ui::{Button, Card, Dialog, Toast};
 use crate::web::{PageError, SignedIn, Visitor};
 
 /// The data of the page.
@@ -89,19 +91,22 @@ pub async fn add_person(
     let from = CalendarQuery::of_form(&typed);
     let slot = Sites::of_app(&app).slot(id).await?.ok_or(PageError::NotFound)?;
     // People without this permission take a place on their own schedule page.
-    if !Access::for_person(&app, &visitor.person).await?.may(Permission::Schedule, slot.site_id) {
+    let access = Access::for_person(&app, &visitor.person).await?;
+    if !access.may(Permission::Schedule, slot.site_id) {
         return Err(PageError::Forbidden);
     }
-    let act = async |user_id| -> Result<(), ActionError<OtherPersonRefusal>> {
+    // A double click has no plan of its own, and no one cancels their own case here.
+    let act = async |user_id| -> Result<Option<i64>, ActionError<OtherPersonRefusal>> {
         let works_here = app.people.by_id(user_id).await?.is_some_and(|person| person.may(WORKERS));
         if !works_here {
             return Err(OtherPersonRefusal(SiteRefusal::NoContract).into());
         }
         let planned = Shifts::of_app(&app).plan(&visitor.person, user_id, id).await;
-        planned.map(drop).map_err(|error| error.map_refusal(OtherPersonRefusal))
+        let plan = planned.map_err(|error| error.map_refusal(OtherPersonRefusal))?;
+        Ok(Some(plan).filter(|_| access.decides_on(user_id)))
     };
     let result = submit(&visitor, typed, chosen, act).await?;
-    answer(&app, &visitor, (id, from), result.map(|()| key!("cabinet-person-put"))).await
+    answer(&app, &visitor, (id, from), result.map(|plan| Done::Assigned { slot: id, plan })).await
 }
 
 /// `POST /calendar/slots/<id>/plans/<plan>/cancel`.
@@ -112,10 +117,10 @@ pub async fn cancel(
     Form(typed): Form<Fields>,
 ) -> Result<Response, PageError> {
     let (api, from) = (Shifts::of_app(&app), CalendarQuery::of_form(&typed));
-    api.plan_of(plan).await?.filter(|plan| plan.slot_id == id).ok_or(PageError::NotFound)?;
+    let user = api.plan_of(plan).await?.filter(|plan| plan.slot_id == id).ok_or(PageError::NotFound)?.user_id;
     let act = async |_| api.cancel(&visitor.person, plan).await;
     let result = submit(&visitor, Fields::new(), version_only, act).await?;
-    answer(&app, &visitor, (id, from), result.map(|()| key!("cabinet-person-taken-out"))).await
+    answer(&app, &visitor, (id, from), result.map(|()| Done::TakenOut { slot: id, user })).await
 }
 
 /// Redirects to the slot, in the panel or on its page, and says what was done; or shows it again with the refused form.
@@ -123,13 +128,34 @@ pub async fn answer(
     app: &App,
     visitor: &Visitor,
     (id, from): (i64, Option<CalendarQuery>),
-    done: Submitted<&'static str>,
+    done: Submitted<Done>,
+) -> Result<Response, PageError> {
+    let toast = done.map(|done| done.toast(visitor.language(), from.as_ref()));
+    answer_with(app, visitor, (id, from), toast).await
+}
+
+/// Redirects to the slot's page after a change of its tasks, or shows it again with the refused form.
+pub async fn answer_task(
+    app: &App,
+    visitor: &Visitor,
+    id: i64,
+    done: Submitted<()>,
+) -> Result<Response, PageError> {
+    let toast = done.map(|()| Toast::new(text!(visitor.language(), "cabinet-site-saved")));
+    answer_with(app, visitor, (id, None), toast).await
+}
+
+async fn answer_with(
+    app: &App,
+    visitor: &Visitor,
+    (id, from): (i64, Option<CalendarQuery>),
+    toast: Submitted<Toast>,
 ) -> Result<Response, PageError> {
     let query = from.map(|from| CalendarQuery { slot: id.to_string(), ..from });
-    match (done, query) {
-        (Submitted::Done(done), query) => {
+    match (toast, query) {
+        (Submitted::Done(toast), query) => {
             let back = query.map_or_else(|| path(id), |query| query.path());
-            Ok(visitor.redirect(back).with_toast(visitor.language().text(done)).into_response())
+            Ok(visitor.redirect(back).with(toast).into_response())
         }
         (Submitted::Refused(attempt), Some(query)) => super::page(app, visitor, &query, attempt).await,
         (Submitted::Refused(attempt), None) => page(app, visitor, id, attempt).await,
@@ -233,30 +259,43 @@ fn chosen(typed: &Fields) -> Result<i64, FieldErrors> {
 pub fn coming(visitor: &Visitor, page: &SlotPage) -> Markup {
     let (language, slot) = (visitor.language(), &page.slot);
     html! {
-        section.card #plans data-live="shifts" {
+        (Card::untitled().id("plans").live("shifts").render(&html! {
             h2 { (text!(language, "cabinet-who-comes")) " " span.chip { (slot.taken) "/" (slot.about.capacity) } }
             @if page.plans.is_empty() { p.quiet { (text!(language, "cabinet-no-one-yet")) } }
             ul.rows { @for plan in &page.plans { (plan_row(visitor, page, plan)) } }
             @if let Some(free) = &page.free { (add_person_form(visitor, page, free)) }
-        }
+        }))
     }
 }
 
 fn plan_row(visitor: &Visitor, page: &SlotPage, plan: &Plan) -> Markup {
-    let language = visitor.language();
+    let name = page.names.get(&plan.user_id).map_or("–", String::as_str);
     let may_handle = page.access.may(Permission::Schedule, plan.site_id) && page.access.decides_on(plan.user_id);
     let may_cancel = may_handle && plan.status == PlanStatus::Planned;
     html! {
         li data-testid={ "plan-" (plan.id) } {
-            span { (page.names.get(&plan.user_id).map_or("–", String::as_str)) }
-            @if may_cancel {
-                (visitor.visit.form(&format!("{}/plans/{}/cancel", path(page.slot.id), plan.id), &html! {
-                    (page.at())
-                    button.danger.small type="submit" data-testid={ "cancel-" (plan.id) }
-                        data-confirm=(text!(language, "cabinet-take-out-sure")) { (text!(language, "cabinet-take-out")) }
-                }))
-            }
+            span { (name) }
+            @if may_cancel { (taking_out(visitor, page, plan, name)) }
         }
+    }
+}
+
+/// The question before a person loses the shift.
+fn taking_out(visitor: &Visitor, page: &SlotPage, plan: &Plan, name: &str) -> Markup {
+    let (language, id) = (visitor.language(), format!("take-out-{}", plan.id));
+    let (asks, testid) = (format!("ask-cancel-{}", plan.id), format!("cancel-{}", plan.id));
+    let title = text!(language, "cabinet-take-out-sure", name = name);
+    let cancel = text!(language, "cabinet-take-out-not");
+    let body = html! {
+        p { (text!(language, "cabinet-take-out-about")) }
+        (visitor.visit.form(&format!("{}/plans/{}/cancel", path(page.slot.id), plan.id), &html! {
+            (page.at())
+            (Button::danger(&text!(language, "cabinet-take-out")).testid(&testid).submit())
+        }))
+    };
+    html! {
+        (Button::danger(&text!(language, "cabinet-take-out-ask")).small().testid(&asks).opens(&id))
+        (Dialog { id: &id, title: &title, cancel: &cancel, is_open: false }.render(&body))
     }
 }
 
@@ -277,7 +316,7 @@ fn add_person_form(visitor: &Visitor, page: &SlotPage, free: &FreePeople) -> Mar
                 label { (text!(language, "cabinet-put-person"))
                     select name="user" data-testid="free" { @for (id, name) in free { option value=(id) { (name) } } }
                 }
-                button type="submit" data-testid="put" { (text!(language, "cabinet-put-button")) }
+                (Button::primary(&text!(language, "cabinet-put-button")).testid("put").submit())
             }
         },
     )
@@ -289,7 +328,7 @@ fn no_contracts(page: &SlotPage, language: Language) -> Markup {
     html! {
         p.quiet data-testid="no-one-free" {
             (text!(language, "overview-no-contracts"))
-            @if may_hire { " " a href="/contracts/new" { (text!(language, "cabinet-offer-contract")) } }
+            @if may_hire { " " a href={ "/contracts/new?site=" (page.site.id) } { (text!(language, "cabinet-offer-contract")) } }
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::text;
 use crate::texts::Language;
 use crate::web::Visitor;
 use crate::web::form::{FormAttempt, FormSpec};
-use crate::web::ui::{Empty, Icon};
+use crate::web::ui::{Button, Card, Empty, Icon, headline};
 
 pub fn calendar(visitor: &Visitor, shown: &CalendarPage, attempt: &FormAttempt) -> Markup {
     let language = visitor.language();
@@ -28,11 +28,10 @@ pub fn calendar(visitor: &Visitor, shown: &CalendarPage, attempt: &FormAttempt) 
         &title,
         &html! {
             div.calendar-page {
-                div.headline {
-                    h1 { (title) }
+                (headline(&title, &html! {
                     @if !is_empty { (ways(shown, language)) }
                     @if shown.may_add() { (adding(shown, language)) }
-                }
+                }))
                 (attempt.notice(language))
                 @if is_empty { (empty(shown, language)) } @else {
                     (filters(shown, language))
@@ -119,7 +118,7 @@ fn filters(shown: &CalendarPage, language: Language) -> Markup {
                     option value="" { (text!(language, "cabinet-all-sites")) }
                     @for site in &shown.sites { option value=(site.id) selected[place.site == Some(site.id)] { (site.about.name) } }
                 }
-                button.plain.without-script type="submit" { (text!(language, "cabinet-show")) }
+                (Button::plain(&text!(language, "cabinet-show")).without_script().submit())
             }
             @if place.site.is_none() { (legend(shown)) }
         }
@@ -166,10 +165,7 @@ pub fn slot(visitor: &Visitor, page: &SlotPage, attempt: &FormAttempt) -> Markup
         &title,
         &html! {
             p.crumbs { a href={ "/calendar?site=" (site.id) "&day=" (slot.about.day) } { (text!(language, "cabinet-nav-calendar")) } }
-            div.headline {
-                h1 { (title) }
-                span.chip { (dates::hours(slot.about.hours, language)) }
-            }
+            (headline(&title, &html! { span.chip { (dates::hours(slot.about.hours, language)) } }))
             (attempt.notice(language))
             div.columns.slot-page {
                 div { (slot::body(visitor, page, attempt)) }
@@ -187,7 +183,7 @@ pub fn slot_form(visitor: &Visitor, page: &SlotPage, attempt: &FormAttempt) -> M
     html! {
         @if slot.deleted_at.is_some() { (deleted(visitor, page)) }
         @else if may_edit { (edit(visitor, page, attempt)) }
-        @else { section.card { p { (text!(language, "cabinet-rate")) ": " (rate.shown(language)) } } }
+        @else { (Card::untitled().render(&html! { p { (text!(language, "cabinet-rate")) ": " (rate.shown(language)) } })) }
     }
 }
 
@@ -198,10 +194,9 @@ fn tasks(visitor: &Visitor, page: &SlotPage, attempt: &FormAttempt) -> Markup {
     let path = slot_path(page.slot.id);
     let place = TaskListPlace { page: &path, back: &path, may_edit, skipped: page.skipped };
     html! {
-        section.card {
-            h2 { (text!(visitor.language(), "cabinet-slot-tasks")) }
+        (Card::new(&text!(visitor.language(), "cabinet-slot-tasks")).render(&html! {
             (tasks::list(visitor, place, &page.tasks, attempt))
-        }
+        }))
     }
 }
 
@@ -212,7 +207,7 @@ fn edit(visitor: &Visitor, page: &SlotPage, attempt: &FormAttempt) -> Markup {
     let (caption, version) = (text!(language, "cabinet-save"), Some(slot.version));
     let sheet = FormSpec { path: &path, now: &now, version, back: &path, caption: &caption, testid: "save-slot" };
     html! {
-        section.card {
+        (Card::untitled().render(&html! {
             @if page.is_own_case() { p.quiet data-testid="own-case" { (text!(language, "cabinet-slot-own-case")) } }
             (visitor.record_form(attempt, sheet, |form| html! {
                 (page.at())
@@ -223,10 +218,10 @@ fn edit(visitor: &Visitor, page: &SlotPage, attempt: &FormAttempt) -> Markup {
                 (visitor.visit.form(&format!("{path}/delete"), &html! {
                     (page.at())
                     input type="hidden" name="version" value=(slot.version);
-                    button.danger type="submit" data-testid="delete-slot" { (text!(language, "cabinet-delete")) }
+                    (Button::danger(&text!(language, "cabinet-delete")).testid("delete-slot").submit())
                 }))
             }
-        }
+        }))
     }
 }
 
@@ -235,10 +230,10 @@ fn deleted(visitor: &Visitor, page: &SlotPage) -> Markup {
     let (language, site) = (visitor.language(), &page.site);
     let may_restore = page.access.may(Permission::Schedule, site.id) && site.deleted_at.is_none();
     html! {
-        section.card.removed {
+        (Card::untitled().class("removed").render(&html! {
             p { (text!(language, "cabinet-slot-deleted")) }
             @if may_restore { (restore(visitor, &page.slot, &page.at())) }
-        }
+        }))
     }
 }
 
@@ -247,7 +242,7 @@ fn restore(visitor: &Visitor, slot: &Slot, at: &Markup) -> Markup {
         &format!("/calendar/slots/{}/restore", slot.id),
         &html! {
             (at)
-            button.plain.small type="submit" data-testid="restore-slot" { (text!(visitor.language(), "cabinet-restore")) }
+            (Button::plain(&text!(visitor.language(), "cabinet-restore")).small().testid("restore-slot").submit())
         },
     )
 }

@@ -5,9 +5,10 @@
 //! permission.
 
 use axum::Form;
-use axum::extract::{Path, State};
+use axum::extract::{Path, Query, State};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::html;
+use serde::Deserialize;
 
 use super::access::Access;
 use crate::application::App;
@@ -32,6 +33,12 @@ const NEW: &str = "/contracts/new";
 const MAX_CHOICES: usize = 1000;
 /// How many lines of history a page shows.
 const HISTORY_LINES: u64 = 100;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct OfferQuery {
+    site: String,
+}
 
 /// What the visitor may do with contracts.
 struct ContractAccess {
@@ -130,11 +137,19 @@ pub async fn create(
     answer(&app, &visitor, &access, id, result).await
 }
 
-/// `GET /contracts/new`: for a person without a contract here.
-pub async fn ask_whom(State(app): State<App>, SignedIn(visitor): SignedIn) -> Result<Response, PageError> {
+/// `GET /contracts/new`: for a person without a contract here. The form begins with the site of the query, if the
+/// visitor manages its employees.
+pub async fn ask_whom(
+    State(app): State<App>,
+    SignedIn(visitor): SignedIn,
+    Query(query): Query<OfferQuery>,
+) -> Result<Response, PageError> {
     let access = ContractAccess::for_visitor(&app, &visitor).await?;
     let people = access.people(&app, &visitor).await?;
-    Ok(view::offer_page(&visitor, &access, &people, &[], &FormAttempt::default()).into_response())
+    let wanted: Option<i64> = query.site.parse().ok();
+    let sites = access.sites.iter().map(|site| site.id).filter(|id| wanted == Some(*id)).collect();
+    let offer = view::Offer { people, existing: Vec::new(), sites };
+    Ok(view::offer_page(&visitor, &access, &offer, &FormAttempt::default()).into_response())
 }
 
 /// `POST /contracts/new`.
@@ -165,7 +180,8 @@ pub async fn offer(
                 Some(id) => access.contracts(&app, id).await.unwrap_or_default(),
                 None => Vec::new(),
             };
-            let page = view::offer_page(&visitor, &access, &people, &existing, &attempt);
+            let offer = view::Offer { people, existing, sites: Vec::new() };
+            let page = view::offer_page(&visitor, &access, &offer, &attempt);
             Ok((attempt.status(), page).into_response())
         }
     }

@@ -15,6 +15,7 @@ use crate::sites::{Site, Sites};
 use crate::text;
 use crate::texts::Language;
 use crate::web::form::{Fields, FilledForm, FormAttempt, FormSpec, Submitted, submit};
+use crate::web::ui::{Button, Card, headline};
 use crate::web::{Owner, PageError, Section, Visitor, moment};
 
 mod table;
@@ -133,13 +134,11 @@ fn draw(visitor: &Visitor, page: &ManagerPage, attempt: &FormAttempt) -> Markup 
         &person.full_name,
         &html! {
             p.crumbs { a href="/managers" { (text!(language, "cabinet-nav-managers")) } }
-            div.headline {
-                h1 { (person.full_name) }
-                a.button.plain href={ "/people/" (person.id) } { (text!(language, "cabinet-their-page")) }
-            }
+            (headline(&person.full_name, &html! {
+                (Button::plain(&text!(language, "cabinet-their-page")).link(&format!("/people/{}", person.id)))
+            }))
             (attempt.notice(language))
-            section.card {
-                h2 { (text!(language, "cabinet-permissions")) }
+            (Card::new(&text!(language, "cabinet-permissions")).render(&html! {
                 p.quiet { (text!(language, "cabinet-permissions-about")) }
                 @if page.sites.is_empty() { p.quiet { (text!(language, "cabinet-no-sites")) } }
                 @else {
@@ -148,11 +147,10 @@ fn draw(visitor: &Visitor, page: &ManagerPage, attempt: &FormAttempt) -> Markup 
                         @for site in &page.sites { (boxes(form, site)) }
                     }))
                 }
-            }
-            section.card {
-                h2 { (text!(language, "cabinet-permissions-history")) }
+            }))
+            (Card::new(&text!(language, "cabinet-permissions-history")).render(&html! {
                 (history(page, language))
-            }
+            }))
         },
     )
 }

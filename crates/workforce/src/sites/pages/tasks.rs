@@ -12,6 +12,7 @@ use crate::web::form::{
     FieldErrors, Fields, FilledForm, FormAttempt, FormSpec, Reader, Submitted, fields, form_key, money_field, submit,
     version_of, version_only,
 };
+use crate::web::ui::Button;
 use crate::web::{PageError, Visitor};
 
 /// The field for the sort of a task, and its values.
@@ -111,7 +112,7 @@ fn change(visitor: &Visitor, place: TaskListPlace<'_>, task: &Task, attempt: &Fo
             (visitor.record_form(attempt, sheet, inputs))
             (visitor.visit.form(&format!("{path}/delete"), &html! {
                 input type="hidden" name="version" value=(task.version);
-                button.danger.small type="submit" data-testid="delete-task" { (text!(language, "cabinet-delete")) }
+                (Button::danger(&text!(language, "cabinet-delete")).small().testid("delete-task").submit())
             }))
         }
     }
@@ -140,7 +141,7 @@ fn deleted(visitor: &Visitor, place: TaskListPlace<'_>, tasks: &[&Task]) -> Mark
                     li.removed {
                         span { (task.about.text) }
                         (visitor.visit.form(&format!("{}/tasks/{}/restore", place.page, task.id), &html! {
-                            button.plain.small type="submit" data-testid="restore-task" { (text!(language, "cabinet-restore")) }
+                            (Button::plain(&text!(language, "cabinet-restore")).small().testid("restore-task").submit())
                         }))
                     }
                 }

@@ -175,12 +175,6 @@ window.addEventListener("pageshow", (event) => {
     if (event.persisted) for (const form of document.querySelectorAll("form[data-sent]")) setBusy(form, false);
 });
 
-// Asks for confirmation before actions that cannot be undone.
-document.addEventListener("click", (event) => {
-    const button = event.target.closest("[data-confirm]");
-    if (button && !confirm(button.dataset.confirm)) event.preventDefault();
-});
-
 showTimes(document);
 if (liveParts().length > 0) {
     connect(false);

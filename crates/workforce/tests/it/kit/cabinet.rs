@@ -239,6 +239,23 @@ impl Browser {
         self.post("/auth/login", &[("who", &telegram_id.to_string()), ("pin", pin)]).await
     }
 
+    /// Presses the button of the toast that the page after this redirect shows.
+    pub async fn press_toast(&self, done: &PageResponse) -> PageResponse {
+        assert_eq!(done.status, StatusCode::SEE_OTHER, "{}", done.body);
+        let page = self.get(done.header("location")).await;
+        let (_, toast) = page.body.split_once("data-testid=\"toast\"").expect("a page with a toast");
+        let (toast, _) = toast.split_once("data-testid=\"toast-action\"").expect("a toast with a button");
+        let value = |text: &str| text.split('"').next().unwrap().replace("&quot;", "\"");
+        let path = value(toast.split_once("action=\"").unwrap().1);
+        let inputs = toast.split("<input").skip(1).filter_map(|input| {
+            let (name, typed) = (input.split_once("name=\"")?.1, input.split_once("value=\"")?.1);
+            Some((value(name), value(typed).replace("&amp;", "&")))
+        });
+        let fields: Vec<(String, String)> = inputs.filter(|(name, _)| name != "csrf").collect();
+        let fields: Vec<(&str, &str)> = fields.iter().map(|(name, typed)| (name.as_str(), typed.as_str())).collect();
+        self.post(&path, &fields).await
+    }
+
     /// The same browser, with another router.
     pub fn with_router(self, router: Router) -> Self {
         Self { router, ..self }

@@ -11,7 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use opora_testkit::environment;
 use serde_json::{Value, json};
 use thirtyfour::error::WebDriverErrorInner;
-use thirtyfour::{By, WebDriver, WebElement, WindowHandle};
+use thirtyfour::{By, Key, WebDriver, WebElement, WindowHandle};
 
 use crate::kit::browser::Screen;
 use crate::kit::demo::{Demo, program, until};
@@ -81,6 +81,18 @@ impl Page {
         let scheme = json!({"name": "prefers-color-scheme", "value": scheme});
         let features = json!({"features": [scheme, {"name": "prefers-reduced-motion", "value": "reduce"}]});
         self.driver.cdp().send_raw("Emulation.setEmulatedMedia", features).await.unwrap();
+    }
+
+    /// Sets the medium, `print` or `screen`, and what the person prefers.
+    pub async fn emulate_media(&self, media: &str, preferences: &[(&str, &str)]) {
+        let features = preferences.iter().map(|(name, value)| json!({"name": name, "value": value}));
+        let media = json!({"media": media, "features": features.collect::<Value>()});
+        self.driver.cdp().send_raw("Emulation.setEmulatedMedia", media).await.unwrap();
+    }
+
+    /// Presses a key wherever the focus is.
+    pub async fn press_key(&self, key: Key) {
+        self.driver.action_chain().send_keys(key + "").perform().await.unwrap();
     }
 
     /// Sets the width of the window, below 600 px as a phone.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use chrono::NaiveDate;
+use serde_json::Value;
 use workforce::settings::TIME_ZONE;
 use workforce::sites::{AboutSite, AboutSlot, Hours, Sites};
 
@@ -11,6 +12,7 @@ use crate::kit::cabinet::Cabinet;
 use crate::kit::demo::{ANNA, until};
 use crate::kit::page::Page;
 use crate::overview::owners_week::sign_in;
+use crate::shifts::moved_slots::hire_boris;
 
 #[tokio::test]
 async fn slots_are_created_and_moved_by_dragging() {
@@ -55,7 +57,11 @@ async fn on_calendar(screen: Screen, walk: impl AsyncFnOnce(Page, i64) + 'static
     let anna = cabinet.person(ANNA).await;
     let usual = AboutSite::usual(TIME_ZONE.default);
     let about = AboutSite { name: "Corner cafe".into(), address: "Corner street, 1".into(), ..usual };
-    let site = Sites::of_app(&cabinet.app).create(&anna, about).await.unwrap();
+    let room = Sites::of_app(&cabinet.app);
+    let quiet = AboutSite { name: "Quiet bar".into(), ..about.clone() };
+    let site = room.create(&anna, about).await.unwrap();
+    room.create(&anna, quiet).await.unwrap();
+    hire_boris(&cabinet, site).await;
     visit_pages(Arc::clone(&cabinet.emulator), &base, "calendar", screen, move |page| async move {
         sign_in(&page, &week(site, "2026-01-05"), ANNA).await;
         page.find("calendar").await;
@@ -112,6 +118,7 @@ async fn drag(page: &Page, site: i64) {
     page.press_css("[data-day='2026-01-05'] .slot").await;
     page.find("warning").await;
     page.screenshot("4-slot").await;
+    assign(page).await;
     undo(page, site).await;
     views(page, site).await;
 }
@@ -129,8 +136,15 @@ async fn tap(page: &Page, site: i64) {
     page.assert_no_overflow().await;
     page.set_field("form:has([data-testid='save-slot']) [name='day']", "2026-01-09").await;
     page.press("save-slot").await;
-    page.wait_for_text("toast", "Shift saved.").await;
+    page.sees("Shift saved.").await;
     page.screenshot("2-slot").await;
+    // That is undone in the panel, too.
+    page.press("toast-action").await;
+    wait_for_slots(page, &[("06", 1), ("09", 0)]).await;
+    page.set_field("form:has([data-testid='save-slot']) [name='day']", "2026-01-09").await;
+    page.press("save-slot").await;
+    wait_for_slots(page, &[("06", 0), ("09", 1)]).await;
+    assign(page).await;
     page.goto(&week(site, "2026-01-05")).await;
     wait_for_slots(page, &[("06", 0), ("09", 1)]).await;
     page.press("fill-open").await;
@@ -143,6 +157,22 @@ async fn tap(page: &Page, site: i64) {
     page.screenshot_full("3-week").await;
     undo(page, site).await;
     views(page, site).await;
+}
+
+/// Assigns Boris to the slot of the panel, undoes that, assigns him again and takes him out after a question.
+async fn assign(page: &Page) {
+    let rows = "#plans li[data-testid^='plan-']";
+    page.press("put").await;
+    page.wait_for_count(rows, 1).await;
+    page.press("toast-action").await;
+    page.wait_for_count(rows, 0).await;
+    page.press("put").await;
+    page.wait_for_count(rows, 1).await;
+    page.press_css("[data-testid^='ask-cancel-']").await;
+    page.press_css("dialog:modal [data-testid^='cancel-']").await;
+    page.wait_for_count(rows, 0).await;
+    page.press("toast-action").await;
+    page.wait_for_count(rows, 1).await;
 }
 
 /// A deleted slot is listed in the calendar and can be restored.
@@ -179,6 +209,13 @@ async fn views(page: &Page, site: i64) {
     page.wait_for_count(".slot", usize::try_from(count).unwrap()).await;
     page.assert_no_overflow().await;
     page.screenshot("6-all-sites").await;
+    // The filter applies when it is chosen; there is no button to press.
+    assert_eq!(page.evaluate("document.querySelector('form[data-instant] button').offsetParent").await, Value::Null);
+    page.choose("calendar-site", "Quiet bar").await;
+    page.wait_for_count(".slot", 0).await;
+    page.choose("calendar-site", "Corner cafe").await;
+    page.wait_for_count(".slot", usize::try_from(count).unwrap()).await;
+    page.goto("/calendar?day=2026-01-05").await;
     // Adding asks for the site.
     page.press("new-slot").await;
     page.find("slot-site").await;

@@ -1,11 +1,13 @@
 //! The calendar and today without a browser: side panels, undo, empty businesses, late takers.
 
+use workforce::shifts::Shifts;
 use workforce::sites::Sites;
 
 use crate::kit::cabinet::{Browser, Cabinet, PageResponse};
 use crate::kit::demo::{ANNA, BORIS};
-use crate::kit::firm::StorageKind;
+use crate::kit::firm::{NOON, StorageKind};
 use crate::overview::business_pages::{make_site, sql};
+use crate::shifts::moved_slots::hire_boris;
 
 const SLOT: [(&str, &str); 4] = [("starts", "09:00"), ("ends", "18:00"), ("capacity", "2"), ("day", "2026-01-05")];
 
@@ -58,7 +60,7 @@ async fn a_slot_opens_in_a_panel_by_its_link() {
         .is(200, "Monday, January 5, 09:00–18:00")
         .is(200, "data-testid=\"save-slot\"");
     // Without any contract for the site there is no one to assign, and the page says why.
-    panel.is(200, "No one has a contract for this site yet").is(200, "href=\"/contracts/new\"");
+    panel.is(200, "No one has a contract for this site yet").is(200, &format!("href=\"/contracts/new?site={site}\""));
     // A form of the panel leads back to the panel, and a mistake stays in it.
     let edit = [&SLOT[..], &[("version", "1"), ("title", "Cook"), ("at", place)]].concat();
     let path = format!("/calendar/slots/{slot}");
@@ -94,6 +96,67 @@ async fn creating_moving_and_deleting_are_undone() {
     // What was changed since is not overwritten: the calendar stays, with a message.
     let stale = owner.post(&format!("{path}/move"), &[("day", "2026-01-07"), ("version", "1"), at]).await;
     stale.is(409, "data-testid=\"calendar\"").is(409, "Someone changed this first");
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn saving_and_restoring_are_undone() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
+    let owner = cabinet.signed_in(ANNA).await;
+    let site = make_site(&cabinet, &owner).await;
+    let at = ("at", "site=&day=2026-01-05");
+    add_slot(&owner, site, &[at, ("title", "\"Bar\" & hall"), ("rate", "300.50")]).await;
+    let slot = only_slot(&cabinet).await;
+    let path = format!("/calendar/slots/{slot}");
+    let shown = async || Sites::of_app(&cabinet.app).slot(slot).await.unwrap().unwrap();
+    let before = shown().await.about;
+    let edit = [("day", "2026-01-06"), ("starts", "10:00"), ("ends", "12:00"), ("capacity", "3"), ("version", "1"), at];
+    let saved = owner.post(&path, &edit).await;
+    assert_ne!(shown().await.about, before);
+    let undone = owner.press_toast(&saved).await;
+    undone.redirects_to(&format!("/calendar?site=&day=2026-01-05&slot={slot}"));
+    assert_eq!(shown().await.about, before);
+    // On the slot's own page, too. What another person changed since is not overwritten.
+    let saved = owner.post(&path, &[&edit[..4], &[("version", "3")]].concat()).await;
+    saved.redirects_to(&path);
+    Sites::of_app(&cabinet.app).edit_slot(&cabinet.person(ANNA).await, slot, 4, before.clone()).await.unwrap();
+    owner.press_toast(&saved).await.is(409, "Someone changed this first");
+    assert_eq!(shown().await.about, before);
+
+    owner.post(&format!("{path}/delete"), &[("version", "5"), at]).await;
+    let restored = owner.post(&format!("{path}/restore"), &[at]).await;
+    assert!(shown().await.deleted_at.is_none());
+    owner.press_toast(&restored).await.redirects_to("/calendar?site=&day=2026-01-05");
+    assert!(shown().await.deleted_at.is_some());
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn assigning_and_taking_out_a_person_are_undone() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
+    let owner = cabinet.signed_in(ANNA).await;
+    let site = make_site(&cabinet, &owner).await;
+    let boris = hire_boris(&cabinet, site).await.id;
+    let place = "site=&day=2026-01-05";
+    add_slot(&owner, site, &[("at", place)]).await;
+    let slot = only_slot(&cabinet).await;
+    let (path, open) = (format!("/calendar/slots/{slot}"), format!("/calendar?{place}&slot={slot}"));
+    let taken = async || Sites::of_app(&cabinet.app).slot(slot).await.unwrap().unwrap().taken;
+    let assign = async || owner.post(&format!("{path}/plans"), &[("user", &boris.to_string()), ("at", place)]).await;
+    let assigned = assign().await;
+    assert_eq!(taken().await, 1);
+    owner.press_toast(&assigned).await.redirects_to(&open);
+    assert_eq!(taken().await, 0);
+
+    assign().await;
+    let plan = Shifts::of_app(&cabinet.app).plans_of(boris, NOON).await.unwrap()[0].id;
+    // The question needs no script, and says what happens.
+    let page = owner.get(&open).await;
+    page.is(200, &format!("href=\"#take-out-{plan}\"")).is(200, "Cancel this shift for Boris?");
+    let taken_out = owner.post(&format!("{path}/plans/{plan}/cancel"), &[("at", place)]).await;
+    assert_eq!(taken().await, 0);
+    owner.press_toast(&taken_out).await.redirects_to(&open);
+    assert_eq!(taken().await, 1);
     cabinet.close().await;
 }
 

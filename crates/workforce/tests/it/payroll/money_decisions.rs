@@ -10,23 +10,6 @@ use crate::kit::cabinet::{Browser, Cabinet, PageResponse};
 use crate::kit::demo::{ANNA, BORIS};
 use crate::kit::firm::StorageKind;
 
-/// Presses the button of the toast that the next page shows.
-async fn undo(browser: &Browser, done: &PageResponse) -> PageResponse {
-    assert_eq!(done.status.as_u16(), 303, "{}", done.body);
-    let page = browser.get(done.header("location")).await;
-    let (_, toast) = page.body.split_once("data-testid=\"toast\"").expect("a page with a toast");
-    let (toast, _) = toast.split_once("data-testid=\"toast-action\"").expect("a toast with a button");
-    let value = |text: &str| text.split('"').next().unwrap().replace("&quot;", "\"");
-    let path = value(toast.split_once("action=\"").unwrap().1);
-    let inputs = toast.split("<input").skip(1).filter_map(|input| {
-        let (name, typed) = (input.split_once("name=\"")?.1, input.split_once("value=\"")?.1);
-        Some((value(name), value(typed)))
-    });
-    let fields: Vec<(String, String)> = inputs.filter(|(name, _)| name != "csrf").collect();
-    let fields: Vec<(&str, &str)> = fields.iter().map(|(name, typed)| (name.as_str(), typed.as_str())).collect();
-    browser.post(&path, &fields).await
-}
-
 /// The toast on the page after this redirect.
 async fn toast(browser: &Browser, done: &PageResponse) -> String {
     let page = browser.get(done.header("location")).await.body.replace('\u{a0}', " ");
@@ -53,7 +36,7 @@ async fn amounts_and_payments_are_taken_back_from_the_toast() {
         [&place[..], &[("version", "1"), ("kind", "deduction"), ("amount", "200"), ("reason", "A cup")]].concat();
     let changed = owner.post(&format!("{path}/change"), &change).await;
     assert_eq!(total().await, roubles(-200));
-    undo(&owner, &changed).await;
+    owner.press_toast(&changed).await;
     assert_eq!(total().await, roubles(500));
     let now = payroll.adjustment(line).await.unwrap().unwrap();
     assert_eq!((now.reason.as_deref(), now.version), (Some("A happy client"), 3));
@@ -62,9 +45,9 @@ async fn amounts_and_payments_are_taken_back_from_the_toast() {
     let remove = [&place[..], &[("version", "3"), ("reason", "Removed")]].concat();
     let removed = owner.post(&format!("{path}/remove"), &remove).await;
     assert_eq!(total().await, Money::ZERO);
-    let restored = undo(&owner, &removed).await;
+    let restored = owner.press_toast(&removed).await;
     assert_eq!(total().await, roubles(500));
-    undo(&owner, &restored).await;
+    owner.press_toast(&restored).await;
     assert_eq!(total().await, Money::ZERO);
     let added = owner.post(&format!("/payroll/people/{boris}/amounts"), &bonus).await;
     assert_eq!(total().await, roubles(500));
@@ -75,9 +58,9 @@ async fn amounts_and_payments_are_taken_back_from_the_toast() {
     let pay = [&place[..], &[("version", version.as_str()), ("amount", "500")]].concat();
     let marked = owner.post(&format!("/payroll/people/{boris}/paid"), &pay).await;
     assert_eq!(paid().await, roubles(500));
-    let taken_back = undo(&owner, &marked).await;
+    let taken_back = owner.press_toast(&marked).await;
     assert_eq!(paid().await, Money::ZERO);
-    undo(&owner, &taken_back).await;
+    owner.press_toast(&taken_back).await;
     assert_eq!(paid().await, roubles(500));
     // The toast of the bonus is long gone, and its undo is still right.
     drop(added);
@@ -165,7 +148,7 @@ async fn closing_a_month_is_taken_back_from_the_toast() {
     owner.get("/payroll").await;
     let close = [("period", "2025-12"), ("total", "3077"), ("version", "1")];
     let closed = owner.post("/payroll/close", &close).await;
-    undo(&owner, &closed).await.redirects_to("/payroll?period=2025-12");
+    owner.press_toast(&closed).await.redirects_to("/payroll?period=2025-12");
     owner.get("/payroll?period=2025-12").await.is(200, "Closed by mistake").is(200, "data-testid=\"close\"");
     let himself = cabinet.signed_in(BORIS).await;
     let reopen = [("period", "2025-12"), ("version", "0"), ("reason", "Mine")];

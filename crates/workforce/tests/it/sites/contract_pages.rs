@@ -1,15 +1,16 @@
 //! The pages of contracts: a second active contract, dates, history, and choosing the person from a list.
 
 use workforce::notices;
-use workforce::person::Role;
+use workforce::person::{Permission, Role};
+use workforce::settings::TIME_ZONE;
 use workforce::shifts::Shifts;
 use workforce::sites::ContractStatus::{Active, Draft, Suspended};
-use workforce::sites::{AboutContract, AboutSlot, Hours, Sites};
+use workforce::sites::{AboutContract, AboutSite, AboutSlot, Hours, Sites};
 
-use crate::kit::cabinet::Cabinet;
+use crate::kit::cabinet::{Cabinet, PageResponse};
 use crate::kit::demo::{ANNA, BORIS};
 use crate::kit::firm::StorageKind;
-use crate::overview::business_pages::make_site;
+use crate::overview::business_pages::{MAY, make_site};
 use crate::shifts::{Workplace, is_notified, person};
 
 #[tokio::test]
@@ -102,6 +103,34 @@ async fn a_person_is_chosen_from_a_list() {
     let room = Sites::of_app(&cabinet.app);
     assert_eq!(room.contracts_of(two.id).await.unwrap().len(), 1);
     assert!(room.contracts_of(one.id).await.unwrap().is_empty());
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn a_contract_from_a_sites_page_begins_with_that_site() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
+    let may = cabinet.hire(MAY, "May", Role::Manager).await;
+    cabinet.emulator.post("/users", serde_json::json!({"id": MAY, "first_name": "May", "language_code": "en"})).await;
+    let (owner, anna) = (cabinet.signed_in(ANNA).await, cabinet.person(ANNA).await);
+    let (site, room) = (make_site(&cabinet, &owner).await, Sites::of_app(&cabinet.app));
+    let about =
+        AboutSite { name: "Bar".into(), address: "Bar street, 1".into(), ..AboutSite::usual(TIME_ZONE.default) };
+    let other = room.create(&anna, about).await.unwrap();
+    let link = format!("/contracts/new?site={other}");
+    owner.get(&format!("/sites/{other}/staff")).await.is(200, &format!("href=\"{link}\""));
+    let is_ticked = |page: &PageResponse, site: i64| {
+        let (_, field) = page.body.split_once(&format!("name=\"site{site}\"")).expect("a checkbox of the site");
+        field.split_once('>').unwrap().0.contains("checked")
+    };
+    let form = owner.get(&link).await;
+    assert!(is_ticked(&form, other) && !is_ticked(&form, site), "{}", form.body);
+    let form = owner.get("/contracts/new").await;
+    assert!(!is_ticked(&form, other), "{}", form.body);
+    // A site of which she does not manage the employees is not even named.
+    room.set_permissions(&anna, may.id, site, vec![Permission::View, Permission::Employees]).await.unwrap();
+    let form = cabinet.signed_in(MAY).await.get(&link).await;
+    form.is(200, &format!("name=\"site{site}\""));
+    assert!(!is_ticked(&form, site) && !form.body.contains(&format!("name=\"site{other}\"")), "{}", form.body);
     cabinet.close().await;
 }
 

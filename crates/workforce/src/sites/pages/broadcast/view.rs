@@ -7,6 +7,7 @@ use crate::sites::{BroadcastDraft, DeliveryState, MAX_BROADCAST_LENGTH, SiteBroa
 use crate::text;
 use crate::texts::Language;
 use crate::web::form::{Fields, FilledForm, FormAttempt, FormSpec};
+use crate::web::ui::{Button, Card, Empty, Icon, headline};
 use crate::web::{Visitor, moment};
 
 pub fn page(visitor: &Visitor, page: &BroadcastPage, attempt: &FormAttempt) -> Markup {
@@ -17,14 +18,15 @@ pub fn page(visitor: &Visitor, page: &BroadcastPage, attempt: &FormAttempt) -> M
         &title,
         &html! {
             p.crumbs { a href={ "/sites/" (site.id) } { (site.about.name) } }
-            h1 { (title) }
+            (headline(&title, &html! {}))
             (attempt.notice(language))
             @if let Some(draft) = &page.preview { (preview(visitor, page, draft, attempt)) }
             @if may_write { (new(visitor, page, attempt)) }
             @else {
-                div.card.empty data-testid="no-recipients" {
-                    p { (text!(language, "cabinet-broadcast-no-recipients")) }
-                    p { a.button.plain href="/contracts/new" { (text!(language, "cabinet-offer-contract")) } }
+                div data-testid="no-recipients" {
+                    (Empty { icon: Icon::People, title: &text!(language, "cabinet-broadcast-no-recipients"), text: "" }.render(
+                        &Button::plain(&text!(language, "cabinet-offer-contract")).link(&format!("/contracts/new?site={}", site.id))
+                    ))
                 }
             }
             (history(visitor, page))
@@ -38,8 +40,7 @@ fn preview(visitor: &Visitor, page: &BroadcastPage, draft: &BroadcastDraft, atte
     let chosen = page.workers.iter().filter(|person| draft.recipients.contains(&person.id));
     let names: Vec<&str> = chosen.map(|person| person.full_name.as_str()).collect();
     html! {
-        section.card data-testid="preview" {
-            h2 { (text!(language, "cabinet-broadcast-preview", count = count)) }
+        (Card::new(&text!(language, "cabinet-broadcast-preview", count = count)).testid("preview").render(&html! {
             p.quiet { (names.join(", ")) }
             blockquote.message { (text!(language, "sites-broadcast-message", site = page.site.about.name.as_str(), text = draft.text.as_str())) }
             (visitor.visit.form(&path(page.site.id), &html! {
@@ -48,10 +49,10 @@ fn preview(visitor: &Visitor, page: &BroadcastPage, draft: &BroadcastDraft, atte
                 @for (name, value) in attempt.typed.iter().filter(|(name, _)| is_own(name)) {
                     input type="hidden" name=(name) value=(value);
                 }
-                button type="submit" data-testid="send-broadcast" { (text!(language, "cabinet-broadcast-send", count = count)) }
+                (Button::primary(&text!(language, "cabinet-broadcast-send", count = count)).testid("send-broadcast").submit())
             }))
             p.quiet { (text!(language, "cabinet-broadcast-edit-about")) }
-        }
+        }))
     }
 }
 
@@ -73,10 +74,10 @@ fn new(visitor: &Visitor, page: &BroadcastPage, attempt: &FormAttempt) -> Markup
         testid: "check-broadcast",
     };
     html! {
-        section.card {
+        (Card::untitled().render(&html! {
             p.quiet { (text!(language, "cabinet-broadcast-about")) }
             (visitor.record_form(attempt, spec, |form| inputs(form, page)))
-        }
+        }))
     }
 }
 
@@ -97,13 +98,12 @@ fn inputs(form: &FilledForm<'_>, page: &BroadcastPage) -> Markup {
 fn history(visitor: &Visitor, page: &BroadcastPage) -> Markup {
     let language = visitor.language();
     html! {
-        section.card #broadcasts data-live="broadcasts" {
-            h2 { (text!(language, "cabinet-broadcast-history")) }
+        (Card::new(&text!(language, "cabinet-broadcast-history")).id("broadcasts").live("broadcasts").render(&html! {
             @if page.broadcasts.is_empty() { p.quiet { (text!(language, "cabinet-broadcast-none")) } }
             ul.rows data-testid="broadcasts" {
                 @for one in &page.broadcasts { (row(visitor, page, one)) }
             }
-        }
+        }))
     }
 }
 
@@ -124,7 +124,7 @@ fn row(visitor: &Visitor, page: &BroadcastPage, one: &SiteBroadcast) -> Markup {
             }
             @if one.count(DeliveryState::Waiting) > 0 {
                 (visitor.visit.form(&format!("{}/{}/cancel", path(page.site.id), one.id), &html! {
-                    button.plain.small type="submit" data-testid="cancel-broadcast" { (text!(language, "cabinet-broadcast-cancel")) }
+                    (Button::plain(&text!(language, "cabinet-broadcast-cancel")).small().testid("cancel-broadcast").submit())
                 }))
             }
         }

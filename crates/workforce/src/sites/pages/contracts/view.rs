@@ -15,7 +15,7 @@ use crate::sites::{AboutContract, Contract, ContractStatus, FIELD_HELP, Site, Si
 use crate::text;
 use crate::texts::Language;
 use crate::web::form::{FieldErrors, Fields, FilledForm, FormAttempt, FormSpec, Reader, fields, money_field};
-use crate::web::ui::{Button, Dialog, Icon};
+use crate::web::ui::{Button, Card, Dialog, Icon, headline};
 use crate::web::{self, Visitor};
 
 mod history;
@@ -43,6 +43,16 @@ pub struct ContractsPage {
     pub planned: Vec<(i64, NaiveDate)>,
 }
 
+/// The data of the page that offers a contract.
+pub struct Offer {
+    /// The people to choose from.
+    pub people: Vec<Person>,
+    /// The contracts of the chosen person, after a refusal.
+    pub existing: Vec<Contract>,
+    /// The sites that are ticked at first.
+    pub sites: Vec<i64>,
+}
+
 /// The page with a person's contracts and their forms.
 pub fn page(visitor: &Visitor, access: &ContractAccess, shown: &ContractsPage, attempt: &FormAttempt) -> Markup {
     let ContractsPage { person, contracts, .. } = shown;
@@ -50,20 +60,24 @@ pub fn page(visitor: &Visitor, access: &ContractAccess, shown: &ContractsPage, a
         contracts.iter().partition(|one| one.deleted_at.is_some());
     let (language, own) = (visitor.language(), path(person.id));
     let (usual, caption) = (write(&USUAL), text!(language, "cabinet-create"));
+    let contracts_title = text!(language, "cabinet-contracts");
+    let title = match access.site_access.is_owner() {
+        true => contracts_title,
+        false => format!("{contracts_title}: {}", person.full_name),
+    };
     let new =
         FormSpec { path: &own, now: &usual, version: None, back: &own, caption: &caption, testid: "save-contract" };
     let body = html! {
         @if access.site_access.is_owner() { p.crumbs { a href={ "/people/" (person.id) } { (person.full_name) } } }
         @else { p.crumbs { a href="/people" { (text!(language, "web-people")) } } }
-        h1 { (text!(language, "cabinet-contracts")) @if !access.site_access.is_owner() { ": " (person.full_name) } }
+        (headline(&title, &html! {}))
         (attempt.notice(language))
         (conflicts(attempt, contracts, &access.sites, language))
         @for contract in current { (one(visitor, access, shown, contract, attempt)) }
         @if access.site_access.decides_on(person.id) {
-            section.card data-testid="new-contract" {
-                h2 { (text!(language, "cabinet-new-contract")) }
+            (Card::new(&text!(language, "cabinet-new-contract")).testid("new-contract").render(&html! {
                 (visitor.record_form(attempt, new, |form| inputs(form, &access.sites, access.may_see_rates())))
-            }
+            }))
         }
         @if !deleted_ones.is_empty() { (deleted(visitor, &deleted_ones, &access.sites)) }
     };
@@ -108,34 +122,28 @@ fn conflicts(attempt: &FormAttempt, contracts: &[Contract], sites: &[Site], lang
 }
 
 /// The page that offers a contract to a person from a list, by number or by name.
-pub fn offer_page(
-    visitor: &Visitor,
-    access: &ContractAccess,
-    people: &[Person],
-    existing: &[Contract],
-    attempt: &FormAttempt,
-) -> Markup {
+pub fn offer_page(visitor: &Visitor, access: &ContractAccess, offer: &Offer, attempt: &FormAttempt) -> Markup {
     let language = visitor.language();
-    let (title, now, caption) =
-        (text!(language, "cabinet-offer-contract"), write(&USUAL), text!(language, "cabinet-create"));
+    let now = write(&AboutContract::active(offer.sites.clone()));
+    let (title, caption) = (text!(language, "cabinet-offer-contract"), text!(language, "cabinet-create"));
     let sheet = FormSpec { path: NEW, now: &now, version: None, back: "/people", caption: &caption, testid: "offer" };
     visitor.page(
         &title,
         &html! {
             p.crumbs { a href="/people" { (text!(language, "web-people")) } }
-            h1 { (title) }
+            (headline(&title, &html! {}))
             (attempt.notice(language))
-            (conflicts(attempt, existing, &access.sites, language))
-            section.card {
+            (conflicts(attempt, &offer.existing, &access.sites, language))
+            (Card::untitled().render(&html! {
                 p.quiet { (text!(language, "cabinet-offer-about")) }
-                datalist #(PEOPLE) { @for person in people { option value=(choice_of(person)) {} } }
+                datalist #(PEOPLE) { @for person in &offer.people { option value=(choice_of(person)) {} } }
                 (visitor.record_form(attempt, sheet, |form| html! {
                     div.row.fields {
                         (form.suggested(WHO, &text!(language, "cabinet-offer-whom"), MAX_CHOICE_LENGTH, PEOPLE))
                     }
                     (inputs(form, &access.sites, access.may_see_rates()))
                 }))
-            }
+            }))
         },
     )
 }
@@ -156,8 +164,7 @@ fn one(
     let (version, caption) = (Some(contract.version), text!(language, "cabinet-save"));
     let sheet = FormSpec { path: &form, now: &now, version, back: &own, caption: &caption, testid: "save-contract" };
     html! {
-        section.card #{ "contract-" (contract.id) } data-testid={ "contract-" (contract.id) } {
-            h2 { (text!(language, "cabinet-contract-number", number = contract.id.to_string())) }
+        (Card::new(&text!(language, "cabinet-contract-number", number = contract.id.to_string())).id(&format!("contract-{}", contract.id)).testid(&format!("contract-{}", contract.id)).render(&html! {
             @if may_edit { (visitor.record_form(attempt, sheet, |form| inputs(form, &access.sites, may_see_rates))) }
             @else {
                 (summary(contract, &access.sites, may_see_rates, language))
@@ -168,7 +175,7 @@ fn one(
                 (deletion(visitor, shown, contract))
                 (history::fold(shown, contract.id, &access.sites, language))
             }
-        }
+        }))
     }
 }
 
@@ -199,7 +206,7 @@ fn deleted(visitor: &Visitor, contracts: &[&Contract], sites: &[Site]) -> Markup
             @for contract in contracts {
                 div.removed { (summary(contract, sites, true, language)) }
                 (visitor.visit.form(&format!("/contracts/{}/restore", contract.id), &html! {
-                    button.plain.small type="submit" data-testid="restore-contract" { (text!(language, "cabinet-restore")) }
+                    (Button::plain(&text!(language, "cabinet-restore")).small().testid("restore-contract").submit())
                 }))
             }
         }

@@ -9,7 +9,7 @@ use crate::sites::import::{ImportKind, MAX_ROWS, MAX_TABLE_BYTES, Mistake, SiteL
 use crate::text;
 use crate::texts::Language;
 use crate::web::Visitor;
-use crate::web::ui::{Button, Column, Icon, Tone, badge, table};
+use crate::web::ui::{Button, Card, Column, Icon, Tone, badge, headline, table};
 
 /// The first page: what to upload, with examples.
 pub fn start(visitor: &Visitor) -> Markup {
@@ -79,7 +79,7 @@ fn page(visitor: &Visitor, body: &Markup) -> Markup {
         &title,
         &html! {
             p.crumbs { a href="/people" { (text!(visitor.language(), "web-people")) } }
-            h1 { (title) }
+            (headline(&title, &html! {}))
             (body)
         },
     )
@@ -92,8 +92,7 @@ fn upload(visitor: &Visitor, kind: ImportKind) -> Markup {
         ImportKind::Sites => (text!(language, "import-sites"), text!(language, "import-sites-about")),
     };
     html! {
-        section.card data-testid={ "import-" (name) } {
-            h2 { (title) }
+        (Card::new(&title).testid(&format!("import-{name}")).render(&html! {
             p { (about) }
             (form(visitor, &format!("/import/{name}"), &html! {
                 label.wide { (text!(language, "import-file"))
@@ -105,7 +104,7 @@ fn upload(visitor: &Visitor, kind: ImportKind) -> Markup {
                     (Button::plain(&text!(language, "import-example")).icon(Icon::Download).link(&format!("/import/{name}/example")))
                 }
             }))
-        }
+        }))
     }
 }
 

@@ -10,7 +10,7 @@ use crate::sites::Site;
 use crate::text;
 use crate::web::Visitor;
 use crate::web::form::FormAttempt;
-use crate::web::ui::{Tab, tabs};
+use crate::web::ui::{Button, Empty, Icon, Tab, headline, tabs};
 
 /// The data of the table.
 #[derive(Clone, Copy)]
@@ -30,19 +30,23 @@ pub fn page(visitor: &Visitor, table: &ManagersTable<'_>, attempt: &FormAttempt)
         Tab::new(site.about.name.clone(), format!("/managers?site={}", site.id), is_current)
     };
     let body = html! {
-        h1 { (title) }
+        (headline(&title, &html! {}))
         p.quiet { (text!(language, "cabinet-managers-about")) }
         (attempt.notice(language))
         @if table.sites.len() > 1 {
             (tabs(&text!(language, "cabinet-nav-sites"), &table.sites.iter().map(tab).collect::<Vec<_>>()))
         }
         div #managers data-live="sites" {
-            @if table.managers.is_empty() { div.card.empty { (text!(language, "cabinet-no-managers")) } }
+            @if table.managers.is_empty() { (nothing(&text!(language, "cabinet-no-managers"))) }
             @else if let Some(site) = table.site { (rows(visitor, table, site, attempt)) }
-            @else { div.card.empty { (text!(language, "cabinet-no-sites")) } }
+            @else { (nothing(&text!(language, "cabinet-no-sites"))) }
         }
     };
     visitor.page(&title, &body)
+}
+
+fn nothing(title: &str) -> Markup {
+    Empty { icon: Icon::People, title, text: "" }.render(&html! {})
 }
 
 fn rows(visitor: &Visitor, table: &ManagersTable<'_>, site: &Site, attempt: &FormAttempt) -> Markup {
@@ -93,9 +97,7 @@ fn row(
                 }
             }
             td {
-                button.plain.small type="submit" form=(form) data-testid={ "save-" (person.telegram_id) } {
-                    (text!(language, "cabinet-save"))
-                }
+                (Button::plain(&text!(language, "cabinet-save")).small().form(&form).testid(&format!("save-{}", person.telegram_id)).submit())
             }
         }
     }

@@ -15,7 +15,9 @@ use crate::text;
 use crate::texts::Language;
 use crate::time_zones;
 use crate::web::form::{Fields, FilledForm, FormAttempt, FormSpec, time_of};
-use crate::web::ui::{Button, Column, Dialog, Empty, Icon, Tab, Tone, badge, card, headline, table as table_of, tabs};
+use crate::web::ui::{
+    Button, Card, Column, Dialog, Empty, Icon, Tab, Tone, badge, card, headline, table as table_of, tabs,
+};
 use crate::web::{Section, Visitor, role_label};
 
 /// A pasted link may be long.
@@ -136,16 +138,16 @@ fn hours(site: &Site, language: Language) -> String {
 fn deleted_line(visitor: &Visitor, access: &Access, site: &Site) -> Markup {
     let language = visitor.language();
     html! {
-        section.card.removed data-testid="deleted" {
+        (Card::untitled().class("removed").testid("deleted").render(&html! {
             div.row {
                 span.badge { (text!(language, "cabinet-site-deleted")) }
                 @if access.may(Permission::Delete, site.id) {
                     (visitor.visit.form(&format!("/sites/{}/restore", site.id), &html! {
-                        button.plain.small type="submit" data-testid="restore" { (text!(language, "cabinet-restore")) }
+                        (Button::plain(&text!(language, "cabinet-restore")).small().testid("restore").submit())
                     }))
                 }
             }
-        }
+        }))
     }
 }
 
@@ -161,7 +163,7 @@ fn deleted(visitor: &Visitor, access: &Access, sites: &[Site]) -> Markup {
                         span { (site.about.name) }
                         @if access.may(Permission::Delete, site.id) {
                             (visitor.visit.form(&format!("/sites/{}/restore", site.id), &html! {
-                                button.plain.small type="submit" data-testid="restore" { (text!(language, "cabinet-restore")) }
+                                (Button::plain(&text!(language, "cabinet-restore")).small().testid("restore").submit())
                             }))
                         }
                     }
@@ -264,14 +266,14 @@ fn task_list(visitor: &Visitor, shown: &SitePage, attempt: &FormAttempt) -> Mark
         p.quiet { (text!(language, "cabinet-tasks-about")) }
         (tasks::list(visitor, place, &shown.tasks, attempt))
     };
-    html! { section.card #tasks { h2 { (text!(language, "cabinet-tasks")) } (body) } }
+    Card::new(&text!(language, "cabinet-tasks")).id("tasks").render(&body)
 }
 
 /// The people with an active contract today.
 fn staff(visitor: &Visitor, shown: &SitePage) -> Markup {
     let language = visitor.language();
     let add = text!(language, "cabinet-offer-contract");
-    let add = Button::primary(&add).icon(Icon::Plus).link("/contracts/new");
+    let add = Button::primary(&add).icon(Icon::Plus).link(&format!("/contracts/new?site={}", shown.site.id));
     if shown.staff.is_empty() {
         let (title, about) = (text!(language, "cabinet-no-staff"), text!(language, "cabinet-no-staff-about"));
         return Empty { icon: Icon::People, title: &title, text: &about }.render(&add);
@@ -326,12 +328,11 @@ fn deletion(visitor: &Visitor, site: &Site) -> Markup {
         }))
     };
     html! {
-        section.card {
-            h2 { (text!(language, "cabinet-delete-site")) }
+        (Card::new(&text!(language, "cabinet-delete-site")).render(&html! {
             p.quiet { (text!(language, "cabinet-delete-site-about")) }
             (Button::danger(&text!(language, "cabinet-delete-site-ask")).icon(Icon::Trash).testid("ask-delete-site").opens("delete-this-site"))
             (Dialog { id: "delete-this-site", title: &title, cancel: &cancel, is_open: false }.render(&body))
-        }
+        }))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use thirtyfour::By;
 
+use super::labels::choose;
 use super::{Page, by_testid};
 
 /// Left arrow, three times: moves to the first part of a date or time field.
@@ -28,6 +29,11 @@ impl Page {
         }
         field.send_keys(keys_for(&kind, value)).await.unwrap();
         assert_eq!(field.value().await.unwrap().as_deref(), Some(value), "{css}");
+    }
+
+    /// Takes the choice with this text of a list.
+    pub async fn choose(&self, testid: &str, text: &str) {
+        choose(&self.find(testid).await, text).await;
     }
 
     /// Ticks the box with this label in a form.

@@ -103,7 +103,7 @@ impl Page {
 }
 
 /// Takes the choice with this text.
-async fn choose(list: &WebElement, text: &str) {
+pub(super) async fn choose(list: &WebElement, text: &str) {
     let choices = list.find_all(By::Tag("option")).await.unwrap();
     for choice in choices {
         if choice.text().await.unwrap().trim() == text {
