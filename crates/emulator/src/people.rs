@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use axum::extract::{DefaultBodyLimit, FromRequestParts, Path, Request};
 use axum::http::request::Parts;
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post};
 use axum::{Json, Router};
@@ -168,6 +168,6 @@ async fn openapi() -> Response {
     ([(header::CONTENT_TYPE, "application/json")], include_str!("people/openapi.json")).into_response()
 }
 
-async fn asset(Path(name): Path<String>) -> Response {
-    page::asset(&name)
+async fn asset(Path(name): Path<String>, headers: HeaderMap) -> Response {
+    page::asset(&name, &headers)
 }
