@@ -14,6 +14,8 @@ pub mod live_pages;
 mod live_reconnect;
 mod live_sockets;
 mod navigation;
+mod page_states;
+mod print_and_focus;
 mod routes;
 mod sign_in;
 mod stale_edits;

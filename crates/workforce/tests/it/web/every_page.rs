@@ -12,19 +12,16 @@ use serde_json::Value;
 use tempfile::TempDir;
 use workforce::domain::{Address, Domain};
 
+use self::inspection::{DESKTOP, Inspection, PHONE};
 use self::site_map::{SiteMap, View};
 use crate::kit::browser::{Screen, visit_pages};
 use crate::kit::demo::Demo;
 use crate::kit::page::Page;
 use crate::kit::sql::run_sql;
 
-mod site_map;
+pub mod inspection;
+pub mod site_map;
 
-const DESKTOP: u32 = 1280;
-const PHONE: u32 = 390;
-const NARROWEST: u32 = 360;
-/// For a page with its style sheet, scripts and icons, as they are sent.
-const MAX_FIRST_LOAD_BYTES: u64 = 100 * 1024;
 const LONG_NAMES: &str =
     "UPDATE users SET full_name = substr(full_name || ' ' || replace(hex(zeroblob(40)), '00', 'Юж'), 1, 60);
     UPDATE sites SET name = substr(name || ' ' || replace(hex(zeroblob(40)), '00', 'Юж'), 1, 60)";
@@ -66,42 +63,30 @@ async fn walk(language: &'static str, themes: &'static [&'static str]) {
 }
 
 async fn look_for_mistakes(page: &Page, map: &SiteMap, themes: &[&str]) {
-    page.add_startup_script(&axe()).await;
-    let forgotten = map.forgotten.iter();
-    let mut mistakes: Vec<_> = forgotten.map(|route| format!("no link in the demo leads to {route}")).collect();
+    let mut inspection = Inspection::new(page).await;
+    for route in &map.forgotten {
+        inspection.note(format!("no link in the demo leads to {route}"));
+    }
+    let mut viewer = None;
     for view in &map.views {
         for theme in themes {
             // Before the page is loaded: a change would be animated.
             page.set_color_scheme(theme).await;
-            view.open(page).await;
-            for width in [DESKTOP, PHONE] {
-                page.set_width(width).await;
-                let found = page.evaluate_promise(VIOLATIONS).await;
-                for violation in found.as_array().into_iter().flatten() {
-                    mistakes.push(format!("{} ({theme}, {width}): {}", view.path, violation.as_str().unwrap()));
-                }
-            }
+            view.open(page, &mut viewer).await;
+            inspection.look(&format!("{} ({theme})", view.path)).await;
         }
-        let loaded = page.evaluate(LOADED_BYTES).await.as_u64().unwrap();
-        // The chat page is the emulator's, which runs on the developer's own machine.
-        if view.path != "/chat" && !(1..=MAX_FIRST_LOAD_BYTES).contains(&loaded) {
-            mistakes.push(format!("a first load of {} has {loaded} bytes", view.path));
-        }
-        page.set_width(NARROWEST).await;
-        let needed = page.evaluate("document.documentElement.scrollWidth").await;
-        if needed.as_u64() > Some(NARROWEST.into()) {
-            let culprits = page.evaluate(TOO_WIDE).await;
-            mistakes.push(format!("{} needs {needed} px: {culprits}", view.path));
-        }
+        inspection.measure_load(&view.path).await;
+        inspection.fits_the_narrowest_phone(&view.path).await;
     }
-    assert!(mistakes.is_empty(), "{} mistakes:\n{}", mistakes.len(), mistakes.join("\n"));
+    inspection.finish();
 }
 
 async fn take_screenshots(page: &Page, map: &SiteMap, folder: &Path, language: &str) {
+    let mut viewer = None;
     for view in &map.views {
         for theme in ["light", "dark"] {
             page.set_color_scheme(theme).await;
-            view.open(page).await;
+            view.open(page, &mut viewer).await;
             for width in [DESKTOP, PHONE] {
                 page.set_width(width).await;
                 let name = format!("{}.{language}.{width}.{theme}.png", view.name());
@@ -109,12 +94,6 @@ async fn take_screenshots(page: &Page, map: &SiteMap, folder: &Path, language: &
             }
         }
     }
-}
-
-/// The source of axe-core, which `cargo xtask test` installs.
-fn axe() -> String {
-    let path = environment::node_path().join("axe-core/axe.min.js");
-    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 /// People and sites with names of sixty characters.
@@ -127,29 +106,13 @@ async fn lengthen_names(folder: &TempDir) {
     domain.close().await.unwrap();
 }
 
-/// A line for each element that breaks a rule.
-const VIOLATIONS: &str = r#"axe.run(document, { resultTypes: ["violations"] }).then((found) =>
-    found.violations.flatMap((rule) => rule.nodes.map((node) => `${rule.id}: ${node.html.slice(0, 200)}`)))"#;
-
-/// The size of the page and of what it links to. Photos and parts that are loaded later do not count, files in the
-/// browser's cache do.
-const LOADED_BYTES: &str = r#"performance.getEntriesByType("navigation").concat(performance.getEntriesByType("resource"))
-    .filter((one) => ["navigation", "link", "script", "css"].includes(one.initiatorType))
-    .reduce((sum, one) => sum + one.encodedBodySize + 300, 0)"#;
-
-/// The widest elements that no ancestor clips or scrolls.
-const TOO_WIDE: &str = r#"(() => {
-    const clips = (one) => one && one !== document.documentElement
-        && (getComputedStyle(one).overflowX !== "visible" || clips(one.parentElement));
-    const wide = [...document.querySelectorAll("body *")].filter((one) =>
-        one.getBoundingClientRect().right > innerWidth + 1 && !clips(one.parentElement));
-    return wide.slice(0, 3).map((one) => one.outerHTML.slice(0, 120)).join(" | ");
-})()"#;
-
 impl View {
-    /// Opens the page as a person who may see it.
-    async fn open(&self, page: &Page) {
-        page.set_cookies(&self.cookies).await;
+    /// Opens the page as a person who may see it. `viewer` has the cookies of the page before.
+    async fn open<'v>(&'v self, page: &Page, viewer: &mut Option<&'v [(String, String)]>) {
+        if *viewer != Some(&self.cookies[..]) {
+            page.set_cookies(&self.cookies).await;
+            *viewer = Some(&self.cookies);
+        }
         page.set_width(DESKTOP).await;
         page.goto(&self.path).await;
         page.wait_until("the page is drawn", "document.readyState === 'complete'").await;

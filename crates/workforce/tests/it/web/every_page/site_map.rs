@@ -16,8 +16,8 @@ const PEOPLE: [i64; 3] = [1001, 1002, 1005];
 /// Routes that may have no link on a page of the demo, and why.
 const UNREACHED: &[(&str, &str)] = &[
     ("/cancellations/{id}/photo", "a file, and no one in the demo has sent one with a cancellation"),
-    ("/people/{id}/unblock", "no one in the demo is blocked"),
-    ("/sign-in/{token}", "the bot sends the link, and it works once"),
+    ("/people/{id}/unblock", "no one in the demo is blocked; `page_states` blocks a person"),
+    ("/sign-in/{token}", "the bot sends the link, and it works once; `page_states` asks for one"),
 ];
 /// Pages that look different to another person, or with other parameters.
 const VARIANTS: [(i64, &str); 6] = [
@@ -158,7 +158,7 @@ fn links(body: &str) -> Vec<String> {
 }
 
 /// Signs in with any six digits. Returns the cookies.
-async fn sign_in(demo: &Demo, person: i64) -> Vec<(String, String)> {
+pub async fn sign_in(demo: &Demo, person: i64) -> Vec<(String, String)> {
     let page = demo.http.get(format!("{}/sign-in", demo.base)).send().await.unwrap();
     let guest = cookies_of(&page);
     let header: Vec<_> = guest.iter().map(|(name, value)| format!("{name}={value}")).collect();
