@@ -4,6 +4,7 @@
 //! check their own rules.
 
 mod finished;
+mod markup;
 mod prose;
 mod reach;
 mod rooms;
@@ -92,6 +93,7 @@ fn findings(tree: &Tree) -> Findings {
     rooms::check(tree, &mut findings);
     store_imports::check(tree, &mut findings);
     finished::check(tree, &mut findings);
+    markup::check(tree, &mut findings);
     unwraps::check(tree, &mut findings);
     words::check(tree, &mut findings);
     prose::check(tree, &mut findings);

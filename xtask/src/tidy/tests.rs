@@ -55,6 +55,24 @@ fn a_clean_tree_passes() {
 }
 
 #[test]
+fn pages_draw_their_elements_with_components() {
+    let page = "crates/workforce/src/sites/pages/site.rs";
+    let drawn = |markup: &str| module(&format!("fn draw() {{\n    html! {{\n        {markup}\n    }}\n}}\n"));
+    for (markup, words) in [
+        ("button.plain.small type=\"submit\" { (caption) }", "`Button`"),
+        ("@if has_title { h1 data-testid=\"title\" { (title) } }", "`headline`"),
+        ("section.card.wide #tasks { (body) }", "`Card`"),
+        ("div.card { (body) }", "`Card`"),
+    ] {
+        refused(page, &drawn(markup), 4, words);
+        accepted("crates/workforce/src/web/ui/card.rs", &drawn(markup));
+    }
+    for markup in ["div.cards { (tiles) }", "(button(h1))", "a.button href=(path) { (caption) }", "a.card { (card) }"] {
+        accepted(page, &drawn(markup));
+    }
+}
+
+#[test]
 fn generated_files_are_not_checked() {
     accepted("target/debug/build/out.rs", "TODO");
     accepted("data/notes.md", "TODO");

@@ -13,7 +13,7 @@ use crate::payroll::{DayPay, months};
 use crate::shifts::Shifts;
 use crate::text;
 use crate::texts::Language;
-use crate::web::ui::{self, Bar, headline};
+use crate::web::ui::{self, Bar, Card, headline};
 use crate::web::{Owner, PageError};
 
 const HUNDREDTHS: i64 = 100;
@@ -132,7 +132,7 @@ impl Chart {
         let sum = if self == Self::Late { i64::to_string(&sum) } else { self.text(sum, language) };
         let title = html! { div.chart-head { h2 { (label) } strong { (sum) } } };
         html! {
-            section.card.chart data-testid={ "chart-" (self.name()) } {
+            (Card::untitled().class("chart").testid(&format!("chart-{}", self.name())).render(&html! {
                 (title)
                 @if bars.iter().all(|bar| bar.value == 0) { p.quiet { (text!(language, "cabinet-nothing-to-chart")) } }
                 @else {
@@ -147,7 +147,7 @@ impl Chart {
                         table: [&table[0], &table[1], &label],
                     }.render())
                 }
-            }
+            }))
         }
     }
 }

@@ -14,6 +14,7 @@ use crate::sites::{Period, Site, Sites, Slot};
 use crate::text;
 use crate::texts::Language;
 use crate::web::form::{Fields, FormAttempt, Submitted, submit, version_only};
+use crate::web::ui::{Button, Card, headline};
 use crate::web::{self, PageError, PageNumber, Section, SignedIn, Visit, Visitor};
 
 const PAGE_SIZE: usize = 60;
@@ -97,20 +98,18 @@ async fn page(app: &App, visitor: &Visitor, number: PageNumber, attempt: &FormAt
     let shown = schedule.places.iter().skip((number - 1) * PAGE_SIZE).take(PAGE_SIZE);
     let title = text!(language, "cabinet-nav-schedule");
     let body = html! {
-        h1 { (title) }
+        (headline(&title, &html! {}))
         (attempt.notice(language))
         div #schedule data-live="shifts sites" {
-            section.card {
-                h2 { (text!(language, "cabinet-my-plans")) }
+            (Card::new(&text!(language, "cabinet-my-plans")).render(&html! {
                 (plans(&schedule, language))
                 @if !schedule.plans.is_empty() { (way_to_cancel(app, language)) }
-            }
-            section.card {
-                h2 { (text!(language, "cabinet-free-now")) }
+            }))
+            (Card::new(&text!(language, "cabinet-free-now")).render(&html! {
                 @if schedule.places.is_empty() { p.quiet { (text!(language, "cabinet-nothing-free")) } }
                 ul.rows data-testid="places" { @for slot in shown { (place(&visitor.visit, &schedule, slot, language)) } }
                 (pager("/schedule", number, pages, language))
-            }
+            }))
         }
     };
     Ok((attempt.status(), visitor.page(&title, &body)).into_response())
@@ -173,7 +172,7 @@ fn place(visit: &Visit, schedule: &Schedule, slot: &Slot, language: Language) ->
             }
             @if !is_taken {
                 (visit.form(&format!("/schedule/slots/{}/take", slot.id), &html! {
-                    button.small type="submit" data-testid={ "take-" (slot.id) } { (text!(language, "cabinet-take-place")) }
+                    (Button::primary(&text!(language, "cabinet-take-place")).small().testid(&format!("take-{}", slot.id)).submit())
                 }))
             }
         }

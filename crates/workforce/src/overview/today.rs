@@ -21,6 +21,7 @@ use crate::sites::pages::Access;
 use crate::sites::{Period, Site, Sites, Slot, local};
 use crate::text;
 use crate::texts::Language;
+use crate::web::ui::{Card, page_title};
 use crate::web::{PageError, Section, Visitor};
 
 mod attention;
@@ -64,7 +65,7 @@ pub async fn front_page(app: &App, visitor: &Visitor) -> Result<Option<Markup>, 
     let language = visitor.language();
     Ok(Some(html! {
         div.today-head {
-            h1 { (dates::long_day(today.day, language)) }
+            (page_title(&dates::long_day(today.day, language), None))
             p.quiet { (text!(language, "web-greeting", name = visitor.person.full_name.as_str())) }
         }
         (checklist)
@@ -125,12 +126,11 @@ impl Today {
             (attention(self, visitor))
             @if !self.sites.is_empty() {
                 (self.tiles())
-                section.card.sites-today {
-                    h2 { (text!(language, "overview-sites")) }
+                (Card::new(&text!(language, "overview-sites")).class("sites-today").render(&html! {
                     @let busy = self.busy_sites();
                     @if busy.is_empty() { p.quiet { (text!(language, "overview-no-activity")) } }
                     @for site in busy { (site_row(self, site)) }
-                }
+                }))
             }
         }
     }

@@ -9,7 +9,7 @@ use sea_orm::{ConnectionTrait, DbBackend, Statement};
 use super::guards::{Operator, Visitor};
 use super::labels::moment;
 use super::page_error::PageError;
-use super::ui::{Tone, badge};
+use super::ui::{Card, Tone, badge, headline};
 use crate::application::App;
 use crate::text;
 use crate::texts::Language;
@@ -67,15 +67,15 @@ fn draw(visitor: &Visitor, health: &Health) -> Markup {
     visitor.page(
         &title,
         &html! {
-            h1 { (title) }
+            (headline(&title, &html! {}))
             p.quiet { (text!(language, "web-admin-about")) }
             div.columns {
-                section.card { h2 { (text!(language, "web-health")) } (state(visitor, health)) }
-                section.card { h2 { (text!(language, "web-lease")) } (leases(visitor, health)) }
-                section.card { h2 { (text!(language, "web-dialogues")) } (dialogues(visitor, &health.statistics)) }
-                section.card { h2 { (text!(language, "web-waiting")) } (waiting(visitor, &health.statistics)) }
+                (Card::new(&text!(language, "web-health")).render(&state(visitor, health)))
+                (Card::new(&text!(language, "web-lease")).render(&leases(visitor, health)))
+                (Card::new(&text!(language, "web-dialogues")).render(&dialogues(visitor, &health.statistics)))
+                (Card::new(&text!(language, "web-waiting")).render(&waiting(visitor, &health.statistics)))
             }
-            section.card { h2 { (text!(language, "web-parked")) } (parked(visitor, &health.parked)) }
+            (Card::new(&text!(language, "web-parked")).render(&parked(visitor, &health.parked)))
         },
     )
 }

@@ -7,7 +7,8 @@ use serde::Deserialize;
 use super::guards::{SignedIn, Visitor};
 use super::page_error::PageError;
 use super::ui::{
-    self, Bar, Button, Chart, ChecklistStep, Column, Dialog, Empty, Field, Icon, Tab, TimeBar, TimeSegment, Toast, Tone,
+    self, Bar, Button, Chart, ChecklistStep, Column, Dialog, Empty, Field, Icon, Tab, TimeBar, TimeSegment, Toast,
+    Tone, headline,
 };
 use crate::application::App;
 use crate::money::Money;
@@ -40,7 +41,7 @@ pub async fn show(
         .map(|one| Tab::new(one.name().to_owned(), format!("/design?language={}", one.code()), one == language))
         .collect();
     let body = html! {
-        h1 { (title) }
+        (headline(&title, &html! {}))
         p.quiet { (text!(language, "design-about")) }
         (ui::tabs(&text!(language, "web-language"), &language_tabs))
         div.gallery { @for theme in THEMES { (Gallery { visitor: &visitor, language, theme }.draw()) } }

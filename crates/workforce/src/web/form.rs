@@ -16,7 +16,7 @@ use self::reading::localised;
 pub use self::reading::{Reader, fields, money_field, time_of};
 use super::guards::Visitor;
 use super::page_error::PageError;
-use super::ui::Field;
+use super::ui::{Button, Field};
 use crate::domain::{ActionError, RefusalReason};
 use crate::money::Money;
 use crate::text;
@@ -284,6 +284,8 @@ impl Visitor {
         let filled = attempt.filled(spec.path, spec.now, language);
         let is_stale = filled.now.is_some();
         // After another refusal the sent version stays, so that a concurrent change is noticed next time.
+        let on_top = text!(language, "web-form-on-top");
+        let caption = if is_stale { on_top.as_str() } else { spec.caption };
         let version = spec.version.map(|now| if is_stale { now } else { filled.version().unwrap_or(now) });
         self.visit.form(
             spec.path,
@@ -296,10 +298,8 @@ impl Visitor {
                 @if is_stale {
                     p.now data-testid="stale" { (text!(language, "web-form-on-top-about")) }
                 }
-                button type="submit" data-testid=(spec.testid) {
-                    @if is_stale { (text!(language, "web-form-on-top")) } @else { (spec.caption) }
-                }
-                @if is_stale { " " a.button.plain href=(spec.back) { (text!(language, "web-form-drop")) } }
+                (Button::primary(caption).testid(spec.testid).submit())
+                @if is_stale { " " (Button::plain(&text!(language, "web-form-drop")).link(spec.back)) }
             },
         )
     }

@@ -8,7 +8,7 @@ use super::guards::SignedIn;
 use super::labels::role_label;
 use super::layout::Card;
 use super::page_error::PageError;
-use super::ui::{Tone, tile};
+use super::ui::{Tone, headline, tile};
 use crate::application::App;
 use crate::text;
 
@@ -27,7 +27,7 @@ pub async fn show(State(app): State<App>, SignedIn(visitor): SignedIn) -> Result
         @match &front {
             Some(front) => (front),
             None => {
-                h1 { (greeting) }
+                (headline(&greeting, &html! {}))
                 p.roles { @for role in person.roles.iter() { (role_label(role, language)) " " } }
             },
         }

@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use sea_orm::DbErr;
 
-use super::ui::{Button, Icon};
+use super::ui::{Button, Card, Icon, page_title};
 use super::visit::Visit;
 use crate::domain::days::YEARS;
 use crate::domain::{NOT_ALLOWED, NotWritten};
@@ -186,13 +186,13 @@ const fn icon(error: &PageError) -> Icon {
 fn body(visit: &Visit, error: &PageError) -> Markup {
     let language = visit.language();
     html! {
-        div.card.notice data-testid="oops" {
+        (Card::untitled().class("notice").testid("oops").render(&html! {
             span.empty-icon { (icon(error).svg()) }
             p.quiet { (error.status().as_u16()) }
-            h1 { (headline(visit, error)) }
+            (page_title(&headline(visit, error), None))
             p { (advice(visit, error)) }
             p { (Button::primary(&text!(language, "web-to-home")).icon(Icon::Home).link("/")) }
             p.quiet { (text!(language, "web-request-number", number = visit.request_id())) }
-        }
+        }))
     }
 }

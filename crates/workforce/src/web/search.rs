@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::guards::{SignedIn, Visitor};
 use super::nav::NavItem;
 use super::page_error::PageError;
-use super::ui::Icon;
+use super::ui::{Button, Icon, headline};
 use crate::application::App;
 use crate::domain::user_text;
 use crate::text;
@@ -77,11 +77,11 @@ fn draw(visitor: &Visitor, words: &str, groups: &[(String, Vec<SearchHit>)]) -> 
     let language = visitor.language();
     let title = text!(language, "web-search");
     let body = html! {
-        h1 { (title) }
+        (headline(&title, &html! {}))
         form.search method="get" action="/search" role="search" {
             input type="search" name="q" value=(words) maxlength=(MAX_CHARS) aria-label=(text!(language, "web-palette-hint"))
                 placeholder=(text!(language, "web-palette-hint"));
-            button type="submit" { (title) }
+            (Button::primary(&title).submit())
         }
         div #results {
             @if groups.is_empty() { p.quiet data-testid="no-hits" { (text!(language, "web-search-nothing")) } }

@@ -10,7 +10,7 @@ use super::{Filters, JobsPage, PATH};
 use crate::audit;
 use crate::text;
 use crate::texts::Language;
-use crate::web::ui::{Button, Column, Dialog, Empty, Icon, Tone, badge, card, table};
+use crate::web::ui::{Button, Card, Column, Dialog, Empty, Icon, Tone, badge, card, headline, table};
 use crate::web::{Visitor, moment};
 
 /// The list, with the queues above it.
@@ -20,17 +20,16 @@ pub(super) fn list(visitor: &Visitor, page: &JobsPage, now: Millis) -> Markup {
     visitor.page(
         &title,
         &html! {
-            h1 { (title) }
+            (headline(&title, &html! {}))
             p.quiet { (text!(language, "background-about")) }
             div #job-queues data-live=(TOPIC) {
                 (card(&text!(language, "background-queues"), &queues(visitor, &page.queues)))
             }
-            section.card {
-                h2 { (text!(language, "background-jobs")) }
+            (Card::new(&text!(language, "background-jobs")).render(&html! {
                 (filters(page, language))
                 div #job-list data-live=(TOPIC) { (jobs(page, now, language)) }
                 div.row.deeds { (bulk(visitor, page)) }
-            }
+            }))
             @if !page.audit.is_empty() { (card(&text!(language, "background-done"), &lines(page, language))) }
         },
     )
@@ -265,11 +264,11 @@ pub(super) fn job(visitor: &Visitor, job: &JobRow) -> Markup {
         &html! {
             p.crumbs { a href=(PATH) { (text!(language, "background-nav")) } }
             div #job data-live=(TOPIC) {
-                div.headline { h1 { (title) } (state(job.state, job.cancel_requested, language)) }
-                section.card {
+                (headline(&title, &state(job.state, job.cancel_requested, language)))
+                (Card::untitled().render(&html! {
                     (facts(job, language))
                     div.row.deeds { (deeds(visitor, job)) }
-                }
+                }))
                 (card(&text!(language, "background-errors"), &errors(job, language)))
             }
         },

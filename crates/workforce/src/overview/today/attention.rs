@@ -9,7 +9,7 @@ use crate::sites::{Slot, local};
 use crate::text;
 use crate::texts;
 use crate::web::Visitor;
-use crate::web::ui::{Icon, Tone};
+use crate::web::ui::{Card, Icon, Tone};
 
 /// The most lines about single people, and about single slots.
 const MAX_LINES: usize = 4;
@@ -36,11 +36,10 @@ pub fn attention(today: &Today, visitor: &Visitor) -> Markup {
         return html! {};
     }
     html! {
-        section.card.attention data-testid="attention" {
-            h2 { (text!(language, "overview-attention")) }
+        (Card::new(&text!(language, "overview-attention")).class("attention").testid("attention").render(&html! {
             @if lines.is_empty() { p.all-good { (Icon::Check.svg()) (text!(language, "overview-all-good")) } }
             @else { ul { @for line in &lines { (draw(line)) } } }
-        }
+        }))
     }
 }
 

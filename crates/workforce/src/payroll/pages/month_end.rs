@@ -18,7 +18,7 @@ use crate::person::OWNERS;
 use crate::text;
 use crate::texts::Language;
 use crate::web::form::{Fields, FormAttempt, FormSpec, Submitted, submit, version_only};
-use crate::web::ui::{Button, Dialog, Icon, Toast, Tone, badge};
+use crate::web::ui::{Button, Card, Dialog, Icon, Toast, Tone, badge};
 use crate::web::{Event, Owner, PageError, PageNumber, Visitor, day, moment};
 
 const CLOSE: &str = "/payroll/close";
@@ -108,7 +108,7 @@ impl MonthEnd<'_> {
         let (language, period) = (visitor.language(), self.sheet.month.period);
         let is_closed = self.sheet.month.is_closed();
         html! {
-            section.card.closing data-testid="month-end" {
+            (Card::untitled().class("closing").testid("month-end").render(&html! {
                 div.headline {
                     h2 { (text!(language, "payroll-month-end")) }
                     @if is_closed { (badge(Tone::Neutral, &text!(language, "payroll-is-closed-badge"))) }
@@ -126,7 +126,7 @@ impl MonthEnd<'_> {
                     p.quiet { (text!(language, "payroll-open-about")) }
                 }
                 @if !self.ends.is_empty() { (self.history(language)) }
-            }
+            }))
         }
     }
 

@@ -9,7 +9,7 @@ use crate::text;
 use crate::texts::Language;
 use crate::web::Visitor;
 use crate::web::form::FormAttempt;
-use crate::web::ui::{self, Button, Column, Empty, Icon, Tone, badge, figure, headline};
+use crate::web::ui::{self, Button, Card, Column, Empty, Icon, Tone, badge, figure, headline};
 
 /// The data of the page.
 #[derive(Clone, Copy, Debug)]
@@ -165,7 +165,7 @@ fn files(period: PayrollMonth, access: &PayAccess, language: Language) -> Markup
         Button::plain(&caption).icon(Icon::Download).testid(testid).link(&path)
     };
     html! {
-        section.card {
+        (Card::untitled().render(&html! {
             @if access.is_all() {
                 h2 { (text!(language, "payroll-files")) }
                 div.row {
@@ -179,6 +179,6 @@ fn files(period: PayrollMonth, access: &PayAccess, language: Language) -> Markup
                 (link("timesheet.xlsx", "timesheet-xlsx", text!(language, "payroll-export-xlsx")))
                 (link("timesheet.csv", "timesheet-csv", text!(language, "payroll-export-csv")))
             }
-        }
+        }))
     }
 }

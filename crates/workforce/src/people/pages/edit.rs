@@ -14,6 +14,7 @@ use crate::person::{Person, contact};
 use crate::text;
 use crate::texts::Language;
 use crate::web::form::{FieldErrors, Fields, FormAttempt, FormSpec, Reader, Submitted, fields, submit, version_of};
+use crate::web::ui::{Card, headline};
 use crate::web::{Owner, PageError, Visitor};
 
 const NAME: &str = "name";
@@ -62,9 +63,9 @@ fn draw(visitor: &Visitor, person: &Person, attempt: &FormAttempt) -> Markup {
         &title,
         &html! {
             p.crumbs { a href=(back) { (person.full_name) } }
-            h1 { (title) }
+            (headline(&title, &html! {}))
             (attempt.notice(language))
-            section.card {
+            (Card::untitled().render(&html! {
                 (visitor.record_form(attempt, spec, |form| html! {
                     div.row.fields { (form.line(NAME, &text!(language, "web-name"), 100)) }
                     div.row.fields {
@@ -74,7 +75,7 @@ fn draw(visitor: &Visitor, person: &Person, attempt: &FormAttempt) -> Markup {
                     div.row.fields { (form.choice(LANGUAGE, &text!(language, "web-language"), &languages)) }
                     p.quiet { (text!(language, "web-person-username-about")) }
                 }))
-            }
+            }))
         },
     )
 }

@@ -7,6 +7,7 @@ use qrcode::{Color, EcLevel, QrCode};
 use crate::application::App;
 use crate::person::Permission;
 use crate::text;
+use crate::web::ui::{Button, Card, headline};
 use crate::web::{PageError, SignedIn, Visitor};
 
 /// What the bot is started with: Telegram shows *Start* instead of an empty chat.
@@ -34,8 +35,8 @@ fn draw(visitor: &Visitor, link: Option<&str>) -> Markup {
         &title,
         &html! {
             p.crumbs { a href="/people" { (text!(language, "web-people")) } }
-            h1 { (title) }
-            section.card.invite {
+            (headline(&title, &html! {}))
+            (Card::untitled().class("invite").render(&html! {
                 p { (text!(language, "web-invite-about")) }
                 @match link {
                     Some(link) => {
@@ -44,15 +45,15 @@ fn draw(visitor: &Visitor, link: Option<&str>) -> Markup {
                             input #invitation type="text" readonly value=(link) data-testid="invitation";
                         }
                         div.row.no-print {
-                            button type="button" data-copies="invitation" data-copied=(text!(language, "web-invite-copied")) data-testid="copy-invitation" { (text!(language, "web-invite-copy")) }
-                            button.plain type="button" data-prints { (text!(language, "web-invite-print")) }
-                            a.button.plain href=(link) { (text!(language, "web-invite-open")) }
+                            (Button::primary(&text!(language, "web-invite-copy")).testid("copy-invitation").copies("invitation", &text!(language, "web-invite-copied")))
+                            (Button::plain(&text!(language, "web-invite-print")).prints())
+                            (Button::plain(&text!(language, "web-invite-open")).link(link))
                         }
                         p.quiet.no-print { (text!(language, "web-invite-next")) }
                     },
                     None => p.notice-line data-testid="no-bot-name" { (text!(language, "web-invite-unknown")) }
                 }
-            }
+            }))
         },
     )
 }

@@ -13,7 +13,7 @@ use crate::people;
 use crate::text;
 use crate::texts::Language;
 use crate::web::sessions::Session;
-use crate::web::ui::{self, Button, Icon, PageRedirect};
+use crate::web::ui::{self, Button, Card, Icon, PageRedirect, headline};
 use crate::web::{Event, PageError, SignedIn, Visitor, devices, moment, sessions};
 
 #[derive(Debug, Deserialize)]
@@ -35,16 +35,15 @@ pub async fn show(State(app): State<App>, SignedIn(visitor): SignedIn) -> Result
     Ok(visitor.page(
         &title,
         &html! {
-            h1 { (title) }
+            (headline(&title, &html! {}))
             div.columns {
-                div.card { h2 { (visitor.person.full_name) } (facts(&visitor.person, language)) }
+                (Card::new(&visitor.person.full_name).render(&facts(&visitor.person, language)))
                 (ui::card(&text!(language, "web-language"), &languages(&visitor)))
                 @for section in of_rooms.iter().flatten() { (ui::card(&section.title, &section.body)) }
             }
-            div.card #sessions data-live="me" {
-                h2 { (text!(language, "web-sessions")) }
+            (Card::new(&text!(language, "web-sessions")).id("sessions").live("me").render(&html! {
                 (list(&visitor, &sessions))
-            }
+            }))
         },
     ))
 }
@@ -99,9 +98,7 @@ fn languages(visitor: &Visitor) -> Markup {
             @for language in Language::ALL {
                 (visit.form("/me/language", &html! {
                     input type="hidden" name="language" value=(language.code());
-                    button.plain type="submit" aria-pressed=(language == now) data-testid={ "language-" (language) } {
-                        (language.name())
-                    }
+                    (Button::plain(language.name()).pressed(language == now).testid(&format!("language-{language}")).submit())
                 }))
             }
         }

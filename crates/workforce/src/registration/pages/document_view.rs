@@ -9,6 +9,7 @@ use super::{QUEUE, SEEN, VALID_UNTIL, view};
 use crate::person::Person;
 use crate::text;
 use crate::web::form::{FormAttempt, FormSpec, fields};
+use crate::web::ui::{Card, page_title};
 use crate::web::{Visitor, moment};
 
 /// The data of the page.
@@ -30,26 +31,25 @@ pub fn page(visitor: &Visitor, shown: &DocumentPage) -> Markup {
         &html! {
             p.crumbs { a href={ "/people/" (person.id) } { (person.full_name) } }
             div.headline {
-                h1 data-testid="document" { (kind) }
+                (page_title(&kind, Some("document")))
                 (view::status_label(document.status, language)) " "
                 (view::validity_label(document, *today, language))
             }
             (attempt.notice(language))
             div.viewer {
-                div.card.sheet { (view::picture(document, language)) }
+                (Card::untitled().class("sheet").render(&view::picture(document, language)))
                 div {
-                    section.card {
+                    (Card::untitled().render(&html! {
                         (facts(visitor, shown))
                         @if let Some(reason) = &document.reason { p.warning { (reason) } }
                         p.row.deeds { (actions(visitor, shown)) }
                         p.quiet { (text!(language, "registration-document-private")) }
-                    }
-                    @if document.kind.is_main() { section.card { (validity_form(visitor, shown)) } }
+                    }))
+                    @if document.kind.is_main() { (Card::untitled().render(&validity_form(visitor, shown))) }
                     @if !others.is_empty() {
-                        section.card {
-                            h2 { (text!(language, "registration-other-documents")) }
+                        (Card::new(&text!(language, "registration-other-documents")).render(&html! {
                             (view::documents(others, *today, language))
-                        }
+                        }))
                     }
                 }
             }

@@ -14,6 +14,7 @@ use crate::sites::Site;
 use crate::text;
 use crate::texts::Language;
 use crate::web::form::{Fields, FilledForm};
+use crate::web::ui::{Button, Card, Empty, Icon, headline};
 use crate::web::{self, Visitor, moment};
 
 /// The queue, oldest first, with what is needed to decide.
@@ -24,11 +25,11 @@ pub fn queue(visitor: &Visitor, queue: &Queue) -> Markup {
     visitor.page(
         &title,
         &html! {
-            h1 { (title) }
+            (headline(&title, &html! {}))
             @if let Some(notice) = &queue.notice { p.notice-line role="status" data-testid="notice" { (notice) } }
             @if let Some(decided) = &queue.just_decided { (just_decided(decided, waiting.first(), language)) }
             div #registrations data-live="registrations" {
-                @if waiting.is_empty() { div.card.empty { (text!(language, "registration-none-waiting")) } }
+                @if waiting.is_empty() { (Empty { icon: Icon::Check, title: &text!(language, "registration-none-waiting"), text: "" }.render(&html! {})) }
                 @if shown < queue.count {
                     p.quiet { (text!(language, "registration-shown-of", shown = shown, count = queue.count)) }
                 }
@@ -43,8 +44,7 @@ pub fn queue(visitor: &Visitor, queue: &Queue) -> Markup {
 fn expiring(documents: &[ExpiringDocument], language: Language) -> Markup {
     html! {
         @if !documents.is_empty() {
-            section.card #expiring data-testid="expiring" {
-                h2 { (text!(language, "registration-expiring")) }
+            (Card::new(&text!(language, "registration-expiring")).id("expiring").testid("expiring").render(&html! {
                 ul.plain {
                     @for one in documents {
                         li.row {
@@ -55,7 +55,7 @@ fn expiring(documents: &[ExpiringDocument], language: Language) -> Markup {
                         }
                     }
                 }
-            }
+            }))
         }
     }
 }
@@ -93,7 +93,7 @@ fn just_decided(decided: &JustDecided, next: Option<&PendingRegistration>, langu
 fn card(visitor: &Visitor, queue: &Queue, one: &PendingRegistration) -> Markup {
     let (language, person) = (visitor.language(), &one.person);
     html! {
-        section.card id={ "registration-" (person.id) } data-testid={ "registration-" (person.telegram_id) } {
+        (Card::untitled().id(&format!("registration-{}", person.id)).testid(&format!("registration-{}", person.telegram_id)).render(&html! {
             div.headline {
                 h2 { a href={ "/people/" (person.id) } { (person.full_name) } }
                 span.quiet { (text!(language, "registration-since")) " " (moment(one.since, language)) }
@@ -105,7 +105,7 @@ fn card(visitor: &Visitor, queue: &Queue, one: &PendingRegistration) -> Markup {
             }
             (to_compare(&one.documents, language))
             (decision(visitor, queue, one))
-        }
+        }))
     }
 }
 
@@ -121,7 +121,7 @@ fn decision(visitor: &Visitor, queue: &Queue, one: &PendingRegistration) -> Mark
     let approval = html! {
         (mark)
         (contract_fields(&form, &queue.sites))
-        button type="submit" data-testid="approve" { (text!(language, "registration-approve")) }
+        (Button::primary(&text!(language, "registration-approve")).testid("approve").submit())
     };
     let typed = queue.attempt.filled(&reject, &empty, language);
     html! {
@@ -159,7 +159,7 @@ fn reason(typed: &str, language: Language) -> Markup {
             input type="text" name="reason" value=(typed) required maxlength=(MAX_REASON_UNITS) data-testid="reason"
                 aria-label=(text!(language, "registration-reason-label"))
                 placeholder=(text!(language, "registration-reason-label"));
-            button.danger type="submit" data-testid="reject" { (text!(language, "registration-reject")) }
+            (Button::danger(&text!(language, "registration-reject")).testid("reject").submit())
         }
     }
 }

@@ -15,6 +15,7 @@ use crate::shifts::{Medium, Shifts};
 use crate::sites::pages::Access;
 use crate::text;
 use crate::texts::Language;
+use crate::web::ui::Button;
 use crate::web::{self, PageError, ShownFile, SignedIn, Visitor};
 
 /// A file on a page.
@@ -78,7 +79,7 @@ pub fn medium(visitor: &Visitor, shown: &ShownMedia<'_>) -> Markup {
                 Attachment::Failed => div.no-picture data-testid="failed" {
                     p { (text!(language, "cabinet-media-failed")) }
                     (visitor.visit.form(&format!("{}/again", shown.path), &html! {
-                        button.plain type="submit" data-testid="again" { (text!(language, "cabinet-media-again")) }
+                        (Button::plain(&text!(language, "cabinet-media-again")).testid("again").submit())
                     }))
                 },
             }

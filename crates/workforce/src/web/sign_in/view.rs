@@ -4,18 +4,21 @@ use maud::{Markup, html};
 
 use crate::person::Person;
 use crate::text;
+use crate::web::ui::{Button, Card, Field, page_title};
 use crate::web::visit::Visit;
 
 /// Asks for an identifier.
 pub fn ask(visit: &Visit, next: &str, notice: Option<&str>) -> Markup {
     let language = visit.language();
+    let (label, hint) = (text!(language, "web-who"), text!(language, "web-who-hint"));
+    let who = Field::new("who", &label).hint(&hint);
     let fields = html! {
         (hidden("next", next))
-        label for="who" { (text!(language, "web-who")) }
-        input #who name="who" data-testid="who" required maxlength="64" autocomplete="username" autofocus
-            aria-describedby="who-hint";
-        p.quiet #who-hint { (text!(language, "web-who-hint")) }
-        button type="submit" data-testid="send-pin" { (text!(language, "web-send-pin")) }
+        (who.around(&html! {
+            input id=(who.own_id()) name="who" data-testid="who" required maxlength="64" autocomplete="username" autofocus
+                aria-describedby=[who.described_by()];
+        }))
+        (Button::primary(&text!(language, "web-send-pin")).testid("send-pin").submit())
     };
     card(
         visit,
@@ -34,7 +37,7 @@ pub fn confirm(visit: &Visit, person: &Person, token: &str) -> Markup {
     let language = visit.language();
     let fields = html! {
         (hidden("token", token))
-        button type="submit" data-testid="log-in" autofocus { (text!(language, "web-log-in")) }
+        (Button::primary(&text!(language, "web-log-in")).testid("log-in").focused().submit())
     };
     card(
         visit,
@@ -52,10 +55,11 @@ pub fn enter(visit: &Visit, who: &str, next: &str, notice: Option<&str>) -> Mark
     let fields = html! {
         (hidden("next", next))
         (hidden("who", who))
-        label for="pin" { (text!(language, "web-pin")) }
-        input.pin #pin name="pin" data-testid="pin" required maxlength="12" inputmode="numeric"
-            autocomplete="one-time-code" autofocus;
-        button type="submit" data-testid="log-in" { (text!(language, "web-log-in")) }
+        (Field::new("pin", &text!(language, "web-pin")).around(&html! {
+            input.pin #pin name="pin" data-testid="pin" required maxlength="12" inputmode="numeric"
+                autocomplete="one-time-code" autofocus;
+        }))
+        (Button::primary(&text!(language, "web-log-in")).testid("log-in").submit())
     };
     card(
         visit,
@@ -74,13 +78,13 @@ fn card(visit: &Visit, notice: Option<&str>, body: &Markup) -> Markup {
     visit.page(
         &title,
         &html! {
-            div.card.narrow {
-                h1 { (title) }
+            (Card::untitled().class("narrow").render(&html! {
+                (page_title(&title, None))
                 @if let Some(notice) = notice {
                     p.warning role="alert" data-testid="notice" { (notice) }
                 }
                 (body)
-            }
+            }))
         },
     )
 }

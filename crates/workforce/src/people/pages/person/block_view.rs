@@ -6,6 +6,7 @@ use crate::person::Person;
 use crate::rooms::{GivenBack, PendingWork};
 use crate::text;
 use crate::web::Visitor;
+use crate::web::ui::{Button, Card, headline};
 
 /// The question before a block.
 pub fn block(visitor: &Visitor, person: &Person, work: &PendingWork) -> Markup {
@@ -23,7 +24,7 @@ pub fn block(visitor: &Visitor, person: &Person, work: &PendingWork) -> Markup {
         p.quiet { (text!(language, "web-block-undo")) }
         (visitor.visit.form(&format!("{path}/block"), &html! {
             div.row {
-                button.danger type="submit" data-testid="block" { (text!(language, "web-block")) }
+                (Button::danger(&text!(language, "web-block")).testid("block").submit())
                 a.button.plain href=(path) { (text!(language, "web-block-not")) }
             }
         }))
@@ -53,7 +54,7 @@ pub fn unblock(visitor: &Visitor, person: &Person, given_back: &[GivenBack]) -> 
                 (list(&free))
             }
             div.row {
-                button type="submit" data-testid="unblock" { (text!(language, "web-unblock")) }
+                (Button::primary(&text!(language, "web-unblock")).testid("unblock").submit())
                 a.button.plain href=(path) { (text!(language, "web-unblock-not")) }
             }
         }))
@@ -66,8 +67,8 @@ fn question(visitor: &Visitor, person: &Person, title: &str, body: &Markup) -> M
         title,
         &html! {
             p.crumbs { a href={ "/people/" (person.id) } { (person.full_name) } }
-            h1 { (title) }
-            div.card { (body) }
+            (headline(title, &html! {}))
+            (Card::untitled().render(body))
         },
     )
 }

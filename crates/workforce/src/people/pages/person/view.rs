@@ -8,7 +8,7 @@ use crate::people::OwnerAction;
 use crate::person::{Person, Role, Status, role_name};
 use crate::text;
 use crate::texts::Language;
-use crate::web::ui::{Icon, Tab, tabs};
+use crate::web::ui::{Button, Card, Icon, Tab, headline, page_title, tabs};
 use crate::web::{Visit, Visitor, moment, role_label, status_label};
 
 pub fn page(visitor: &Visitor, shown: &PersonPage) -> Markup {
@@ -21,16 +21,15 @@ pub fn page(visitor: &Visitor, shown: &PersonPage) -> Markup {
                 (head(visitor, shown))
                 (tabs(&text!(language, "web-person-sections"), &section_tabs(shown, language)))
                 div.columns #overview {
-                    div.card { (facts(person, language)) }
-                    div.card { h2 { (text!(language, "web-access")) } (access(visitor, person)) }
+                    (Card::untitled().render(&facts(person, language)))
+                    (Card::new(&text!(language, "web-access")).render(&access(visitor, person)))
                 }
                 @for (at, section) in shown.sections.iter().enumerate() {
-                    section.card #{ "section-" (at) } { h2 { (section.title) } (section.body) }
+                    (Card::new(&section.title).id(&format!("section-{at}")).render(&section.body))
                 }
-                section.card #history {
-                    h2 { (text!(language, "web-history")) }
+                (Card::new(&text!(language, "web-history")).id("history").render(&html! {
                     (history(shown, language))
-                }
+                }))
                 @if may(visitor, person, OwnerAction::Export) { (own_data(visitor, person)) }
             }
         },
@@ -46,7 +45,7 @@ fn head(visitor: &Visitor, shown: &PersonPage) -> Markup {
             @if let Some(photo) = &shown.photo {
                 img.photo src={ "/documents/" (photo) "/file" } alt=(text!(language, "web-person-photo")) data-testid="photo";
             }
-            h1 data-testid="full-name" { (person.full_name) }
+            (page_title(&person.full_name, Some("full-name")))
             (status_label(person.status, language))
             div.row.actions {
                 @if let Some(phone) = &person.phone {
@@ -94,12 +93,11 @@ fn section_tabs(shown: &PersonPage, language: Language) -> Vec<Tab> {
 fn own_data(visitor: &Visitor, person: &Person) -> Markup {
     let language = visitor.language();
     html! {
-        section.card {
-            h2 { (text!(language, "web-own-data")) }
+        (Card::new(&text!(language, "web-own-data")).render(&html! {
             p.quiet { (text!(language, "web-own-data-about")) }
             div.row {
                 (visitor.visit.form(&format!("/people/{}/export", person.id), &html! {
-                    button.plain type="submit" data-testid="export" { (text!(language, "web-export")) }
+                    (Button::plain(&text!(language, "web-export")).testid("export").submit())
                 }))
                 @if may(visitor, person, OwnerAction::Forget) {
                     a.button.plain href={ "/people/" (person.id) "/forget" } data-testid="forget" {
@@ -107,7 +105,7 @@ fn own_data(visitor: &Visitor, person: &Person) -> Markup {
                     }
                 }
             }
-        }
+        }))
     }
 }
 
@@ -119,8 +117,8 @@ pub fn forgetting(visitor: &Visitor, person: &Person) -> Markup {
         &title,
         &html! {
             p.crumbs { a href=(path) { (person.full_name) } }
-            h1 { (title) }
-            div.card {
+            (headline(&title, &html! {}))
+            (Card::untitled().render(&html! {
                 p { (text!(language, "web-forget-goes")) }
                 p { (text!(language, "web-forget-stays")) }
                 p.warning { (text!(language, "web-forget-final")) }
@@ -130,11 +128,11 @@ pub fn forgetting(visitor: &Visitor, person: &Person) -> Markup {
                         (text!(language, "web-forget-sure"))
                     }
                     div.row {
-                        button.danger type="submit" data-testid="forget-now" { (text!(language, "web-forget-now")) }
+                        (Button::danger(&text!(language, "web-forget-now")).testid("forget-now").submit())
                         a.button.plain href=(path) { (text!(language, "web-forget-not")) }
                     }
                 }))
-            }
+            }))
         },
     )
 }
@@ -189,7 +187,7 @@ fn role_form(visit: &Visit, person: &Person, action: &str, role: Role, caption: 
         &format!("/people/{}/roles/{action}", person.id),
         &html! {
             input type="hidden" name="role" value=(role.name());
-            button.plain.small type="submit" data-testid={ (action) "-" (role) } { (caption) }
+            (Button::plain(caption).small().testid(&format!("{action}-{role}")).submit())
         },
     )
 }
@@ -206,7 +204,7 @@ fn grant_form(visitor: &Visitor, person: &Person) -> Markup {
             select name="role" aria-label=(text!(language, "web-roles")) data-testid="role" {
                 @for role in &others { option value=(role.name()) { (role_name(*role, language)) } }
             }
-            button.plain type="submit" data-testid="grant" { (text!(language, "web-give-role")) }
+            (Button::plain(&text!(language, "web-give-role")).testid("grant").submit())
         }
     };
     html! {

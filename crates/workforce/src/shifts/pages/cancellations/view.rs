@@ -9,7 +9,7 @@ use crate::shifts::{Cancellation, CancellationStatus, DecidedCancellation, Plan,
 use crate::sites::{Site, SiteRefusal, local};
 use crate::text;
 use crate::texts::Language;
-use crate::web::ui::{Button, Dialog, Empty, Icon, Tab, Tone, badge, headline, tabs};
+use crate::web::ui::{Button, Card, Dialog, Empty, Icon, Tab, Tone, badge, headline, tabs};
 use crate::web::{self, day_and_time, moment};
 
 impl CancellationPage<'_> {
@@ -63,7 +63,7 @@ impl CancellationPage<'_> {
         // A single fine is named by the button alone.
         let short_notice = cost.short_notice.filter(|short| short.is_positive() && cost.invalid_reason.is_positive());
         html! {
-            section.card data-testid={ "cancellation-" (one.id) } {
+            (Card::untitled().testid(&format!("cancellation-{}", one.id)).render(&html! {
                 (self.about(one, plan, &html! {}))
                 @if let Some(at) = one.reversed_at {
                     p.quiet { (text!(language, "cabinet-was-reversed", name = self.name(one.reversed_by))) ", " (moment(at, language)) }
@@ -76,7 +76,7 @@ impl CancellationPage<'_> {
                     }
                     div.row { (self.accept(one)) (self.reject(one)) }
                 } @else { p.quiet data-testid="own-case" { (SiteRefusal::OwnCase.text(language)) } }
-            }
+            }))
         }
     }
 
@@ -131,7 +131,7 @@ impl CancellationPage<'_> {
         };
         let is_closed = case.fine.is_some_and(|fine| fine.is_month_closed);
         html! {
-            section.card data-testid={ "decided-" (one.id) } {
+            (Card::untitled().testid(&format!("decided-{}", one.id)).render(&html! {
                 (self.about(one, &case.plan, &state))
                 @if let Some(at) = one.decided_at {
                     p.quiet { (text!(language, "cabinet-decided-by", name = self.name(one.decided_by))) ", " (moment(at, language)) }
@@ -139,7 +139,7 @@ impl CancellationPage<'_> {
                 @if !self.access.decides_on(one.user_id) { p.quiet { (SiteRefusal::OwnCase.text(language)) } }
                 @else if is_closed { p.quiet data-testid="month-closed" { (SiteRefusal::MonthClosed.text(language)) } }
                 @else { (self.take_back(case)) }
-            }
+            }))
         }
     }
 
