@@ -134,7 +134,9 @@ async function search() {
     if (!results) return;
     const place = document.getElementById("palette-results");
     place.replaceChildren(...document.adoptNode(results).childNodes);
-    place.querySelector(".hits")?.setAttribute("role", "listbox");
+    const list = place.querySelector(".hits");
+    list?.setAttribute("role", "listbox");
+    list?.setAttribute("aria-label", palette.getAttribute("aria-label"));
     for (const group of place.querySelectorAll(".hits section")) group.setAttribute("role", "group");
     for (const name of place.querySelectorAll(".hits h2")) name.setAttribute("role", "presentation");
     for (const [at, hit] of hits().entries()) {
