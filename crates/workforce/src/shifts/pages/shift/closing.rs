@@ -21,7 +21,7 @@ use crate::sites::{Site, SiteRefusal, Sites, local};
 use crate::text;
 use crate::texts::Language;
 use crate::web::form::{
-    FieldError, FieldErrors, Fields, FormAttempt, PageRefusal, PageRefusalKind, Reader, fields, submit,
+    FieldError, FieldErrors, Fields, FormAttempt, PageRefusal, PageRefusalKind, Reader, Submitted, fields, submit,
 };
 use crate::web::ui::{Button, Dialog, Icon};
 use crate::web::{PageError, SignedIn, Visitor};
@@ -90,11 +90,11 @@ pub async fn close(
         api.close_as_of(&visitor.person, id, ending).await.map_err(|error| error.map_refusal(ClosingRefusal::Site))
     };
     match submit(&visitor, typed, read, act).await? {
-        Ok(()) => {
+        Submitted::Done(()) => {
             let done = said(&app, id, may_see_pay, visitor.language()).await?;
             Ok(visitor.redirect(format!("/shifts/{id}")).with_toast(done).into_response())
         }
-        Err(attempt) => again(&app, &visitor, id, attempt).await,
+        Submitted::Refused(attempt) => again(&app, &visitor, id, attempt).await,
     }
 }
 
