@@ -150,9 +150,12 @@ async fn errors(page: &Page, inspection: &mut Inspection<'_>) {
     check(page, inspection, "/nothing-here").await;
     enter(page, EDGAR).await;
     check(page, inspection, "/people").await;
-    // The browser names the status of these two.
+    // The browser names the status of these two, and of the import with mistakes.
     for line in page.console_errors().await {
-        assert!(line.contains("404") || line.contains("403"), "{line}");
+        assert!(
+            ["status of 403", "status of 404", "status of 422"].iter().any(|status| line.contains(status)),
+            "{line}"
+        );
     }
     page.set_cookies(&[]).await;
     check(page, inspection, &sign_in_link(page).await).await;
