@@ -240,8 +240,8 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     fn job_ticks(&self, bot: i64) -> Answer<'_, Vec<(Box<str>, Millis)>>;
     /// Adds the jobs of a schedule's tick and notes the tick, in one step. False if another tick was noted meanwhile.
     fn tick_jobs(&self, bot: i64, epoch: Epoch, tick: Tick, jobs: Vec<NewJob>) -> Answer<'_, bool>;
-    /// Jobs by queue, name and state, in this order. With a time the finished ones too, which takes longer, and how
-    /// many of them have finished since then.
+    /// Jobs by queue, name and state, in this order. With a time the finished ones too, at least those that have
+    /// finished since then, and how many these are.
     fn job_counts(&self, bot: i64, finished_since: Option<Millis>) -> Answer<'_, Vec<JobCount>>;
 
     // All conversations.

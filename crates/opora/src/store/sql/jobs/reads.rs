@@ -58,17 +58,27 @@ impl<P: ReadConnections> Reads<P> {
         bot: i64,
         finished_since: Option<Millis>,
     ) -> StoreResult<Vec<JobCount>> {
-        // Every unfinished state has an index of its own.
-        const UNFINISHED: &str = "
-            SELECT queue, name, state, count(*), min(run_at), CAST($2 AS bigint) * 0 FROM (
-                SELECT queue, name, state, run_at FROM opora_jobs WHERE bot = $1 AND state = 'scheduled'
-                UNION ALL SELECT queue, name, state, run_at FROM opora_jobs WHERE bot = $1 AND state = 'available'
-                UNION ALL SELECT queue, name, state, run_at FROM opora_jobs WHERE bot = $1 AND state = 'running'
-            ) AS unfinished GROUP BY queue, name, state";
-        const ALL: &str = "
-            SELECT queue, name, state, count(*), min(run_at), count(CASE WHEN finished_at >= $2 THEN 1 END)
-            FROM opora_jobs WHERE bot = $1
-            GROUP BY queue, name, state";
+        // Every unfinished state has an index of its own, and so has the end of a job.
+        macro_rules! counted {
+            ($finished:literal) => {
+                concat!(
+                    "SELECT queue, name, state, count(*), min(run_at), count(finished_at), CAST($2 AS bigint) FROM (
+                SELECT queue, name, state, run_at, CAST(NULL AS bigint) AS finished_at
+                FROM opora_jobs WHERE bot = $1 AND state = 'scheduled'
+                UNION ALL SELECT queue, name, state, run_at, CAST(NULL AS bigint)
+                FROM opora_jobs WHERE bot = $1 AND state = 'available'
+                UNION ALL SELECT queue, name, state, run_at, CAST(NULL AS bigint)
+                FROM opora_jobs WHERE bot = $1 AND state = 'running'",
+                    $finished,
+                    ") AS counted GROUP BY queue, name, state"
+                )
+            };
+        }
+        const UNFINISHED: &str = counted!("");
+        const WITH_FINISHED: &str = counted!(
+            " UNION ALL SELECT queue, name, state, run_at, finished_at
+            FROM opora_jobs WHERE bot = $1 AND finished_at >= $2"
+        );
         let read = |row: &P::Row| {
             let state = state(&row.str(2)?)?;
             let oldest = Some(Millis(row.number(4)?)).filter(|_| state == JobState::Available);
@@ -81,7 +91,7 @@ impl<P: ReadConnections> Reads<P> {
                 recent: row.number(5)?,
             })
         };
-        let statement = if finished_since.is_some() { ALL } else { UNFINISHED };
+        let statement = if finished_since.is_some() { WITH_FINISHED } else { UNFINISHED };
         let values = [bot, finished_since.unwrap_or_default().0].map(Value::Number).into();
         let mut counts = self.read_for_operator(statement, values, read).await?;
         counts.sort_by(|one, other| (&one.queue, &one.name, one.state).cmp(&(&other.queue, &other.name, other.state)));
