@@ -8,14 +8,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::State;
 use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
+use axum::extract::{Query, State};
 use axum::http::{HeaderMap, header};
 use axum::response::Response;
 use opora::bot::Bot;
 use parking_lot::Mutex;
 use sea_orm::DbErr;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::sync::mpsc;
@@ -101,6 +101,11 @@ impl Events {
         self.sockets.count()
     }
 
+    /// Whether an open page of this process names a topic in `data-live`.
+    pub fn has_followers(&self, topic: &str) -> bool {
+        self.sockets.follow(topic)
+    }
+
     /// The number of the latest event.
     fn last_number(&self) -> u64 {
         self.numbers.last()
@@ -123,10 +128,20 @@ pub fn register_effect(app: &App, bot: Bot) -> Bot {
     })
 }
 
+/// What a page asks for.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Subscription {
+    /// The topics that the page names in `data-live`, separated by spaces. They say which changes are worth looking for;
+    /// events reach all pages of their audience.
+    topics: String,
+}
+
 /// `GET /live`.
 pub async fn connect(
     State(app): State<App>,
     SignedIn(visitor): SignedIn,
+    Query(subscription): Query<Subscription>,
     headers: HeaderMap,
     upgrade: WebSocketUpgrade,
 ) -> Result<Response, PageError> {
@@ -134,7 +149,8 @@ pub async fn connect(
     if !headers.contains_key(header::ORIGIN) || !csrf::is_own_origin(&visitor.visit, &headers) {
         return Err(PageError::Forbidden);
     }
-    let open_socket = app.events.sockets.take(visitor.person.id, visitor.session).ok_or(PageError::Unavailable)?;
+    let open_socket = app.events.sockets.take(visitor.person.id, visitor.session, &subscription.topics);
+    let open_socket = open_socket.ok_or(PageError::Unavailable)?;
     let upgrade = upgrade.max_message_size(MAX_MESSAGE_BYTES).max_frame_size(MAX_MESSAGE_BYTES);
     let upgrade = upgrade.read_buffer_size(BUFFER_BYTES).write_buffer_size(0).max_write_buffer_size(MAX_UNREAD_BYTES);
     Ok(upgrade.on_upgrade(move |socket| async move {

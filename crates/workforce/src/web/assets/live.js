@@ -116,7 +116,9 @@ function tick() {
 }
 
 function connect(isAgain) {
-    const socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/live`);
+    const topics = new Set(liveParts().flatMap((part) => part.dataset.live.split(" ")));
+    const query = new URLSearchParams({ topics: [...topics].join(" ") });
+    const socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/live?${query}`);
     socket.addEventListener("open", () => {
         waitMs = 500;
         document.documentElement.dataset.live = "on";

@@ -22,6 +22,8 @@ use crate::application::App;
 pub const MAX_PER_PERSON: usize = 20;
 /// Maximum number of sockets: below the server's connection limit, so that pages still get an answer.
 pub const MAX_SOCKETS: usize = 1_000;
+/// How many topics of a page are counted. Pages have a few.
+const MAX_TOPICS: usize = 32;
 /// Maximum age of a lookup without an event.
 const LOOKUP_MAX_AGE: Duration = Duration::from_secs(10);
 
@@ -36,6 +38,8 @@ struct OpenSockets {
     /// Sockets by person, the oldest first.
     of_person: HashMap<i64, VecDeque<(u64, CancellationToken)>>,
     of_session: HashMap<i64, SessionSockets>,
+    /// How many sockets follow a topic.
+    of_topic: HashMap<String, usize>,
 }
 
 /// What the sockets of one session share, and their number.
@@ -61,14 +65,15 @@ pub struct OpenSocket {
     number: u64,
     person: i64,
     session: i64,
+    topics: Vec<String>,
     /// Cancelled when a newer socket takes the place.
     pub evicted: CancellationToken,
     lookup: Arc<tokio::sync::Mutex<ListenerLookup>>,
 }
 
 impl Sockets {
-    /// Adds a socket; closes the person's oldest if there are too many. None if all places are taken.
-    pub fn take(&self, person: i64, session: i64) -> Option<OpenSocket> {
+    /// Adds a socket of a page with these topics, separated by spaces; closes the person's oldest if there are too many. None if all places are taken.
+    pub fn take(&self, person: i64, session: i64, topics: &str) -> Option<OpenSocket> {
         let mut open = self.0.lock();
         let is_full_of_own = open.of_person.get(&person).is_some_and(|own| own.len() >= MAX_PER_PERSON);
         if open.count >= MAX_SOCKETS && !is_full_of_own {
@@ -87,7 +92,16 @@ impl Sockets {
         let shared = open.of_session.entry(session).or_default();
         shared.sockets += 1;
         let lookup = shared.lookup.clone();
-        Some(OpenSocket { sockets: self.clone(), number, person, session, evicted, lookup })
+        let topics: Vec<String> = topics.split_whitespace().take(MAX_TOPICS).map(str::to_owned).collect();
+        for topic in &topics {
+            *open.of_topic.entry(topic.clone()).or_default() += 1;
+        }
+        Some(OpenSocket { sockets: self.clone(), number, person, session, topics, evicted, lookup })
+    }
+
+    /// Whether an open page names this topic.
+    pub fn follow(&self, topic: &str) -> bool {
+        self.0.lock().of_topic.contains_key(topic)
     }
 
     /// Number of open sockets.
@@ -134,6 +148,12 @@ impl Drop for OpenSocket {
                 open.of_person.remove(&self.person);
             }
         }
+        for topic in &self.topics {
+            if let Some(count) = open.of_topic.get_mut(topic) {
+                *count -= 1;
+            }
+        }
+        open.of_topic.retain(|_, count| *count > 0);
         if let Some(shared) = open.of_session.get_mut(&self.session) {
             shared.sockets -= 1;
             if shared.sockets == 0 {
@@ -164,10 +184,10 @@ mod tests {
     #[test]
     fn a_new_socket_closes_the_persons_oldest() {
         let sockets = Sockets::default();
-        let other = sockets.take(2, 20).unwrap();
-        let mut seats: Vec<OpenSocket> = (0..MAX_PER_PERSON).map(|_| sockets.take(1, 10).unwrap()).collect();
+        let other = sockets.take(2, 20, "").unwrap();
+        let mut seats: Vec<OpenSocket> = (0..MAX_PER_PERSON).map(|_| sockets.take(1, 10, "").unwrap()).collect();
         assert!(seats.iter().all(|seat| !seat.evicted.is_cancelled()));
-        seats.push(sockets.take(1, 11).unwrap());
+        seats.push(sockets.take(1, 11, "").unwrap());
         let closed: Vec<bool> = seats.iter().map(|seat| seat.evicted.is_cancelled()).collect();
         assert!(closed[0] && closed[1..].iter().all(|is_closed| !is_closed), "{closed:?}");
         assert!(!other.evicted.is_cancelled());
@@ -179,13 +199,27 @@ mod tests {
     #[test]
     fn the_total_number_of_sockets_is_limited() {
         let sockets = Sockets::default();
-        let mut seats: Vec<OpenSocket> = (0..MAX_SOCKETS as i64).map(|at| sockets.take(at / 20, at).unwrap()).collect();
-        assert!(sockets.take(-1, -1).is_none());
+        let mut seats: Vec<OpenSocket> =
+            (0..MAX_SOCKETS as i64).map(|at| sockets.take(at / 20, at, "").unwrap()).collect();
+        assert!(sockets.take(-1, -1, "").is_none());
         // A person at the limit gives one up for it.
-        let again = sockets.take(0, 0).unwrap();
+        let again = sockets.take(0, 0, "").unwrap();
         assert!(seats[0].evicted.is_cancelled());
         seats.truncate(1);
         drop(again);
-        assert!(sockets.take(-1, -1).is_some());
+        assert!(sockets.take(-1, -1, "").is_some());
+    }
+
+    #[test]
+    fn a_topic_is_followed_while_a_page_names_it() {
+        let sockets = Sockets::default();
+        assert!(!sockets.follow("jobs"));
+        let pages = [sockets.take(1, 10, "jobs people").unwrap(), sockets.take(2, 20, "people jobs").unwrap()];
+        assert!(sockets.follow("jobs") && sockets.follow("people") && !sockets.follow("job"));
+        let [first, second] = pages;
+        drop(first);
+        assert!(sockets.follow("jobs"));
+        drop(second);
+        assert!(!sockets.follow("jobs") && sockets.0.lock().of_topic.is_empty());
     }
 }

@@ -77,12 +77,22 @@ async fn serve_router(router: axum::Router) -> SocketAddr {
 }
 
 pub async fn connect(address: SocketAddr, cookies: &str, origin: Option<&str>) -> Result<Socket, Error> {
-    let mut request = format!("ws://{address}/live").into_client_request().unwrap();
+    connect_to(&format!("ws://{address}/live"), cookies, origin).await
+}
+
+async fn connect_to(url: &str, cookies: &str, origin: Option<&str>) -> Result<Socket, Error> {
+    let mut request = url.into_client_request().unwrap();
     request.headers_mut().insert("cookie", cookies.parse().unwrap());
     if let Some(origin) = origin {
         request.headers_mut().insert("origin", origin.parse().unwrap());
     }
     tokio_tungstenite::connect_async(request).await.map(|(socket, _)| socket)
+}
+
+/// An open page that names these topics.
+pub async fn open_with_topics(address: SocketAddr, browser: &Browser, topics: &str) -> Socket {
+    let url = format!("ws://{address}/live?topics={topics}");
+    connect_to(&url, &browser.cookies(), Some("http://office.example")).await.unwrap()
 }
 
 /// An open page. It has received the first ping, so it misses nothing from here on.
