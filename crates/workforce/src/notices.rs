@@ -32,6 +32,7 @@ use crate::texts::LocalPeriod;
 pub mod daily_summary;
 mod pay_change;
 mod personal_data;
+mod pruning;
 pub mod quiet;
 mod sending;
 mod shift_summary;
@@ -96,7 +97,7 @@ impl Room for NoticesRoom {
     }
 
     fn jobs(&self, jobs: Jobs) -> Jobs {
-        jobs.worker(sending::send)
+        jobs.worker(sending::send).scheduled(pruning::PruneNotices {}, "30 3 * * *", pruning::prune)
     }
 }
 

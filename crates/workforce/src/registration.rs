@@ -19,7 +19,9 @@ pub use self::applicants::{Applicant, add as add_applicant};
 pub use self::documents::{Document, DocumentKind, DocumentStatus};
 pub use self::draft::{Draft, GivenConsent, Picture};
 pub use self::questions::kind_name;
-pub use self::registrations::{Approval, Decision, DecisionError, PendingRegistration, Registrations, give_contract};
+pub use self::registrations::{
+    Approval, Decision, DecisionError, PendingRegistration, Registrations, TellDecision, give_contract,
+};
 use self::states::Registration;
 pub use self::validity::{ExpiringDocument, NotedDate, Validity, ValidityRefusal};
 use crate::application::App;
@@ -31,6 +33,7 @@ use crate::rooms::{MenuItem, MenuPart, Room, Welcome};
 use crate::web::ui::Icon;
 use crate::web::{NavItem, PageError, Routes, Section};
 
+mod announcing;
 mod answers;
 mod applicants;
 pub mod cleanup;
@@ -175,6 +178,7 @@ impl Room for RegistrationRoom {
             .also_at_start()
             .scheduled(expiry::TellExpiring {}, "0 9 * * *", expiry::tell_expiring)
             .scheduled(retention::Retain {}, "0 * * * *", retention::run)
+            .worker(announcing::tell_decider)
             .worker(registrations::tell_decision)
     }
 }

@@ -3,6 +3,7 @@
 //! A room is registered here and nowhere else. The bot, the pages, the menu and the jobs are built from this list. A
 //! room calls the public functions of other rooms, never their tables.
 
+use std::collections::HashMap;
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -191,10 +192,10 @@ pub trait Room: Debug + Send + Sync + 'static {
         Box::pin(async { Ok(Vec::new()) })
     }
 
-    /// The time zone of the place where a person works; none if this room does not know.
-    fn time_zone_of<'a>(&'a self, app: &'a App, person_id: i64) -> BoxFuture<'a, Result<Option<Tz>, DbErr>> {
-        let _ = (app, person_id);
-        Box::pin(async { Ok(None) })
+    /// The time zones of the places where people work; those that this room does not know are left out.
+    fn time_zones_of<'a>(&'a self, app: &'a App, people: &'a [i64]) -> BoxFuture<'a, Result<HashMap<i64, Tz>, DbErr>> {
+        let _ = (app, people);
+        Box::pin(async { Ok(HashMap::new()) })
     }
 
     /// Sections on the first tab of a site, for this viewer, who may view the site.
@@ -513,14 +514,15 @@ impl Rooms {
         Ok(owned)
     }
 
-    /// The time zone of the place where a person works, from the first room that knows one.
-    pub async fn time_zone_of(&self, app: &App, person_id: i64) -> Result<Option<Tz>, DbErr> {
+    /// The time zones of the places where people work, each from the first room that knows one.
+    pub async fn time_zones_of(&self, app: &App, people: &[i64]) -> Result<HashMap<i64, Tz>, DbErr> {
+        let mut zones = HashMap::new();
         for room in self.iter() {
-            if let Some(zone) = room.time_zone_of(app, person_id).await? {
-                return Ok(Some(zone));
+            for (person, zone) in room.time_zones_of(app, people).await? {
+                zones.entry(person).or_insert(zone);
             }
         }
-        Ok(None)
+        Ok(zones)
     }
 
     /// Number of files that all rooms own.

@@ -4,7 +4,7 @@
 //! edit is refused as stale. Deleted rows can be restored. Plans and shifts belong to the room of
 //! [shifts](crate::shifts).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use chrono_tz::Tz;
 use futures_util::future::BoxFuture;
@@ -146,11 +146,8 @@ impl Room for SitesRoom {
         })
     }
 
-    fn time_zone_of<'a>(&'a self, app: &'a App, person_id: i64) -> BoxFuture<'a, Result<Option<Tz>, DbErr>> {
-        Box::pin(async move {
-            let sites = Sites::of_app(app).sites_of_worker(person_id).await?;
-            Ok(sites.first().map(|site| site.about.time_zone))
-        })
+    fn time_zones_of<'a>(&'a self, app: &'a App, people: &'a [i64]) -> BoxFuture<'a, Result<HashMap<i64, Tz>, DbErr>> {
+        Box::pin(async move { Sites::of_app(app).time_zones_of(people).await })
     }
 
     fn jobs(&self, jobs: Jobs) -> Jobs {

@@ -3,6 +3,8 @@
 //! A person who has chosen nothing has the quiet hours of the business. They are counted by the clock of the person's
 //! site, else of the business.
 
+use std::collections::HashMap;
+
 use opora::clock::Millis;
 use opora::prelude::*;
 use opora::store::WriteError;
@@ -13,7 +15,7 @@ use serde_json::Value;
 
 use super::table::quiet;
 use crate::application::App;
-use crate::domain::{Domain, Transaction, WriteInTurn};
+use crate::domain::{Domain, Transaction, WriteInTurn, in_ids};
 use crate::front::{allowed_person, menu_button, navigation};
 use crate::person::{Person, Role};
 use crate::settings::{QUIET_HOURS, QuietHours, TIME_ZONE};
@@ -36,18 +38,24 @@ pub fn dialogue() -> Dialogue<QuietDialogue> {
 
 /// Until when a notice to this person waits; none if it may be sent now.
 pub async fn quiet_until(app: &App, person: &Person, now: Millis) -> Result<Option<Millis>, DbErr> {
-    let hours = match chosen(&app.domain, person.id).await? {
-        Some(hours) => hours,
-        None => app.settings.get(&QUIET_HOURS).await?,
-    };
-    if hours == QuietHours::NONE {
-        return Ok(None);
+    Ok(quiet_until_of(app, &[person.id], now).await?.remove(&person.id))
+}
+
+/// Until when messages to each of these people wait. People who may be written to now are left out.
+pub async fn quiet_until_of(app: &App, people: &[i64], now: Millis) -> Result<HashMap<i64, Millis>, DbErr> {
+    let rows = quiet::Entity::find().filter(in_ids(quiet::Column::UserId, people)).all(app.domain.read()).await?;
+    let chosen: HashMap<i64, QuietHours> =
+        rows.into_iter().filter_map(|row| Some((row.user_id, row.hours.parse().ok()?))).collect();
+    let of_business = app.settings.get(&QUIET_HOURS).await?;
+    let hours = people.iter().map(|id| (*id, chosen.get(id).copied().unwrap_or(of_business)));
+    let hours: Vec<_> = hours.filter(|(_, hours)| *hours != QuietHours::NONE).collect();
+    if hours.is_empty() {
+        return Ok(HashMap::new());
     }
-    let zone = match app.rooms.time_zone_of(app, person.id).await? {
-        Some(zone) => zone,
-        None => app.settings.get(&TIME_ZONE).await?,
-    };
-    Ok(hours.end(now, zone))
+    let ids: Vec<i64> = hours.iter().map(|(id, _)| *id).collect();
+    let (zones, zone) = (app.rooms.time_zones_of(app, &ids).await?, app.settings.get(&TIME_ZONE).await?);
+    let end = |(id, hours): (i64, QuietHours)| Some((id, hours.end(now, zones.get(&id).copied().unwrap_or(zone))?));
+    Ok(hours.into_iter().filter_map(end).collect())
 }
 
 /// What the person has chosen; none for the quiet hours of the business.

@@ -1,14 +1,37 @@
 //! Who gets a notice, and the text that the person reads.
 
+use std::time::Duration;
+
+use opora::clock::Millis;
+
 use super::Notice;
 use crate::money::Money;
 use crate::person::{Person, Status};
 use crate::text;
-use crate::texts::{Language, day, short_day, short_day_and_time};
+use crate::texts::{Language, LocalPeriod, day, short_day, short_day_and_time};
+
+/// A person who reads of a changed shift at the end of the quiet hours needs this long before the shift begins.
+const TIME_TO_PREPARE: Duration = Duration::from_secs(2 * 3600);
 
 impl Notice {
-    /// Whether it is sent in quiet hours too: it is about what happens right now, or answers what the person just did.
-    pub(super) fn is_urgent(&self) -> bool {
+    /// Whether it is sent in quiet hours that end at a time: it is about what happens right now, answers what the person
+    /// just did, or changes a shift that begins before the person could prepare for it.
+    pub(super) fn is_urgent(&self, now: Millis, quiet_until: Millis) -> bool {
+        let begins_soon = |when: &LocalPeriod| {
+            let is_before = when.starts_at.is_some_and(|start| start < quiet_until.plus(TIME_TO_PREPARE));
+            is_before && when.ends_at().is_some_and(|end| end > now)
+        };
+        match self {
+            Self::PlanMade { when, .. } | Self::PlanCancelled { when, .. } | Self::PlanRestored { when, .. } => {
+                begins_soon(when)
+            }
+            Self::PlanMoved { before, after, .. } => begins_soon(before) || begins_soon(after),
+            _ => self.is_always_urgent(),
+        }
+    }
+
+    /// Whether it is sent in all quiet hours.
+    pub(super) fn is_always_urgent(&self) -> bool {
         matches!(
             self,
             Self::Reminder { .. }
@@ -23,6 +46,11 @@ impl Notice {
     /// Whether many people get it at once. Then everything else goes first.
     pub(super) fn is_bulk(&self) -> bool {
         matches!(self, Self::Reminder { .. } | Self::DailySummary(_))
+    }
+
+    /// Whether it came too late to be of use: the shift that it reminds of has begun.
+    pub(super) fn is_outdated(&self, now: Millis) -> bool {
+        matches!(self, Self::Reminder { when, .. } if when.starts_at.is_some_and(|start| start <= now))
     }
 
     /// Whether the person gets this notice. Blocked and forgotten people get none, except that they are blocked.

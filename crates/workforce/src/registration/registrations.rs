@@ -26,7 +26,8 @@ const CHANGED: &str = "these are not the documents that were looked at";
 /// Tells a person about a decision that was taken on a page.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct TellDecision {
-    decision: i64,
+    /// The id of its row.
+    pub decision: i64,
 }
 
 impl Job for TellDecision {

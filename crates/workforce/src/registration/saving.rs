@@ -10,26 +10,23 @@ use sea_orm::{ActiveModelTrait, ColumnTrait, EntityTrait, QueryFilter, Set};
 use opora::clock::Millis;
 use opora::store::WriteError;
 
+use super::announcing::{self, Announced};
 use super::draft::GivenConsent;
 use super::file_effects::{DISCARD, Discard, STORE, StoreOutcome, StoredDocument, discard_now};
 use super::questions::back_button;
 use super::states::{AGAIN, CANCEL, DocumentFile, Registration, language_of, next_state};
 use super::tables::document;
-use super::{DocumentKind, Draft, consent, deciding};
+use super::{DocumentKind, Draft, consent};
 use crate::application::App;
 use crate::domain::{Transaction, WriteInTurn};
 use crate::files::{generated_name, pending_files};
 use crate::front::reply;
 use crate::people::{self, Enrolment};
-use crate::person::OWNERS;
-use crate::settings::TIME_ZONE;
 use crate::texts::Language;
 use crate::{front, text};
 
 /// Maximum size of a picture.
 pub const MAX_FILE_BYTES: u64 = 10_000_000;
-/// Maximum number of people who are told about a registration.
-const MAX_NOTIFIED: usize = 50;
 
 /// Number of files: a document and a selfie.
 const FILES: usize = 2;
@@ -99,18 +96,9 @@ async fn commit(turn: &mut Turn, draft: Draft, documents: Vec<StoredDocument>) -
     let complete = complete(draft, documents, (user, language), at);
     let complete = complete.ok_or("the registration to be written is incomplete")?;
     let Enrolment { full_name, main_document_id, .. } = &complete.enrolment;
-    let (deciders, zone) = tokio::try_join!(app.people.with_any(OWNERS), app.settings.get(&TIME_ZONE))?;
-    for decider in deciders.iter().take(MAX_NOTIFIED) {
-        let since = deciding::moment(at, zone, decider.language);
-        let card = deciding::Card { telegram_id: user, name: full_name, since, main_document_id };
-        turn.say_to(decider.telegram_id, card.announced(decider.language));
-    }
-    tracing::info!(
-        user,
-        documents = complete.documents.len(),
-        notified = deciders.len(),
-        "registration: person and documents written"
-    );
+    let card = Announced { telegram_id: user, name: full_name, main_document_id };
+    let notified = announcing::announce(turn, &app, &card).await?;
+    tracing::info!(user, documents = complete.documents.len(), notified, "registration: person and documents written");
     turn.write(move |db| Box::pin(write(db, complete, at)));
     for event in super::pages::events() {
         event.publish_after(turn);

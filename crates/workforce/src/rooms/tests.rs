@@ -45,6 +45,7 @@ fn every_schedule_has_its_documented_time() {
         ("daily-summary", "0 * * * *"),
         ("document-expiry", "0 9 * * *"),
         ("file-cleanup", "0 * * * *"),
+        ("old-notices", "30 3 * * *"),
         ("payroll", "0 4 * * *"),
         ("questionnaire", "* * * * *"),
         ("retention", "0 * * * *"),

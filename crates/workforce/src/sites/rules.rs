@@ -116,7 +116,7 @@ impl Period {
 
     /// The same by a clock.
     pub fn local(self, zone: Tz) -> LocalPeriod {
-        LocalPeriod { from: local(self.from, zone), to: local(self.to, zone) }
+        LocalPeriod { from: local(self.from, zone), to: local(self.to, zone), starts_at: Some(self.from) }
     }
 
     pub fn minutes(self) -> i64 {

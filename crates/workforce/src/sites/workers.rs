@@ -1,6 +1,6 @@
 //! Queries about who works where.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use chrono::{NaiveDate, TimeDelta};
 use chrono_tz::Tz;
@@ -92,6 +92,20 @@ impl Sites {
             .filter(contract_site::Column::UserId.is_in(people.iter().copied()));
         let pairs = places.select_only().column(contract_site::Column::SiteId).column(contract_site::Column::UserId);
         Ok(pairs.into_tuple().all(self.db()).await?.into_iter().collect())
+    }
+
+    /// The time zone of each person's workplace; of several, of the first in the order of sites.
+    pub async fn time_zones_of(&self, people: &[i64]) -> Result<HashMap<i64, Tz>, DbErr> {
+        let places = self.workplaces(&people.iter().copied().collect()).await?;
+        let ids: BTreeSet<i64> = places.iter().map(|(site, _)| *site).collect();
+        let sites = self.with_ids(&ids.into_iter().collect::<Vec<_>>()).await?;
+        let mut zones = HashMap::new();
+        for site in sites {
+            for (_, person) in places.iter().filter(|(id, _)| *id == site.id) {
+                zones.entry(*person).or_insert(site.about.time_zone);
+            }
+        }
+        Ok(zones)
     }
 
     async fn people(&self, contracts: Select<contract::Entity>) -> Result<BTreeSet<i64>, DbErr> {

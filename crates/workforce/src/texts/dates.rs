@@ -14,6 +14,7 @@
 //! Times have 24 hours in both languages.
 
 use chrono::{Datelike, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta};
+use opora::clock::Millis;
 use serde::{Deserialize, Serialize};
 
 use super::Language;
@@ -25,9 +26,18 @@ use crate::text;
 pub struct LocalPeriod {
     pub from: NaiveDateTime,
     pub to: NaiveDateTime,
+    /// The instant of the start. Periods of an earlier version have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub starts_at: Option<Millis>,
 }
 
 impl LocalPeriod {
+    /// The instant of the end, if that of the start is known. A change of the clocks in between is left out.
+    pub fn ends_at(self) -> Option<Millis> {
+        let length = (self.to - self.from).to_std().unwrap_or_default();
+        self.starts_at.map(|start| start.plus(length))
+    }
+
     /// The day of the start, the start and the end.
     pub fn shown(self, language: Language) -> String {
         format!("{}, {}", short_day(self.from.date(), language), self.hours(language))
@@ -97,7 +107,7 @@ mod tests {
         let wednesday: NaiveDate = "2026-11-18".parse().unwrap();
         let first: NaiveDate = "2026-11-03".parse().unwrap();
         let at = wednesday.and_hms_opt(13, 5, 0).unwrap();
-        let period = LocalPeriod { from: at, to: first.and_hms_opt(18, 0, 0).unwrap() };
+        let period = LocalPeriod { from: at, to: first.and_hms_opt(18, 0, 0).unwrap(), starts_at: None };
         let all = |language| {
             [
                 day(wednesday, language),
@@ -131,7 +141,7 @@ mod tests {
     #[test]
     fn a_whole_day_has_no_hours() {
         let midnight = |text: &str| text.parse::<NaiveDate>().unwrap().and_time(NaiveTime::MIN);
-        let period = |from, to| LocalPeriod { from: midnight(from), to: midnight(to) };
+        let period = |from, to| LocalPeriod { from: midnight(from), to: midnight(to), starts_at: None };
         let day = period("2026-11-18", "2026-11-19");
         assert_eq!(day.shown(Language::En), "Nov 18, around the clock");
         assert_eq!(day.shown(Language::Ru), "18.11, круглосуточно");

@@ -2,5 +2,6 @@
 
 pub mod chat_notices;
 mod daily_summary;
+mod order;
 mod quiet_hours;
 mod sent_after_response;

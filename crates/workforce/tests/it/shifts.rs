@@ -71,7 +71,10 @@ pub struct Workplace {
 
 impl Workplace {
     pub async fn open(kind: StorageKind) -> Self {
-        let firm = Firm::open(kind).await;
+        Self::on(Firm::open(kind).await).await
+    }
+
+    pub async fn on(firm: Firm) -> Self {
         let owner = firm.member("Olga", &[Role::Owner]).await;
         let owner = person(&firm, &owner).await;
         let sites = Sites::of_app(&firm.app);
@@ -165,7 +168,9 @@ pub fn about_contract(sites: &[i64], allows_spontaneous: bool) -> AboutContract 
 
 /// Hours of the first day of these tests, by the clock of the site: `16:00`, `18:00`.
 pub fn first_day(from: &str, to: &str) -> LocalPeriod {
-    LocalPeriod { from: first_day_at(from), to: first_day_at(to) }
+    let start = first_day_at(from).and_local_timezone(Moscow).unwrap();
+    let starts_at = Some(Millis(start.timestamp_millis()));
+    LocalPeriod { from: first_day_at(from), to: first_day_at(to), starts_at }
 }
 
 /// A time of the first day of these tests, by the clock of the site.

@@ -7,7 +7,7 @@ CREATE TABLE notices (
   created_at BIGINT NOT NULL,
   is_told BOOLEAN NOT NULL DEFAULT FALSE
 );
-CREATE INDEX notices_untold ON notices (id) WHERE NOT is_told;
+CREATE INDEX notices_untold ON notices (user_id, id) WHERE NOT is_told;
 
 -- The quiet hours that people have chosen; the others have those of the business.
 CREATE TABLE quiet_hours (

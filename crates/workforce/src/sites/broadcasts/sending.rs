@@ -10,20 +10,22 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use opora::bot::HandleError;
+use opora::clock::Millis;
 use opora::jobs::{Job, JobContext, JobError, NewJob};
 use opora::outbox::{Broadcast, Watch};
 use opora::prelude::*;
 use opora::store::WriteError;
 use parking_lot::Mutex;
-use sea_orm::sea_query::{Expr, ExprTrait};
-use sea_orm::{ColumnTrait, Condition, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Set};
+use sea_orm::sea_query::ExprTrait;
+use sea_orm::{ColumnTrait, Condition, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Select, Set};
 
 use super::tables::{broadcast, recipient};
 use super::{DeliveryState, event};
 use crate::application::App;
-use crate::domain::Transaction;
+use crate::domain::{Transaction, in_ids};
 use crate::front::menu_button;
 use crate::jobs;
+use crate::notices::quiet::quiet_until_of;
 use crate::person::{Person, Status};
 use crate::sites::Sites;
 use crate::text;
@@ -33,7 +35,8 @@ use crate::texts::Language;
 const PAGE_SIZE: u64 = 20;
 /// Pages without all results at a time. If Telegram does not answer, the rest waits.
 const MAX_FOLLOWED_PAGES: usize = 10;
-const MAX_RUN_TIME: Duration = Duration::from_secs(25);
+/// Notices wait meanwhile: the queue runs one job at a time.
+const MAX_RUN_TIME: Duration = Duration::from_secs(2);
 const RESULT_POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// How often results are stored, unless a page is complete earlier.
 const STORE_INTERVAL: Duration = Duration::from_secs(1);
@@ -50,6 +53,7 @@ pub struct SendBroadcast {
 
 impl Job for SendBroadcast {
     const NAME: &'static str = "broadcast";
+    const QUEUE: &'static str = jobs::NOTIFICATIONS;
     const PRIORITY: u8 = NewJob::LOWEST_PRIORITY;
 }
 
@@ -87,37 +91,51 @@ impl FollowedPages {
     }
 }
 
-/// The job: posts for a limited time, and comes back until all results are known.
+/// The job: posts for a limited time, and comes back until all results are known, and the quiet hours of all recipients
+/// are over.
 pub async fn run(app: App, SendBroadcast { broadcast }: SendBroadcast, _: JobContext) -> Result<(), JobError> {
     let until = app.clock.now().plus(MAX_RUN_TIME);
+    let quiet = quiet_recipients(&app, broadcast).await?;
+    let asleep: Vec<i64> = quiet.keys().copied().collect();
     while !app.broadcasts.is_full()
-        && let Some(page) = take_page(&app, broadcast).await?
+        && let Some(page) = take_page(&app, broadcast, &asleep).await?
     {
         send_page(&app, page).await?;
         if app.clock.now() >= until {
             return Err(JobError::Snooze(Duration::ZERO.into()));
         }
     }
-    match has_unsent(&app, broadcast).await? {
-        true => Err(JobError::Snooze(STORE_INTERVAL.into())),
-        false => Ok(()),
+    match quiet.into_values().min() {
+        _ if has_unsent(&app, broadcast, &asleep).await? => Err(JobError::Snooze(STORE_INTERVAL.into())),
+        Some(morning) => Err(JobError::Snooze(morning.into())),
+        None => Ok(()),
     }
 }
 
-/// Whether results of a broadcast are missing.
-async fn has_unsent(app: &App, id: i64) -> Result<bool, DbErr> {
-    let own = recipient::Entity::find().filter(recipient::Column::BroadcastId.eq(id)).filter(is_unsent());
-    Ok(own.limit(1).one(app.domain.read()).await?.is_some())
+/// The waiting recipients who have quiet hours now, and the end of these.
+async fn quiet_recipients(app: &App, id: i64) -> Result<HashMap<i64, Millis>, DbErr> {
+    let waiting = recipient::Entity::find().filter(recipient::Column::BroadcastId.eq(id));
+    let waiting = waiting.filter(recipient::Column::State.eq(DeliveryState::Waiting.name()));
+    let people: Vec<i64> =
+        waiting.select_only().column(recipient::Column::UserId).into_tuple().all(app.domain.read()).await?;
+    quiet_until_of(app, &people, app.clock.now()).await
 }
 
-fn is_unsent() -> Expr {
-    recipient::Column::State.is_in([DeliveryState::Waiting.name(), DeliveryState::Posting.name()])
+/// Whether results of a broadcast are missing, except those of people with quiet hours.
+async fn has_unsent(app: &App, id: i64, asleep: &[i64]) -> Result<bool, DbErr> {
+    Ok(unsent(id, asleep).limit(1).one(app.domain.read()).await?.is_some())
 }
 
-/// Marks the next recipients as taken; None if none is waiting.
-async fn take_page(app: &App, id: i64) -> Result<Option<TakenPage>, JobError> {
-    let unsent = recipient::Entity::find().filter(is_unsent()).filter(recipient::Column::BroadcastId.eq(id));
-    let unsent = unsent.filter(app.broadcasts.others()).order_by_asc(recipient::Column::UserId);
+fn unsent(id: i64, asleep: &[i64]) -> Select<recipient::Entity> {
+    let waits = recipient::Column::State.eq(DeliveryState::Waiting.name());
+    let waits = waits.and(in_ids(recipient::Column::UserId, asleep).not());
+    let is_unsent = waits.or(recipient::Column::State.eq(DeliveryState::Posting.name()));
+    recipient::Entity::find().filter(recipient::Column::BroadcastId.eq(id)).filter(is_unsent)
+}
+
+/// Marks the next recipients as taken; None if no one waits.
+async fn take_page(app: &App, id: i64, asleep: &[i64]) -> Result<Option<TakenPage>, JobError> {
+    let unsent = unsent(id, asleep).filter(app.broadcasts.others()).order_by_asc(recipient::Column::UserId);
     let people: Vec<i64> =
         unsent.limit(PAGE_SIZE).all(app.domain.read()).await?.into_iter().map(|row| row.user_id).collect();
     if people.is_empty() {

@@ -32,13 +32,13 @@ pub async fn all_are_sent(app: &App) {
 }
 
 /// All jobs of notices, the newest first.
-async fn jobs_of_notices(app: &App) -> Vec<JobRow> {
+pub async fn jobs_of_notices(app: &App) -> Vec<JobRow> {
     let filter = JobFilter { bot: app.bot_id, name: Some("notice".to_owned()), ..JobFilter::default() };
     app.domain.store().operator().jobs(&filter, None, 1_000).await.unwrap()
 }
 
 /// Runs the jobs of all notices again.
-async fn send_again(app: &App) {
+pub async fn send_again(app: &App) {
     let ids = jobs_of_notices(app).await.into_iter().map(|job| job.id).collect();
     app.domain.store().operator().request_jobs(app.bot_id, JobRequest::Retry(ids), app.clock.now()).await.unwrap();
     app.bot.wake_jobs();

@@ -3,19 +3,56 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use opora::jobs::{JobFilter, JobState};
 use workforce::audit;
 use workforce::person::{Role, Status};
 use workforce::registration::{DecisionError, DocumentStatus, Registrations};
+use workforce::settings::{self, QUIET_HOURS, TIME_ZONE};
 
 use super::in_process::pending_document_id;
 use super::{PNG, finish_effects, person, registered_person, sends_everything};
-use crate::kit::firm::{Firm, StorageKind, on_every_database};
+use crate::kit::firm::{Firm, NOON, StorageKind, on_every_database};
 
 on_every_database! {
     the_second_owner_is_told_who_approved,
     of_two_simultaneous_decisions_one_counts,
     rejected_people_read_why_and_may_register_again,
     the_list_is_ordered_by_waiting_time_and_limited,
+    a_decider_with_quiet_hours_is_told_in_the_morning,
+}
+
+const MORNING: Duration = Duration::from_secs(10 * 3600);
+
+/// In Vladivostok it is 22:00. Petr has no quiet hours.
+async fn a_decider_with_quiet_hours_is_told_in_the_morning(kind: StorageKind) {
+    let firm = Firm::open(kind).await;
+    let (olga, petr) = (firm.member("Olga", &[Role::Owner]).await, firm.member("Petr", &[Role::Owner]).await);
+    for (name, value) in [(TIME_ZONE.name, "Asia/Vladivostok"), (QUIET_HOURS.name, "22-8")] {
+        let set = firm.app.domain.write(move |db| Box::pin(settings::set(db, name, value, None, NOON)));
+        set.await.unwrap();
+    }
+    petr.sends("/quiet").await;
+    petr.presses("No quiet hours").await;
+    registered_person(&firm, "Anna").await;
+    petr.sees("New registration: Anna Smith");
+    assert!(!olga.transcript().contains("New registration"), "{}", olga.transcript());
+    let waiting = async || {
+        firm.stage.run_jobs(&firm.app.rooms.jobs().workers()).await;
+        let name = Some("registration-waiting".to_owned());
+        let filter = JobFilter { bot: firm.app.bot_id, name, ..JobFilter::default() };
+        let mut jobs = firm.app.domain.store().operator().jobs(&filter, None, 10).await.unwrap();
+        assert_eq!(jobs.len(), 1, "{jobs:?}");
+        let job = jobs.remove(0);
+        (job.state, job.run_at)
+    };
+    assert_eq!(waiting().await, (JobState::Scheduled, NOON.plus(MORNING)));
+    firm.stage.clock().advance(MORNING);
+    // No bot takes messages here, so it is tried again after five seconds.
+    let again = Duration::from_secs(5);
+    assert_eq!(waiting().await, (JobState::Scheduled, NOON.plus(MORNING + again)));
+    petr.presses("✅ Approve").await;
+    firm.stage.clock().advance(again);
+    assert_eq!(waiting().await.0, JobState::Completed, "it is decided");
 }
 
 async fn the_second_owner_is_told_who_approved(kind: StorageKind) {
