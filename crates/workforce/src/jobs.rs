@@ -35,12 +35,19 @@ pub const SCHEDULED_ATTEMPTS: u32 = 5;
 const NOTICES_PER_SECOND: u32 = 20;
 /// How long a message waits for a store that is away.
 const POST_RETRY_INTERVAL: Duration = Duration::from_secs(5);
-/// How often a starting instance tries to enqueue the jobs of its start.
+/// How soon a starting instance tries again to enqueue the jobs of its start, at first and at last.
 const START_RETRY_INTERVAL: Duration = Duration::from_millis(500);
+const START_RETRY_INTERVAL_LONGEST: Duration = Duration::from_secs(30);
 
-/// Declares a job without arguments, which a schedule enqueues. While one waits or runs, another one is not added.
+/// Declares a job without arguments, which a schedule enqueues. While one waits or runs, another one is not added. An
+/// attempt has five minutes, or the given time.
 macro_rules! scheduled_job {
     ($(#[$about:meta])* $visibility:vis $job:ident = $name:literal in $queue:expr) => {
+        $crate::jobs::scheduled_job! {
+            $(#[$about])* $visibility $job = $name in $queue, within std::time::Duration::from_secs(300)
+        }
+    };
+    ($(#[$about:meta])* $visibility:vis $job:ident = $name:literal in $queue:expr, within $timeout:expr) => {
         $(#[$about])*
         #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
         $visibility struct $job {}
@@ -49,6 +56,7 @@ macro_rules! scheduled_job {
             const NAME: &'static str = $name;
             const QUEUE: &'static str = $queue;
             const MAX_ATTEMPTS: u32 = $crate::jobs::SCHEDULED_ATTEMPTS;
+            const TIMEOUT: std::time::Duration = $timeout;
 
             fn unique(&self) -> Option<opora::jobs::Unique> {
                 Some(opora::jobs::Unique::by(""))
@@ -159,13 +167,37 @@ pub fn limit_queues(bot: Bot, limits: SendLimits) -> Bot {
 pub async fn enqueue_at_start(app: &App, configured: &ConfiguredSchedules) {
     let jobs = app.rooms.jobs();
     let is_on = |one: &&ScheduledJob| configured.get(one.name).is_none_or(Option::is_some);
+    let mut outage = Outage::default();
     for one in jobs.list().iter().filter(|one| one.runs_at_start).filter(is_on) {
         while let Err(error) = app.bot.enqueue(one.job.clone()).await {
-            if !matches!(error, HandleError::NotLeading) {
-                tracing::warn!(%error, job = one.name, "a job could not be enqueued; trying again");
+            if matches!(error, HandleError::NotLeading) {
+                tokio::time::sleep(START_RETRY_INTERVAL).await;
+                continue;
             }
-            tokio::time::sleep(START_RETRY_INTERVAL).await;
+            if outage.failures == 0 {
+                tracing::warn!(%error, job = one.name, "a job could not be enqueued; trying until it can be");
+            }
+            tokio::time::sleep(outage.pause()).await;
         }
+        if outage.failures > 0 {
+            tracing::info!(job = one.name, failures = outage.failures, "jobs can be enqueued again");
+            outage = Outage::default();
+        }
+    }
+}
+
+/// The failures in a row since the store went away.
+#[derive(Debug, Default)]
+struct Outage {
+    failures: u32,
+}
+
+impl Outage {
+    /// Counts a failure; returns the pause after it.
+    fn pause(&mut self) -> Duration {
+        let pause = START_RETRY_INTERVAL.saturating_mul(2_u32.saturating_pow(self.failures));
+        self.failures += 1;
+        pause.min(START_RETRY_INTERVAL_LONGEST)
     }
 }
 
@@ -211,4 +243,16 @@ pub fn written_or_skipped<T>(written: Result<T, NotWritten>, what: &'static str,
 
 fn app_of(context: &JobContext) -> App {
     App::clone(&context.context::<App>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_of_an_outage_grow_to_half_a_minute() {
+        let mut outage = Outage::default();
+        let pauses: Vec<u128> = (0..9).map(|_| outage.pause().as_millis()).collect();
+        assert_eq!(pauses, [500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000]);
+    }
 }

@@ -18,7 +18,7 @@ use serde_json::Value;
 pub use self::changes::NO_ENTRY;
 pub use self::ledger::{
     Adjustment, AdjustmentChange, AdjustmentCursor, DayPay, Earnings, Entry, MonthStatus, PAGE_SIZE, Payment,
-    PayrollSheet, PersonTotals, SeenMonth,
+    PayrollSheet, PersonTotals, SeenMonth, base_of_shift,
 };
 pub use self::pages::months;
 pub use self::plan_fines::PlanFine;

@@ -7,7 +7,7 @@ use sea_orm::sea_query::Expr;
 
 pub use self::days::{DayPay, PersonTotals};
 pub use self::lines::{AdjustmentCursor, page as page_of_lines};
-pub use self::persons::{credit_before, export, line};
+pub use self::persons::{base_of_shift, credit_before, export, line};
 use super::tables::{change, entry, payment};
 use super::{Basis, Kind, Money, PaidHours, PayrollMonth};
 

@@ -26,6 +26,11 @@ const ORPHAN_MAX_AGE: Duration = Duration::from_secs(48 * 60 * 60);
 /// Maximum age of an incomplete file, or of a download that was not picked up.
 const TEMPORARY_MAX_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// Files that one request to a bucket removes.
+const BATCH_SIZE: usize = 500;
+/// Listing and emptying a large bucket takes many requests.
+const TIMEOUT: Duration = Duration::from_secs(60 * 60);
+
 /// What cleanup and repair work on.
 #[derive(Clone, Debug)]
 pub struct CleanupContext {
@@ -59,7 +64,7 @@ impl CleanupContext {
     }
 }
 
-scheduled_job! { pub CleanFiles = "file-cleanup" in jobs::DEFAULT }
+scheduled_job! { pub CleanFiles = "file-cleanup" in jobs::DEFAULT, within TIMEOUT }
 
 /// The hourly job.
 pub async fn hourly(app: App) -> anyhow::Result<()> {
@@ -91,17 +96,10 @@ pub async fn clean(context: &CleanupContext, now: Millis, is_dry_run: bool) -> a
     let orphans = without_owner(context, found, now).await?;
     let known = context.rooms.count_files(&context.domain).await?;
     let mut report = Report { is_dry_run, known, ..Report::default() };
-    let old: Vec<_> =
-        orphans.iter().filter(|file| age(file, now) > ORPHAN_MAX_AGE).map(|file| file.name.clone()).collect();
-    // A commit may have given one of them an owner just before the release.
-    let mut released = HashSet::new();
-    if !is_dry_run && !old.is_empty() {
-        pending_files::release(&context.domain, old.clone()).await?;
-        released.extend(context.rooms.owned_files(&context.domain, &old).await?);
-    }
-    for file in orphans.into_iter().filter(|file| !released.contains(&file.name)) {
-        let name = file.name.clone();
-        report.judge(file, now, ORPHAN_MAX_AGE, context.files.remove(vec![name])).await;
+    let (old, young): (Vec<_>, Vec<_>) = orphans.into_iter().partition(|file| age(file, now) > ORPHAN_MAX_AGE);
+    report.kept.extend(young.iter().map(|file| (file.name.clone(), age(file, now))));
+    for batch in old.chunks(BATCH_SIZE) {
+        report.remove(context, batch, now).await?;
     }
     for folder in context.files.incoming().into_iter().chain([context.downloads.clone()]) {
         for file in files::list(folder.clone()).await? {
@@ -113,6 +111,29 @@ pub async fn clean(context: &CleanupContext, now: Millis, is_dry_run: bool) -> a
 }
 
 impl Report {
+    /// Removes old files without an owner.
+    async fn remove(&mut self, context: &CleanupContext, files: &[FileEntry], now: Millis) -> anyhow::Result<()> {
+        let names: Vec<_> = files.iter().map(|file| file.name.clone()).collect();
+        // A commit may have given one of them an owner just before the release.
+        let mut owned = HashSet::new();
+        if !self.is_dry_run {
+            pending_files::release(&context.domain, names.clone()).await?;
+            owned.extend(context.rooms.owned_files(&context.domain, &names).await?);
+        }
+        let files: Vec<_> = files.iter().filter(|file| !owned.contains(&file.name)).collect();
+        let names = files.iter().map(|file| file.name.clone()).collect();
+        if self.is_dry_run || context.files.remove(names).await.is_ok() {
+            self.deleted.extend(files.iter().map(|file| (file.name.clone(), age(file, now))));
+            return Ok(());
+        }
+        // One by one, so that the report names those that cannot be removed.
+        for file in files {
+            let name = file.name.clone();
+            self.judge(file.clone(), now, ORPHAN_MAX_AGE, context.files.remove(vec![name])).await;
+        }
+        Ok(())
+    }
+
     async fn judge(
         &mut self,
         file: FileEntry,

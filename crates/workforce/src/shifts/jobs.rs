@@ -5,7 +5,10 @@ use std::sync::Arc;
 use opora::clock::Millis;
 use opora::store::WriteError;
 use sea_orm::sea_query::{Expr, ExprTrait, Query};
-use sea_orm::{ColumnTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Set};
+use sea_orm::{
+    ColumnTrait, ConnectionTrait, DbErr, EntityTrait, FromQueryResult, QueryFilter, QueryOrder, QuerySelect,
+    QueryTrait, Set,
+};
 
 use super::Shifts;
 use super::cancelling::judges;
@@ -18,6 +21,7 @@ use crate::application::App;
 use crate::domain::Transaction;
 use crate::jobs::{NOTIFICATIONS, SHIFTS, scheduled_job, written_or_skipped};
 use crate::notices::{self, Notice};
+use crate::payroll;
 use crate::sites::{Site, Sites};
 
 const HOUR_MS: i64 = 3_600_000;
@@ -28,10 +32,8 @@ const MISSED_AFTER_MS: i64 = HOUR_MS;
 const MISSED_UNTIL_MS: i64 = 24 * HOUR_MS;
 /// How many rows one commit writes, or one run reads.
 const BATCH_SIZE: u64 = 500;
-/// How many closed shifts are compared with their pay at once.
-const SHIFTS_PER_PAGE: u64 = 5_000;
 /// A part of the statement and not a value, so that the index of closed shifts is used.
-const CLOSED: &str = "status = 'completed'";
+const CLOSED: &str = "shifts.status = 'completed'";
 
 scheduled_job! { pub Remind = "shift-reminders" in NOTIFICATIONS }
 scheduled_job! { pub NoteMissed = "shift-no-shows" in SHIFTS }
@@ -54,7 +56,7 @@ pub async fn remind(app: App) -> anyhow::Result<()> {
 
 /// Reminds the people of the next plans; returns how many.
 async fn remind_some(db: &Transaction<'_, '_>, sites: Arc<Vec<Site>>, now: Millis) -> Result<u64, WriteError> {
-    let rows = plan::Entity::find()
+    let due = plan::Entity::find()
         .filter(plan::Column::Status.eq(PlanStatus::Planned.name()))
         .filter(plan::Column::StartsAt.gt(now.0))
         .filter(plan::Column::StartsAt.lte(now.0 + REMINDER_LEAD_MS))
@@ -63,15 +65,17 @@ async fn remind_some(db: &Transaction<'_, '_>, sites: Arc<Vec<Site>>, now: Milli
         .order_by_asc(plan::Column::Id)
         .limit(BATCH_SIZE)
         // A former leader that wakes up in this transaction waits here, and then finds nothing.
-        .lock_exclusive()
-        .all(db)
-        .await?;
-    let ids: Vec<_> = rows.iter().map(|row| row.id).collect();
+        .lock_exclusive();
+    let rows = db.query_all_raw(due.build(db.get_database_backend())).await?;
+    let ids = rows.iter().map(|row| row.try_get("", "id")).collect::<Result<Vec<i64>, _>>()?;
     let noted = plan::ActiveModel { reminded_at: Set(Some(now.0)), ..Default::default() };
-    plan::Entity::update_many().set(noted).filter(plan::Column::Id.is_in(ids)).exec(db).await?;
+    let noted = plan::Entity::update_many().set(noted).filter(plan::Column::Id.is_in(ids.iter().copied()));
+    noted.exec(db).await?;
     let (mut notices, count) = (Vec::with_capacity(rows.len()), rows.len() as u64);
-    for row in rows {
-        let plan = Plan::try_from(row)?;
+    for (row, id) in rows.iter().zip(ids) {
+        // Row by row, so that an unreadable one stops no others.
+        let plan = plan::Model::from_query_result(row, "").and_then(Plan::try_from);
+        let Some(plan) = read(plan, "plan", id) else { continue };
         if let Some(site) = sites.iter().find(|site| site.id == plan.site_id) {
             let notice =
                 Notice::Reminder { site: site.about.name.clone(), when: plan.period.local(site.about.time_zone) };
@@ -204,10 +208,9 @@ pub async fn post_missing(app: App) -> anyhow::Result<()> {
     let mandatory = Shifts::of_app(&app).mandatory_task_penalty().await?;
     let mut after = 0;
     loop {
-        let page = closed_shifts(&app, after).await?;
-        let (Some(first), Some(last)) = (page.first().copied(), page.last().copied()) else { return Ok(()) };
-        let posted = app.payroll.shifts_with_base(first..=last).await?;
-        for id in page.into_iter().filter(|id| !posted.contains(id)) {
+        let ids = closed_without_pay(&app, after).await?;
+        let Some(last) = ids.last().copied() else { return Ok(()) };
+        for id in ids {
             tracing::warn!(shift = id, "a finished shift had no pay for its hours; posting it now");
             let posted = app.domain.write(move |db| Box::pin(working::post(db, id, mandatory, now))).await;
             written_or_skipped(posted, "shift", id)?;
@@ -216,11 +219,12 @@ pub async fn post_missing(app: App) -> anyhow::Result<()> {
     }
 }
 
-/// The next closed shifts after an id.
-async fn closed_shifts(app: &App, after: i64) -> Result<Vec<i64>, DbErr> {
+/// The next closed shifts after an id that have no adjustment for their hours.
+async fn closed_without_pay(app: &App, after: i64) -> Result<Vec<i64>, DbErr> {
     let closed = shift::Entity::find().select_only().column(shift::Column::Id).filter(Expr::cust(CLOSED));
-    let next = closed.filter(shift::Column::Id.gt(after)).order_by_asc(shift::Column::Id).limit(SHIFTS_PER_PAGE);
-    next.into_tuple().all(app.domain.read()).await
+    let base = payroll::base_of_shift(Expr::col((shift::Entity, shift::Column::Id)));
+    let unpaid = closed.filter(Expr::exists(base).not()).filter(shift::Column::Id.gt(after));
+    unpaid.order_by_asc(shift::Column::Id).limit(BATCH_SIZE).into_tuple().all(app.domain.read()).await
 }
 
 fn read<T>(row: Result<T, DbErr>, what: &'static str, id: i64) -> Option<T> {

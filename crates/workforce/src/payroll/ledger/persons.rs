@@ -1,10 +1,9 @@
 //! One person's pay: a month, a shift, and the export of personal data.
 
-use std::collections::{HashMap, HashSet};
-use std::ops::RangeInclusive;
+use std::collections::HashMap;
 
 use opora::clock::Millis;
-use sea_orm::sea_query::{Expr, ExprTrait};
+use sea_orm::sea_query::{Expr, ExprTrait, Query, SelectStatement};
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 use serde_json::{Value, json};
 
@@ -91,19 +90,6 @@ impl Payroll {
         Ok(rows.into_iter().map(|(shift, total)| (shift, Money::from_kopecks(total))).collect())
     }
 
-    /// Those of these shifts that have an adjustment for their hours. A removed one counts, so it is not posted again.
-    pub async fn shifts_with_base(&self, shifts: RangeInclusive<i64>) -> Result<HashSet<i64>, DbErr> {
-        let of_these = adjustment::Column::ShiftId.between(*shifts.start(), *shifts.end());
-        let found: Vec<i64> = adjustment::Entity::find()
-            .select_only()
-            .column(adjustment::Column::ShiftId)
-            .filter(of_these.and(adjustment::Column::Kind.eq(Kind::ShiftBase.name())))
-            .into_tuple()
-            .all(self.domain.read())
-            .await?;
-        Ok(found.into_iter().collect())
-    }
-
     async fn changes(&self, ids: &[i64]) -> Result<Vec<AdjustmentChange>, DbErr> {
         let of_these = change::Entity::find().filter(change::Column::AdjustmentId.is_in(ids.iter().copied()));
         let rows = of_these.order_by_asc(change::Column::Id).all(self.domain.read()).await?;
@@ -177,4 +163,15 @@ pub fn line(row: adjustment::Model, corrections: &HashMap<i64, (i64, Money)>) ->
         version: row.version + correction.map_or(0, |(count, _)| *count),
         corrected: correction.map(|(_, total)| amount + *total),
     })
+}
+
+/// The adjustment for the hours of a shift, as a subquery for the id of the shift. A removed one counts, so it is not
+/// posted again.
+pub fn base_of_shift(shift_id: Expr) -> SelectStatement {
+    Query::select()
+        .expr(Expr::val(1))
+        .from(adjustment::Entity)
+        .and_where(Expr::col((adjustment::Entity, adjustment::Column::ShiftId)).eq(shift_id))
+        .and_where(adjustment::Column::Kind.eq(Kind::ShiftBase.name()))
+        .take()
 }

@@ -1,9 +1,10 @@
 //! Many reminders at once: all are sent in one run.
 
 use sea_orm::ConnectionTrait;
+use workforce::notices::{self, Notice};
 use workforce::shifts::jobs;
 
-use super::{Workplace, person};
+use super::{Workplace, person, plans};
 use crate::kit::firm::{NOON, StorageKind, on_databases};
 use crate::kit::sql::run_sql;
 
@@ -40,10 +41,39 @@ async fn all_people_are_reminded_once_in_one_run(kind: StorageKind) {
 #[tokio::test]
 async fn closed_shifts_are_found_by_index() {
     let workplace = Workplace::open(StorageKind::Sqlite).await;
-    let sql = "EXPLAIN QUERY PLAN SELECT id FROM shifts WHERE (status = 'completed') AND id > 5 ORDER BY id LIMIT 5000";
+    let sql = "EXPLAIN QUERY PLAN SELECT shifts.id FROM shifts WHERE (shifts.status = 'completed')
+        AND NOT EXISTS (SELECT 1 FROM adjustments WHERE adjustments.shift_id = shifts.id AND kind = 'shift_base')
+        AND shifts.id > 5 ORDER BY shifts.id LIMIT 500";
     let db = workplace.firm.app.domain.read();
     let rows = db.query_all_raw(sea_orm::Statement::from_string(db.get_database_backend(), sql)).await.unwrap();
     let plan: Vec<String> = rows.iter().map(|row| row.try_get("", "detail").unwrap()).collect();
-    assert_eq!(plan.len(), 1, "the query sorts: {plan:?}");
     assert!(plan[0].contains("USING COVERING INDEX shifts_completed"), "{plan:?}");
+    let has_index = |step: &String| step.contains("adjustments_once_by_shift (shift_id=? AND kind=?)");
+    assert!(plan.iter().any(has_index) && !plan.iter().any(|step| step.contains("B-TREE")), "{plan:?}");
+}
+
+/// SQLite keeps any value in any column.
+#[tokio::test]
+async fn an_unreadable_plan_stops_no_reminders() {
+    let workplace = Workplace::open(StorageKind::Sqlite).await;
+    let site = workplace.site("Shop", 10_000).await;
+    let mut people = Vec::new();
+    workplace.slot(site, 60, 60, |slot| slot.capacity = 3).await;
+    for name in ["Anna", "Boris", "Vera"] {
+        let someone = workplace.worker(name, &[site], |_| {}).await;
+        plans(&someone).await;
+        people.push(person(&workplace.firm, &someone).await.id);
+    }
+    let app = &workplace.firm.app;
+    run_sql(&app.domain, format!("UPDATE shift_plans SET version = 'torn' WHERE user_id = {}", people[0])).await;
+    for _ in 0..2 {
+        workplace.firm.run_job("shift-reminders").await;
+        let told = notices::unsent(&app.domain).await.unwrap();
+        let told: Vec<i64> = told.into_iter().filter(|one| is_reminder(&one.2)).map(|(_, user, _)| user).collect();
+        assert_eq!(told, people[1..]);
+    }
+}
+
+fn is_reminder(notice: &Notice) -> bool {
+    matches!(notice, Notice::Reminder { .. })
 }
