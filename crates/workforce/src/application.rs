@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 use axum::Router;
 use axum::extract::State;
 use axum::http::StatusCode;
+use chrono_tz::Tz;
 use opora::bot::{Bot, Handle};
 use opora::clock::Clock;
 use opora::dialogue::Script;
@@ -20,12 +21,13 @@ use crate::config::{Config, Networks};
 use crate::domain::{self, Domain};
 use crate::files::Files;
 use crate::front;
+use crate::jobs::ConfiguredSchedules;
 use crate::onboarding::Onboarding;
 use crate::payroll::Payroll;
 use crate::people::People;
 use crate::person::Person;
 use crate::rooms::Rooms;
-use crate::settings::{ENABLE_TEST_USERS, Settings};
+use crate::settings::{ENABLE_TEST_USERS, Settings, TIME_ZONE};
 use crate::sites::FollowedPages;
 use crate::texts::{Language, Sentences};
 use crate::web::{self, Downloads, Events, Guests, Limits, Routes};
@@ -74,6 +76,10 @@ pub struct Parts {
     pub data_dir: PathBuf,
     /// Language of people whose own language is unknown.
     pub language: Language,
+    /// The schedules of the configuration.
+    pub schedules: ConfiguredSchedules,
+    /// By whose clock the schedules of this process tick, once they are made.
+    schedule_zone: OnceLock<Tz>,
 }
 
 /// The person who sent the input of a turn.
@@ -124,7 +130,18 @@ impl App {
             files: Files::at(&config.files),
             data_dir: config.data_dir.clone(),
             language: config.language,
+            schedules: config.schedules.clone(),
+            schedule_zone: OnceLock::new(),
         }))
+    }
+
+    /// The clock of the schedules: that of the business, as it was set when this was asked first.
+    pub async fn schedule_zone(&self) -> Result<Tz, DbErr> {
+        if let Some(zone) = self.schedule_zone.get() {
+            return Ok(*zone);
+        }
+        let zone = self.settings.get(&TIME_ZONE).await?;
+        Ok(*self.schedule_zone.get_or_init(|| zone))
     }
 
     /// The link to the bot: the demo's chat page, or a `t.me` link once the bot's username is known.

@@ -152,7 +152,7 @@ impl Product {
 
 /// Adds the schedules, by the clock of the business, and the limits of the queues.
 async fn schedule_jobs(app: &App, config: &Config, bot: Bot) -> anyhow::Result<Bot> {
-    let zone = app.settings.get(&settings::TIME_ZONE).await?;
+    let zone = app.schedule_zone().await?;
     let schedules = app.rooms.jobs().schedules(&config.schedules, zone)?;
     Ok(schedules.into_iter().fold(jobs::limit_queues(bot, config.send_limits), Bot::schedule))
 }

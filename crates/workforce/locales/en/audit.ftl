@@ -51,6 +51,7 @@ audit-broadcast-sent = Message sent to the staff: { $count }
 audit-broadcast-cancelled = Message to the staff cancelled: { $count }
 
 # Background jobs.
+audit-job-run = Run now: { $what }
 audit-jobs-retried = Run again: { $what }
 audit-jobs-cancelled = Cancelled: { $what }
 audit-queue-paused = Queue paused: { $what }

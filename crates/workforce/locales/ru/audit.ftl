@@ -51,6 +51,7 @@ audit-broadcast-sent = Отправлено сообщение сотрудни�
 audit-broadcast-cancelled = Отменена отправка сообщения: { $count }
 
 # Фоновые задачи.
+audit-job-run = Запущено вручную: { $what }
 audit-jobs-retried = Выполнить снова: { $what }
 audit-jobs-cancelled = Отменено: { $what }
 audit-queue-paused = Очередь приостановлена: { $what }

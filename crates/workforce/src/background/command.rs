@@ -3,12 +3,14 @@
 use anyhow::{Context, bail, ensure};
 use clap::{Args, Subcommand, ValueEnum};
 use opora::clock::{Clock, Millis};
-use opora::jobs::{Enqueued, JobFilter, JobId, JobRequest, JobRow, JobState};
+use opora::jobs::{JobFilter, JobId, JobRequest, JobRow, JobState};
 use opora::store::Store;
 use serde_json::json;
 
 use super::queues::{QueueStatus, queues};
-use super::{BulkAction, all_of, change_all};
+use super::{BulkAction, JOB_RUN, QUEUE_PAUSED, QUEUE_RESUMED, RunNow};
+use super::{all_of, audit_entry, change_all, filter_words, run_now};
+use crate::audit;
 use crate::config::DatabaseFlags;
 use crate::domain::Domain;
 use crate::rooms::Rooms;
@@ -138,6 +140,7 @@ enum StateFlag {
 
 /// What every command gets.
 struct Jobs<'a> {
+    domain: &'a Domain,
     store: &'a dyn Store,
     bot: i64,
     now: Millis,
@@ -158,7 +161,7 @@ async fn run_on(domain: &Domain, configured: Option<i64>, command: Command) -> a
         Some(bot) => bot,
         None => only_bot(store).await?,
     };
-    let jobs = Jobs { store, bot, now: Clock::machine().now() };
+    let jobs = Jobs { domain, store, bot, now: Clock::machine().now() };
     match command {
         Command::List { filters, limit, json } => jobs.list(&filters, limit, json).await,
         Command::Show { id, json } => jobs.show(id, json).await,
@@ -202,16 +205,13 @@ impl Jobs<'_> {
             let names: Vec<_> = jobs.list().iter().map(|job| job.name).collect();
             bail!("there is no scheduled job `{name}`; there are {}", names.join(", "));
         };
-        let enqueued = self.store.enqueue_jobs(self.bot, vec![found.job.clone()], self.now).await?;
-        let (id, is_new) = match enqueued.first() {
-            Some(Enqueued::New(id)) => (id.0, true),
-            Some(Enqueued::Known(id)) => (id.0, false),
-            None => bail!("the job was not stored"),
-        };
+        self.note(JOB_RUN, found.name).await?;
+        let ran = run_now(self.store, self.bot, found.job.clone(), self.now).await?;
+        let RunNow { id: JobId(id), is_new, runs_soon } = ran.context("the job was not stored")?;
         if is_json {
             return output::json(&json!({ "id": id, "name": name, "is_new": is_new }));
         }
-        let already = if is_new { "It runs soon" } else { "It waits or runs already" };
+        let already = if runs_soon { "It runs soon" } else { "It waits for its queue or runs already" };
         output::say(&format!("{already}: job {id}. `opora jobs show {id}` shows how it goes."))
     }
 
@@ -219,8 +219,11 @@ impl Jobs<'_> {
         let changed = if selection.all {
             let filter = selection.filters.of(self.bot);
             selection.consent.confirm(&question(action, &filter)).await?;
+            self.note(action.action(), filter_words(&filter)).await?;
             change_all(self.store, &filter, action, self.now).await?
         } else {
+            let named: Vec<_> = selection.ids.iter().map(|id| format!("#{id}")).collect();
+            self.note(action.action(), named.join(" ")).await?;
             let ids = selection.ids.iter().copied().map(JobId).collect();
             self.store.operator().request_jobs(self.bot, action.request(ids), self.now).await?
         };
@@ -241,12 +244,21 @@ impl Jobs<'_> {
         ensure!(is_known, "there is no queue `{queue}`; there are {}", names.join(", "));
         let name = queue.as_str().into();
         let request = if pauses { JobRequest::Pause(name) } else { JobRequest::Resume(name) };
+        self.note(if pauses { QUEUE_PAUSED } else { QUEUE_RESUMED }, queue.as_str()).await?;
         self.store.operator().request_jobs(self.bot, request, self.now).await?;
         if is_json {
             return output::json(&json!({ "queue": queue, "is_paused": pauses }));
         }
         let words = if pauses { "is paused: its jobs wait" } else { "runs" };
         output::say(&format!("The queue {queue} {words}."))
+    }
+}
+
+impl Jobs<'_> {
+    /// Audits what the operator is about to do.
+    async fn note(&self, action: &'static str, what: impl Into<String>) -> anyhow::Result<()> {
+        let entry = audit_entry(self.now, None, action, what);
+        Ok(self.domain.write(move |db| Box::pin(audit::record(db, entry))).await?)
     }
 }
 

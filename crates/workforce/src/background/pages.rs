@@ -9,10 +9,11 @@ use axum::extract::{Path, Query, State};
 use maud::Markup;
 use opora::jobs::{JobFilter, JobId, JobRequest, JobRow, JobState};
 use serde::Deserialize;
-use serde_json::{Value, json};
 
 use super::queues::{QueueStatus, has_queue, queues};
-use super::{BulkAction, TOPIC, all_of, change_all};
+use super::schedules::{ScheduleStatus, schedules};
+use super::{BulkAction, JOB_RUN, QUEUE_PAUSED, QUEUE_RESUMED, SUBJECT, TOPIC};
+use super::{all_of, audit_entry, change_all, filter_words, run_now};
 use crate::application::App;
 use crate::audit;
 use crate::people;
@@ -28,8 +29,6 @@ pub const PATH: &str = "/admin/jobs";
 const PAGE_SIZE: usize = 50;
 /// Lines of the audit log on the page.
 const AUDIT_LINES: u64 = 10;
-/// What audit lines about jobs and queues belong to.
-const SUBJECT: (&str, i64) = ("jobs", 0);
 
 /// The filters of the list, as its address names them. Empty ones do not filter.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -45,7 +44,9 @@ pub struct Filters {
 /// The data of the list.
 struct JobsPage {
     queues: Vec<QueueStatus>,
+    schedules: Vec<ScheduleStatus>,
     filters: Filters,
+    filter: JobFilter,
     jobs: Vec<JobRow>,
     /// Whether older jobs follow.
     has_more: bool,
@@ -84,14 +85,6 @@ impl Filters {
             query => format!("{PATH}?{query}"),
         }
     }
-
-    /// What the filters select, for the audit.
-    fn words(&self) -> String {
-        let named = [("queue", &self.queue), ("state", &self.state), ("name", &self.name)];
-        let given = named.iter().filter(|(_, value)| !value.is_empty());
-        let words: Vec<_> = given.map(|(name, value)| format!("{name}={value}")).collect();
-        if words.is_empty() { "*".to_owned() } else { words.join(" ") }
-    }
 }
 
 /// `GET /admin/jobs`.
@@ -104,13 +97,18 @@ pub async fn list(
     let filter = filters.filter(app.bot_id)?;
     let before = filters.before.map(JobId);
     let queues = queues(&**store, app.bot_id, now).await.map_err(anyhow::Error::from)?;
+    let schedules = schedules(&app, now).await?;
     let mut jobs = store.operator().jobs(&filter, before, PAGE_SIZE + 1).await.map_err(anyhow::Error::from)?;
     let has_more = jobs.len() > PAGE_SIZE;
     jobs.truncate(PAGE_SIZE);
     let audit = audit::latest(&app.domain, SUBJECT, AUDIT_LINES).await?;
     let actors = app.people.names(audit.iter().filter_map(|line| line.actor)).await?;
     let names = app.rooms.jobs().list().iter().map(|job| job.name).collect();
-    Ok(view::list(&visitor, &JobsPage { queues, filters, jobs, has_more, names, audit, actors }, now))
+    Ok(view::list(
+        &visitor,
+        &JobsPage { queues, schedules, filters, filter, jobs, has_more, names, audit, actors },
+        now,
+    ))
 }
 
 /// `GET /admin/jobs/{id}`.
@@ -149,7 +147,7 @@ pub async fn cancel(
 
 async fn change_one(app: &App, visitor: &Visitor, id: i64, action: BulkAction) -> Result<PageRedirect, PageError> {
     let job = find(app, id).await?;
-    note(app, visitor, action_name(action), json!({ "what": format!("#{id} {}", job.name) })).await?;
+    note(app, visitor, action.action(), format!("#{id} {}", job.name)).await?;
     let changed = request(app, action.request(vec![job.id])).await?;
     let toast = done(visitor, action, changed);
     Ok(visitor.redirect(format!("{PATH}/{id}")).with_toast(toast))
@@ -180,7 +178,7 @@ async fn change_many(
     action: BulkAction,
 ) -> Result<PageRedirect, PageError> {
     let filter = filters.filter(app.bot_id)?;
-    note(app, visitor, action_name(action), json!({ "what": filters.words() })).await?;
+    note(app, visitor, action.action(), filter_words(&filter)).await?;
     let changed = change_all(&**app.domain.store(), &filter, action, app.clock.now()).await;
     let changed = changed.map_err(anyhow::Error::from)?;
     followed(app);
@@ -194,7 +192,7 @@ pub async fn pause(
     Path(queue): Path<String>,
 ) -> Result<PageRedirect, PageError> {
     require_queue(&app, &queue).await?;
-    note(&app, &visitor, "queue paused", json!({ "what": queue })).await?;
+    note(&app, &visitor, QUEUE_PAUSED, queue.as_str()).await?;
     request(&app, JobRequest::Pause(queue.as_str().into())).await?;
     Ok(visitor.redirect(PATH).with_toast(text!(visitor.language(), "background-paused-toast", queue = queue)))
 }
@@ -206,9 +204,28 @@ pub async fn resume(
     Path(queue): Path<String>,
 ) -> Result<PageRedirect, PageError> {
     require_queue(&app, &queue).await?;
-    note(&app, &visitor, "queue resumed", json!({ "what": queue })).await?;
+    note(&app, &visitor, QUEUE_RESUMED, queue.as_str()).await?;
     request(&app, JobRequest::Resume(queue.as_str().into())).await?;
     Ok(visitor.redirect(PATH).with_toast(text!(visitor.language(), "background-resumed-toast", queue = queue)))
+}
+
+/// `POST /admin/jobs/run/{name}`.
+pub async fn run(
+    State(app): State<App>,
+    Operator(visitor): Operator,
+    Path(name): Path<String>,
+) -> Result<PageRedirect, PageError> {
+    let jobs = app.rooms.jobs();
+    let found = jobs.list().iter().find(|job| job.name == name).ok_or(PageError::NotFound)?;
+    note(&app, &visitor, JOB_RUN, found.name).await?;
+    let ran = run_now(&**app.domain.store(), app.bot_id, found.job.clone(), app.clock.now()).await;
+    let runs_soon = ran.map_err(anyhow::Error::from)?.is_some_and(|ran| ran.runs_soon);
+    followed(&app);
+    let toast = match runs_soon {
+        true => text!(visitor.language(), "background-run-toast", job = name),
+        false => text!(visitor.language(), "background-runs-already-toast", job = name),
+    };
+    Ok(visitor.redirect(PATH).with_toast(toast))
 }
 
 async fn require_queue(app: &App, queue: &str) -> Result<(), PageError> {
@@ -231,22 +248,16 @@ fn followed(app: &App) {
 }
 
 /// Audits what an operator is about to do. Refused if the person is no operator any more.
-async fn note(app: &App, visitor: &Visitor, action: &'static str, detail: Value) -> Result<(), PageError> {
-    let (by, at) = (visitor.person.clone(), app.clock.now());
+async fn note(app: &App, visitor: &Visitor, action: &'static str, what: impl Into<String>) -> Result<(), PageError> {
+    let by = visitor.person.clone();
+    let entry = audit_entry(app.clock.now(), Some(by.id), action, what);
     let write = app.domain.write(move |db| {
         Box::pin(async move {
             people::require_unchanged(db, &by).await?;
-            audit::record(db, audit::Entry { at, actor: Some(by.id), action, subject: SUBJECT, detail }).await
+            audit::record(db, entry).await
         })
     });
     Ok(write.await?)
-}
-
-fn action_name(action: BulkAction) -> &'static str {
-    match action {
-        BulkAction::Retry => "jobs retried",
-        BulkAction::Cancel => "jobs cancelled",
-    }
 }
 
 fn done(visitor: &Visitor, action: BulkAction, count: u64) -> String {

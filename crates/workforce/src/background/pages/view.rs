@@ -4,8 +4,9 @@ use maud::{Markup, html};
 use opora::clock::Millis;
 use opora::jobs::{JobRow, JobState};
 
-use super::super::TOPIC;
 use super::super::queues::QueueStatus;
+use super::super::schedules::ScheduleStatus;
+use super::super::{TOPIC, filter_words};
 use super::{Filters, JobsPage, PATH};
 use crate::audit;
 use crate::text;
@@ -24,6 +25,9 @@ pub(super) fn list(visitor: &Visitor, page: &JobsPage, now: Millis) -> Markup {
             p.quiet { (text!(language, "background-about")) }
             div #job-queues data-live=(TOPIC) {
                 (card(&text!(language, "background-queues"), &queues(visitor, &page.queues)))
+            }
+            div #job-schedules data-live=(TOPIC) {
+                (card(&text!(language, "background-schedules"), &schedules(visitor, &page.schedules)))
             }
             (Card::new(&text!(language, "background-jobs")).render(&html! {
                 (filters(page, language))
@@ -72,6 +76,45 @@ fn queue_row(visitor: &Visitor, queue: &QueueStatus) -> Vec<Markup> {
             &format!("{PATH}/queues/{}/{deed}", queue.queue),
             &Button::plain(&caption).small().testid(&testid).submit(),
         ),
+    ]
+}
+
+fn schedules(visitor: &Visitor, schedules: &[ScheduleStatus]) -> Markup {
+    let language = visitor.language();
+    let columns = [
+        Column::text(text!(language, "background-job")),
+        Column::text(text!(language, "background-queue")),
+        Column::text(text!(language, "background-cron")),
+        Column::text(text!(language, "background-last-tick")),
+        Column::text(text!(language, "background-next-tick")),
+        Column::text(text!(language, "background-action")),
+    ];
+    let rows: Vec<_> = schedules.iter().map(|schedule| schedule_row(visitor, schedule)).collect();
+    let zone = schedules.first().map(|schedule| schedule.zone.name());
+    html! {
+        p.quiet { (text!(language, "background-schedules-about", zone = zone.unwrap_or_default())) }
+        (table("schedules", &columns, &rows))
+    }
+}
+
+fn schedule_row(visitor: &Visitor, schedule: &ScheduleStatus) -> Vec<Markup> {
+    let language = visitor.language();
+    let name = schedule.name;
+    let path = Filters { name: name.to_owned(), ..Filters::default() }.path();
+    let time = |at: Option<Millis>| html! { @match at { Some(at) => (moment(at, language)), None => "–" } };
+    let button = Button::plain(&text!(language, "background-run")).small().testid(&format!("run-{name}")).submit();
+    vec![
+        html! { a href=(path) { (name) } },
+        html! { (schedule.queue) },
+        html! {
+            @match &schedule.cron {
+                Some(cron) => { code { (cron) } }
+                None => (badge(Tone::Neutral, &text!(language, "background-off"))),
+            }
+        },
+        time(schedule.last),
+        time(schedule.next),
+        visitor.visit.form(&format!("{PATH}/run/{name}"), &button),
     ]
 }
 
@@ -203,7 +246,7 @@ fn bulk(visitor: &Visitor, page: &JobsPage) -> Markup {
         title: text!(language, "background-cancel-all-sure"),
         about: text!(language, "background-cancel-all-about"),
     };
-    html! { (retry.draw(visitor, &page.filters)) (cancel.draw(visitor, &page.filters)) }
+    html! { (retry.draw(visitor, page)) (cancel.draw(visitor, page)) }
 }
 
 struct BulkQuestion {
@@ -214,7 +257,8 @@ struct BulkQuestion {
 }
 
 impl BulkQuestion {
-    fn draw(&self, visitor: &Visitor, filters: &Filters) -> Markup {
+    fn draw(&self, visitor: &Visitor, page: &JobsPage) -> Markup {
+        let filters = &page.filters;
         let Self { deed, caption, title, about } = self;
         let id = format!("{deed}-all");
         let (asks, confirms) = (format!("ask-{id}"), format!("confirm-{id}"));
@@ -223,7 +267,7 @@ impl BulkQuestion {
             &format!("{PATH}/{deed}"),
             &html! {
                 p { (about) }
-                p { code { (filters.words()) } }
+                p { code { (filter_words(&page.filter)) } }
                 input type="hidden" name="queue" value=(filters.queue);
                 input type="hidden" name="state" value=(filters.state);
                 input type="hidden" name="name" value=(filters.name);
@@ -246,7 +290,7 @@ fn lines(page: &JobsPage, language: Language) -> Markup {
                     div {
                         (audit::in_words(line, language))
                         @let name = line.actor.and_then(|id| page.actors.get(&id));
-                        p.quiet { (name.map_or("–", String::as_str)) }
+                        p.quiet { (name.cloned().unwrap_or_else(|| text!(language, "web-by-command"))) }
                     }
                     span.quiet { (moment(line.at, language)) }
                 }

@@ -1,8 +1,13 @@
 //! `opora jobs`: the real program on a database, without a running product.
 
-use serde_json::{Value, json};
+use std::time::Duration;
 
-use crate::kit::firm::{Firm, StorageKind, on_databases};
+use opora::clock::Clock;
+use serde_json::{Value, json};
+use workforce::audit;
+use workforce::texts::Language;
+
+use crate::kit::firm::{Firm, NOON, StorageKind, on_databases};
 use crate::operator::{self, CommandOutput};
 
 on_databases! { [sqlite Sqlite, postgres Postgres]
@@ -79,4 +84,42 @@ async fn a_wrong_schedule_is_named_by_the_doctor() {
         said.stdout.contains("CRON_PAYROLL in the environment: `every night` is not a cron expression"),
         "{said:?}"
     );
+}
+
+#[tokio::test]
+async fn a_job_that_waits_for_another_attempt_runs_now() {
+    let firm = Firm::open(StorageKind::Sqlite).await;
+    let jobs = firm.app.rooms.jobs();
+    let payroll = jobs.list().iter().find(|job| job.name == "payroll").unwrap().job.clone();
+    let later = Clock::machine().now().plus(Duration::from_secs(3600));
+    let enqueued = firm.app.domain.store().enqueue_jobs(firm.app.bot_id, vec![payroll.at(later)], NOON).await.unwrap();
+    let id = enqueued[0].id().0.to_string();
+    assert_eq!(json(&firm, &["show", &id]).await["state"], "scheduled");
+    let said = run(&firm, &["run", "payroll"]).await.success().stdout;
+    assert!(said.contains(&format!("It runs soon: job {id}.")), "{said}");
+    assert_eq!(json(&firm, &["show", &id]).await["state"], "available");
+    let said = run(&firm, &["run", "payroll"]).await.success().stdout;
+    assert!(said.contains("It waits for its queue or runs already"), "{said}");
+}
+
+#[tokio::test]
+async fn requests_of_the_command_line_are_audited() {
+    let firm = Firm::open(StorageKind::Sqlite).await;
+    let id = json(&firm, &["run", "payroll"]).await["id"].to_string();
+    json(&firm, &["pause", "analytics"]).await;
+    json(&firm, &["resume", "analytics"]).await;
+    json(&firm, &["cancel", &id]).await;
+    json(&firm, &["retry", "--all", "--state", "cancelled", "--queue", "analytics", "--yes"]).await;
+    let lines = audit::about(&firm.app.domain, ("jobs", 0)).await.unwrap();
+    assert!(lines.iter().all(|line| line.actor.is_none()), "{lines:?}");
+    let shown: Vec<String> = lines.iter().map(|line| audit::in_words(line, Language::En)).collect();
+    let cancelled = format!("Cancelled: #{id}");
+    let expected = [
+        "Run now: payroll",
+        "Queue paused: analytics",
+        "Queue resumed: analytics",
+        cancelled.as_str(),
+        "Run again: queue=analytics state=cancelled",
+    ];
+    assert_eq!(shown, expected);
 }

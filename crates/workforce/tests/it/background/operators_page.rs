@@ -1,13 +1,17 @@
 //! `/admin/jobs`: what a superadmin sees and does. The table of routes says that no one else may.
 
+use opora::failpoints::{self, Action};
 use opora::jobs::{Job, JobFilter, JobRow, JobState, NewJob};
 use serde::{Deserialize, Serialize};
+use workforce::background;
 use workforce::notices::SendNotice;
 use workforce::person::Role;
+use workforce::rooms::Rooms;
 
 use crate::kit::cabinet::Cabinet;
 use crate::kit::demo::{ANNA, until};
 use crate::kit::firm::StorageKind;
+use crate::web::live_pages::{Socket, next_message, open_with_topics, serve};
 
 /// A notice without the id that its function reads: it is discarded.
 #[derive(Serialize, Deserialize)]
@@ -83,5 +87,64 @@ async fn a_paused_queue_says_so_and_is_resumed() {
     let page = admin.get("/admin/jobs").await;
     assert!(!page.body.contains("data-testid=\"resume-shifts\""), "{}", page.body);
     admin.post("/admin/jobs/queues/mail/pause", &[]).await.is(404, "");
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn schedules_are_listed_and_run_at_once() {
+    let more = [("PUBLIC_URL", "http://office.example"), ("CRON_SESSIONS", "off"), ("CRON_PAYROLL", "30 5 * * *")];
+    let cabinet = Cabinet::with_settings(StorageKind::Sqlite, Rooms::all(), &more).await;
+    cabinet.hire(ANNA, "Anna", Role::Superadmin).await;
+    let admin = cabinet.signed_in(ANNA).await;
+    let page = admin.get("/admin/jobs").await;
+    page.is(200, "<code>30 5 * * *</code>").is(200, "by the clock of Europe/Moscow").is(200, ">off<");
+    // It is noon UTC, and 05:30 of the next day in Moscow is 02:30 UTC.
+    page.is(200, "2026-01-02T02:30:00Z");
+    admin.post("/admin/jobs/run/payroll", &[]).await.redirects_to("/admin/jobs");
+    jobs_are(&cabinet, "payroll", JobState::Completed, 1).await;
+    admin.get("/admin/jobs").await.is(200, "Run now: payroll");
+    admin.post("/admin/jobs/run/nothing", &[]).await.is(404, "");
+    cabinet.close().await;
+}
+
+/// The watcher of the product looks at jobs only while a page names them.
+#[tokio::test]
+async fn an_open_page_is_told_that_jobs_have_changed() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
+    cabinet.hire(ANNA, "Anna", Role::Superadmin).await;
+    let admin = cabinet.signed_in(ANNA).await;
+    let watched = cabinet.app.clone();
+    let watcher = tokio::spawn(async move { background::watch(&watched).await });
+    let address = serve(&cabinet).await;
+    assert!(!cabinet.app.events.has_followers("jobs"));
+    let mut page = open_with_topics(address, &admin, "jobs").await;
+    assert!(cabinet.app.events.has_followers("jobs"));
+    let is_told = async |page: &mut Socket| {
+        while !next_message(page).await.to_text().unwrap().contains("\"jobs\"") {}
+    };
+    // The first look shows that there is something to see.
+    is_told(&mut page).await;
+    cabinet.app.bot.enqueue(Unreadable {}).await.unwrap();
+    is_told(&mut page).await;
+    jobs_are(&cabinet, "notice", JobState::Discarded, 1).await;
+    drop(page);
+    until("no page is open", async || (!cabinet.app.events.has_followers("jobs")).then_some(())).await;
+    watcher.abort();
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn a_running_job_is_cancelled_on_its_page() {
+    let cabinet = Cabinet::open(StorageKind::Sqlite).await;
+    cabinet.hire(ANNA, "Anna", Role::Superadmin).await;
+    let admin = cabinet.signed_in(ANNA).await;
+    failpoints::arm(failpoints::JOB_BEFORE_RUN, Action::Pause, 1).unwrap();
+    admin.post("/admin/jobs/run/payroll", &[]).await.redirects_to("/admin/jobs");
+    let id = jobs_are(&cabinet, "payroll", JobState::Running, 1).await[0].id.0;
+    let page = format!("/admin/jobs/{id}");
+    admin.get(&page).await.is(200, "Cancel job");
+    admin.post(&format!("{page}/cancel"), &[]).await.redirects_to(&page);
+    jobs_are(&cabinet, "payroll", JobState::Cancelled, 1).await;
+    admin.get("/admin/jobs").await.is(200, &format!("Cancelled: #{id} payroll"));
     cabinet.close().await;
 }

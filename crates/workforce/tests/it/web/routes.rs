@@ -92,7 +92,11 @@ impl RoutesFixture {
     fn path(&self, row: &Row) -> String {
         let of =
             |name: &str| self.numbers.iter().rev().find(|(key, _)| name.starts_with(**key)).map_or(1, |(_, id)| *id);
-        let path = row.path.replace("{task}", &of("{task}").to_string()).replace("{name}", "style.css");
+        let path = row
+            .path
+            .replace("{task}", &of("{task}").to_string())
+            .replace("/run/{name}", "/run/payroll")
+            .replace("{name}", "style.css");
         let path = path.replace("{id}", &of(row.path).to_string());
         path.replace("{kind}", "staff")
             .replace("{medium}", "1")

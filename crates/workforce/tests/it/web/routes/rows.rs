@@ -102,6 +102,7 @@ pub const ROWS: &[Row] = &[
     get("/admin/jobs/{id}", "s", &[]),
     post("/admin/jobs/{id}/retry", "s", &[]),
     post("/admin/jobs/{id}/cancel", "s", &[]),
+    post("/admin/jobs/run/{name}", "s", &[]),
     post("/admin/jobs/retry", "s", &[("queue", "shifts"), ("state", "discarded"), ("name", "")]),
     post("/admin/jobs/cancel", "s", &[("queue", "shifts"), ("state", "scheduled"), ("name", "none")]),
     post("/admin/jobs/queues/{queue}/pause", "s", &[]),
