@@ -255,7 +255,11 @@ async fn people_of(folder: &TempDir) -> String {
 
 /// An emulator with Anna and Boris. The test starts the bot itself.
 pub async fn start_emulator() -> Demo {
-    let mut emulator = Demo::start().await;
+    start_emulator_with(&[]).await
+}
+
+pub async fn start_emulator_with(arguments: &[&str]) -> Demo {
+    let mut emulator = Demo::start_with(arguments).await;
     emulator.token = "123456789:AAtesttesttesttesttesttesttesttestt".into();
     for (id, name) in [(ANNA, "Anna"), (BORIS, "Boris")] {
         emulator.post("/users", json!({"id": id, "first_name": name, "language_code": "en"})).await;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use opora::bot::Bot;
+use opora::clock::Clock;
 use opora::jobs::{JobRow, JobState};
 use opora::store::Store;
 use opora::testing::chat::{ChatUser, Stage};
@@ -150,7 +151,21 @@ impl Firm {
 
     pub async fn on_storage(storage: TestStorage, rooms: Rooms) -> Self {
         let domain = storage.domain().await;
-        let clock = clock_at_noon();
+        Self::assemble(storage, domain, rooms, clock_at_noon())
+    }
+
+    /// All rooms, with a layer between them and the store.
+    pub async fn with_layer(
+        storage: TestStorage,
+        clock: Clock,
+        layer: impl FnOnce(Arc<dyn Store>) -> Arc<dyn Store>,
+    ) -> Self {
+        let store = layer(storage.domain().await.store().clone());
+        let domain = Domain::with_store(&storage.database, store).await.unwrap();
+        Self::assemble(storage, domain, Rooms::all(), clock)
+    }
+
+    fn assemble(storage: TestStorage, domain: Domain, rooms: Rooms, clock: Clock) -> Self {
         let store: Arc<dyn Store> = domain.store().clone();
         let config = storage.config(&SETTINGS);
         let app = App::new(&config, domain, rooms.clone(), Bot::new("7:stage").handle(), clock.clone());

@@ -10,6 +10,7 @@ use super::exposition::Exposition;
 use crate::kit::app_process::{AppProcess, start_emulator};
 use crate::kit::demo::{ANNA, BORIS, Demo, until};
 use crate::kit::firm::{StorageKind, TestStorage, embedded_and_on_servers};
+use crate::operator;
 use crate::operator::doctor::{has_line, run_doctor};
 
 embedded_and_on_servers! {
@@ -88,6 +89,25 @@ async fn a_scrape_shows_every_listed_metric(kind: StorageKind) {
     }
     let texts = format!("{shown:?}");
     assert!(!texts.contains("Anna") && !texts.contains("1001"), "metrics are about no person");
+    process.stop().await;
+    emulator.stop().await;
+}
+
+/// A queue was paused, and a job enqueued, before the program starts.
+#[tokio::test]
+async fn a_paused_queue_shows_what_waits() {
+    let (storage, emulator) = (TestStorage::new(StorageKind::Sqlite).await, start_emulator().await);
+    let database = storage.database.url();
+    let settings = [("DATABASE_URL", database.as_str()), ("BOT_TOKEN", emulator.token.as_str())];
+    for command in [&["migrate"][..], &["jobs", "pause", "analytics"], &["jobs", "run", "payroll"]] {
+        operator::run(&settings, command).await.success();
+    }
+    let process = AppProcess::start(&storage, &emulator, &[("METRICS_LISTEN", "127.0.0.1:0")]);
+    let (address, kind) = (metrics_address(&process).await, ["analytics", "payroll"]);
+    let waits = |shown: &Exposition| shown.value("opora_jobs_waiting", &kind) == Some(1.0);
+    let shown = shows(&emulator, &address, "a job waits", waits).await;
+    let oldest = shown.value("opora_jobs_oldest_seconds", &kind);
+    assert!(oldest > Some(0.0), "{oldest:?}");
     process.stop().await;
     emulator.stop().await;
 }

@@ -12,6 +12,7 @@ use workforce::sites::{self, AboutContract, AboutSite, AboutSlot, AboutTask, Cha
 use workforce::texts::Language;
 
 use crate::kit::firm::TestStorage;
+use crate::kit::sql::run_sql;
 
 const MINUTE_MS: i64 = 60_000;
 
@@ -72,6 +73,10 @@ impl PreparedTables {
     /// The first column of a query, as numbers.
     pub async fn numbers(&self, sql: &str) -> Vec<i64> {
         first_column(&self.domain, sql).await
+    }
+
+    pub async fn run(&self, sql: String) {
+        run_sql(&self.domain, sql).await;
     }
 
     pub async fn close(self) {
