@@ -27,6 +27,7 @@ pub(crate) use self::runner::{JobRunner, RunnerHandle, RunnerStop};
 mod attempt;
 mod carrier;
 mod context;
+mod last_writes;
 pub(crate) mod metrics;
 mod queues;
 mod runner;

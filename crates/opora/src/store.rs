@@ -22,8 +22,8 @@ pub use self::error::{BoxError, StoreError, StoreResult};
 pub(crate) use self::generations::Generations;
 pub(crate) use self::job_rows::storable;
 pub use self::job_rows::{
-    Enqueued, JobCount, JobFailure, JobFilter, JobId, JobLimits, JobPoll, JobRequest, JobRow, JobState, JobUpdate,
-    NewJob, Tick, Unique,
+    Enqueued, JobCount, JobFailure, JobFilter, JobId, JobLimits, JobPoll, JobRequest, JobRow, JobStart, JobState,
+    JobUpdate, NewJob, Tick, Unique,
 };
 #[cfg(feature = "redis")]
 pub use self::journal::Journal;
@@ -51,6 +51,7 @@ pub use self::rows::{
 };
 pub use self::settings::{setting, with_setting, without_setting};
 pub use self::sql::failure::is_transient;
+pub(crate) use self::sql::jobs::{BatchFailed, Finish, finish};
 pub use self::sqlite::{Restored, SqliteStore};
 pub(crate) use self::state_cache::StateCache;
 pub use self::writes::{Database, DomainWrites, Refusal, WriteError};
@@ -213,15 +214,9 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     fn enqueue_jobs(&self, bot: i64, jobs: Vec<NewJob>, now: Millis) -> Answer<'_, Vec<Enqueued>>;
     /// Begins an attempt of due jobs in these queues, at most so many of each: the lowest priority number first, then
     /// the earliest. A paused queue has none.
-    fn start_jobs(
-        &self,
-        bot: i64,
-        epoch: Epoch,
-        wanted: Vec<(Box<str>, usize)>,
-        now: Millis,
-    ) -> Answer<'_, Vec<JobRow>>;
+    fn start_jobs(&self, bot: i64, epoch: Epoch, start: JobStart) -> Answer<'_, Vec<JobRow>>;
     /// Ends attempts. An update of an attempt that does not run any more changes nothing and is answered `false`. With
-    /// `writes`, which commit with the updates, nothing happens unless all of them apply.
+    /// `writes`, which commit with the updates under the lease, nothing happens unless all of them apply.
     fn update_jobs(
         &self,
         bot: i64,
@@ -231,7 +226,7 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     ) -> Answer<'_, Vec<bool>>;
     /// Running jobs, also those whose attempt began under an earlier lease.
     fn running_jobs(&self, bot: i64, after: JobId, limit: usize) -> Answer<'_, Vec<JobRow>>;
-    /// When the next job is due, and which running ones are to be cancelled.
+    /// Which queues have jobs to start, when the next job is due, and which running ones are to be cancelled.
     fn poll_jobs(&self, bot: i64) -> Answer<'_, JobPoll>;
     /// Removes old finished jobs and results, a limited number per call. Returns how many; 0 means that nothing is left
     /// to remove.

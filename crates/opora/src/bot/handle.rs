@@ -214,8 +214,8 @@ impl Handle {
         let is_new = |(job, enqueued)| matches!(enqueued, &Enqueued::New(_)).then_some(job);
         let jobs: Vec<_> = jobs.into_iter().zip(&enqueued).filter_map(is_new).collect();
         match self.running() {
-            Ok(running) => running.jobs.enqueued(&jobs),
-            Err(_) => job_metrics::enqueued(&jobs),
+            Ok(running) => running.jobs.enqueued(&jobs, false),
+            Err(_) => job_metrics::enqueued(job_metrics::kinds(&jobs)),
         }
         Ok(enqueued)
     }

@@ -121,7 +121,9 @@ impl Engine {
         run.inputs.iter().for_each(QueuedInput::mark_durable);
         failpoints::hit(failpoints::TURN_AFTER_COMMIT).await;
         self.finish_commit(run.key, post_commit, committed);
-        self.jobs.enqueued(&enqueued);
+        // In SQL they are writes of the turn, and counted as such.
+        let is_counted = self.store.has_jobs_in_sql();
+        self.jobs.enqueued(&enqueued, is_counted);
         self.meters.committed(run.inputs, moved.is_some(), committing.elapsed(), self.clock.now());
         handler_durations.record(duration);
         match handling {

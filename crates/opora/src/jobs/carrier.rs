@@ -61,8 +61,14 @@ impl Carrier {
     pub(crate) async fn run(self, request: EffectRequest) -> Result<Value, EffectError> {
         let job: NewJob = request.read()?;
         let job = NewJob { once: Some(request.key.into()), ..job };
-        self.store.enqueue_jobs(self.bot, vec![job], self.clock.now()).await?;
-        self.runner.wake();
+        let (now, queue) = (self.clock.now(), job.queue.clone());
+        let is_due = job.when.resolve(now) <= now;
+        self.store.enqueue_jobs(self.bot, vec![job], now).await?;
+        if is_due {
+            self.runner.wake_queue(queue);
+        } else {
+            self.runner.wake();
+        }
         Ok(Value::Null)
     }
 }

@@ -7,13 +7,17 @@ use super::attempt::AttemptEnd;
 use crate::clock::Millis;
 use crate::store::{JobCount, JobRow, JobState, NewJob};
 
-/// Counts jobs that were enqueued by a turn, a handle or a schedule. Jobs of the application's writes are not counted,
-/// because their commit may fail.
-pub(crate) fn enqueued<'j>(jobs: impl IntoIterator<Item = &'j NewJob>) {
-    for job in jobs {
-        let [queue, name] = [job.queue.to_string(), job.name.to_string()];
+/// Counts jobs that were enqueued, by queue and name.
+pub(crate) fn enqueued(kinds: impl IntoIterator<Item = (Box<str>, Box<str>)>) {
+    for (queue, name) in kinds {
+        let [queue, name] = [queue.into_string(), name.into_string()];
         metrics::counter!("opora_jobs_enqueued_total", "queue" => queue, "name" => name).increment(1);
     }
+}
+
+/// The queue and the name of each job.
+pub(crate) fn kinds(jobs: &[NewJob]) -> impl Iterator<Item = (Box<str>, Box<str>)> {
+    jobs.iter().map(|job| (job.queue.clone(), job.name.clone()))
 }
 
 pub(super) fn started(row: &JobRow) {
@@ -21,11 +25,13 @@ pub(super) fn started(row: &JobRow) {
     metrics::counter!("opora_jobs_started_total", "queue" => queue, "name" => name).increment(1);
 }
 
-/// Counts the end of an attempt.
-pub(super) fn ended(row: &JobRow, end: AttemptEnd, took: Duration) {
+/// Counts the end of an attempt. An attempt that did not run here has no duration.
+pub(super) fn ended(row: &JobRow, end: AttemptEnd, took: Option<Duration>) {
     let [queue, name] = labels(row);
-    metrics::histogram!("opora_job_seconds", "queue" => queue.clone(), "name" => name.clone())
-        .record(took.as_secs_f64());
+    if let Some(took) = took {
+        metrics::histogram!("opora_job_seconds", "queue" => queue.clone(), "name" => name.clone())
+            .record(took.as_secs_f64());
+    }
     let outcome = match end {
         AttemptEnd::Completed => "completed",
         AttemptEnd::Failed => "failed",

@@ -3,9 +3,11 @@
 //! One task starts jobs, stores how their attempts end, and enqueues the jobs of schedules; each attempt is a task of
 //! its own. Everything is in the store: what this task forgets, the next leader finds.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
@@ -13,30 +15,64 @@ use super::attempt::{self, AttemptEnd, AttemptResult};
 use super::scheduler::Scheduler;
 use super::term::Term;
 use super::workers::Worker;
-use super::{JobContext, JobError, Schedule, Workers, metrics};
+use super::{JobContext, Schedule, Workers, last_writes, metrics};
 use crate::clock::Clock;
-use crate::store::{Epoch, JobRow, JobUpdate, NewJob, Store, StoreError, StoreResult};
-use crate::turn::Context;
+use crate::store::{Epoch, JobRow, JobStart, JobUpdate, NewJob, Store, StoreResult};
+use crate::turn::{Context, When};
 
 /// The pause after an error of the store.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
 /// Wakes the runner. Clones share it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct RunnerHandle(Arc<Notify>);
+pub(crate) struct RunnerHandle {
+    notify: Arc<Notify>,
+    woken: Arc<Mutex<Woken>>,
+}
+
+/// What the runner was woken for.
+#[derive(Debug, Default)]
+pub(super) struct Woken {
+    /// Queues with new jobs that can start at once.
+    pub(super) queues: BTreeSet<Box<str>>,
+    /// The store has to be read.
+    pub(super) has_others: bool,
+}
 
 impl RunnerHandle {
-    /// Jobs were enqueued by a turn or a handle.
-    pub(crate) fn enqueued(&self, jobs: &[NewJob]) {
-        if !jobs.is_empty() {
-            metrics::enqueued(jobs);
-            self.wake();
+    /// Jobs were enqueued by a turn or a handle. In some stores they are counted already.
+    pub(crate) fn enqueued(&self, jobs: &[NewJob], is_counted: bool) {
+        if jobs.is_empty() {
+            return;
         }
+        if !is_counted {
+            metrics::enqueued(metrics::kinds(jobs));
+        }
+        let mut woken = self.woken.lock();
+        for job in jobs {
+            if job.when == When::After(Duration::ZERO) {
+                woken.queues.insert(job.queue.clone());
+            } else {
+                woken.has_others = true;
+            }
+        }
+        self.notify.notify_one();
+    }
+
+    /// A job was enqueued that can start at once.
+    pub(crate) fn wake_queue(&self, queue: Box<str>) {
+        self.woken.lock().queues.insert(queue);
+        self.notify.notify_one();
     }
 
     /// There may be jobs to start.
     pub(crate) fn wake(&self) {
-        self.0.notify_one();
+        self.woken.lock().has_others = true;
+        self.notify.notify_one();
+    }
+
+    fn take(&self) -> Woken {
+        std::mem::take(&mut *self.woken.lock())
     }
 }
 
@@ -91,7 +127,7 @@ impl JobRunner {
                 biased;
                 () = stop.drain.cancelled() => {}
                 Some(ended) = term.ended.recv() => term.collect(ended).await,
-                () = wake.0.notified() => term.is_woken = true,
+                () = wake.notify.notified() => term.wake(wake.take()),
                 () = tokio::time::sleep(pause) => {}
             }
         }
@@ -99,8 +135,9 @@ impl JobRunner {
     }
 
     /// Starts due jobs of these queues.
-    pub(super) async fn start(&self, wanted: Vec<(Box<str>, usize)>) -> StoreResult<Vec<JobRow>> {
-        self.store.start_jobs(self.bot, self.epoch, wanted, self.clock.now()).await
+    pub(super) async fn start(&self, queues: Vec<(Box<str>, usize)>, also_scheduled: bool) -> StoreResult<Vec<JobRow>> {
+        let start = JobStart { queues, also_scheduled, now: self.clock.now() };
+        self.store.start_jobs(self.bot, self.epoch, start).await
     }
 
     pub(super) fn context(&self, row: &JobRow) -> JobContext {
@@ -131,7 +168,7 @@ impl JobRunner {
         Scheduler::default().tick(self).await?;
         loop {
             let wanted = self.workers.queues().keys().map(|queue| (queue.clone(), 1)).collect();
-            let rows = self.start(wanted).await?;
+            let rows = self.start(wanted, true).await?;
             if rows.is_empty() {
                 return Ok(done);
             }
@@ -148,25 +185,19 @@ impl JobRunner {
                 let result = attempt::run(worker, row.args.clone(), context.clone()).await;
                 let writes = context.take_last_writes().filter(|_| result.is_ok());
                 let (mut update, _) = self.update(&row, result);
-                let stored = self.store.update_jobs(self.bot, self.epoch, vec![update.clone()], writes).await;
-                if let Some(reason) = writes_failed(&stored) {
+                let failure = match writes {
+                    Some(writes) => last_writes::run_one(self, update.clone(), writes).await?,
+                    None => {
+                        self.store.update_jobs(self.bot, self.epoch, vec![update.clone()], None).await?;
+                        None
+                    }
+                };
+                if let Some(reason) = failure {
                     (update, _) = self.update(&row, Err(reason));
                     self.store.update_jobs(self.bot, self.epoch, vec![update.clone()], None).await?;
-                } else {
-                    stored?;
                 }
                 done.push(update);
             }
         }
-    }
-}
-
-/// Why the last writes of a job failed, if they did.
-pub(super) fn writes_failed<T>(stored: &StoreResult<T>) -> Option<JobError> {
-    match stored {
-        Err(StoreError::Refused(_) | StoreError::WritesFailed(_) | StoreError::Unsupported(_)) => {
-            stored.as_ref().err().map(|error| JobError::Retry(error.to_string().into()))
-        }
-        _ => None,
     }
 }

@@ -4,11 +4,16 @@
 //! once, whichever instance led at its time.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use super::metrics;
 use super::runner::JobRunner;
 use crate::clock::Millis;
 use crate::store::{StoreResult, Tick};
+
+/// A noted tick that is further in the future is of a clock that was wrong. Otherwise its schedule would be silent until
+/// then.
+const LONGEST_AHEAD: Duration = Duration::from_secs(24 * 3600);
 
 /// The ticks that this process knows of.
 #[derive(Debug, Default)]
@@ -32,8 +37,21 @@ impl Scheduler {
         let mut has_enqueued = false;
         for schedule in &*runner.schedules {
             let from = noted.get(schedule.name()).copied();
-            // A new schedule begins now.
-            let Some((to, ticks)) = from.map_or(Some((now, Vec::new())), |from| schedule.due(from, now)) else {
+            let due = match from {
+                // A new schedule begins now.
+                None => Some((now, Vec::new())),
+                Some(from) if from > now.plus(LONGEST_AHEAD) => {
+                    let name = schedule.name();
+                    tracing::warn!(
+                        schedule = name,
+                        noted = from.0,
+                        "the noted tick is in the future: the clock was wrong"
+                    );
+                    Some((now, Vec::new()))
+                }
+                Some(from) => schedule.due(from, now),
+            };
+            let Some((to, ticks)) = due else {
                 next = [next, from.and_then(|from| schedule.next_after(from))].into_iter().flatten().min();
                 continue;
             };
@@ -44,7 +62,7 @@ impl Scheduler {
                 self.noted = None;
                 return Ok((Some(now), true));
             }
-            metrics::enqueued(&jobs);
+            metrics::enqueued(metrics::kinds(&jobs));
             has_enqueued |= !jobs.is_empty();
             noted.insert(schedule.name().into(), to);
             next = [next, schedule.next_after(to)].into_iter().flatten().min();

@@ -3,18 +3,18 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::Duration;
 
-use futures_util::future::join_all;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::attempt::{self, AttemptEnd, AttemptResult};
+use super::last_writes::{self, LastWrites, Outcome, Tried};
 use super::queues::Queues;
-use super::runner::{JobRunner, writes_failed};
+use super::runner::{JobRunner, Woken};
 use super::scheduler::Scheduler;
 use super::{JobError, metrics};
 use crate::clock::{Millis, Stopwatch};
-use crate::store::{DomainWrites, JobId, JobRow, JobUpdate, StoreResult};
+use crate::store::{DomainWrites, JobId, JobRow, JobState, JobUpdate, StoreResult};
 
 /// How often the store is read when nothing is known to be due: other instances and operators add jobs too.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
@@ -27,6 +27,7 @@ const PAGE: usize = 1_000;
 /// An attempt that runs.
 struct Running {
     row: JobRow,
+    watch: Stopwatch,
     _task: AbortOnDropHandle<()>,
 }
 
@@ -44,7 +45,10 @@ struct End {
     row: JobRow,
     update: JobUpdate,
     end: AttemptEnd,
-    took: Duration,
+    /// None if the attempt did not run here.
+    took: Option<Duration>,
+    /// Whether it takes room in its queue until its end is stored.
+    has_room: bool,
 }
 
 /// The jobs of a term.
@@ -60,13 +64,17 @@ pub(super) struct Term {
     /// Queues that may have jobs to start.
     promising: BTreeSet<Box<str>>,
     /// The store has to be read.
-    pub(super) is_woken: bool,
+    is_woken: bool,
     last_poll: Option<Stopwatch>,
-    next_due: Option<Millis>,
+    /// The time of the next scheduled job that is known.
+    next_scheduled: Option<Millis>,
+    next_tick: Option<Millis>,
     /// When the running jobs were compared; none if they have to be compared now.
     reconciled: Option<Stopwatch>,
     /// Kinds of jobs that have no function, each logged once.
     unknown_kinds: HashSet<Box<str>>,
+    /// Queues with jobs that do not run here, each logged once.
+    unserved_queues: HashSet<Box<str>>,
 }
 
 impl Term {
@@ -83,10 +91,29 @@ impl Term {
             promising: BTreeSet::new(),
             is_woken: true,
             last_poll: None,
-            next_due: None,
+            next_scheduled: None,
+            next_tick: None,
             // An earlier leader may have left jobs behind.
             reconciled: None,
             unknown_kinds: HashSet::new(),
+            unserved_queues: HashSet::new(),
+        }
+    }
+
+    /// Jobs were enqueued. Those that can start at once are looked for without reading the store.
+    pub(super) fn wake(&mut self, Woken { queues, has_others }: Woken) {
+        for queue in queues {
+            self.note_available(queue);
+        }
+        self.is_woken |= has_others;
+    }
+
+    /// A queue has jobs that can start.
+    fn note_available(&mut self, queue: Box<str>) {
+        if self.runner.workers.queues().contains_key(&queue) {
+            self.promising.insert(queue);
+        } else if self.unserved_queues.insert(queue.clone()) {
+            tracing::warn!(%queue, "no function is registered for a job of this queue: its jobs wait");
         }
     }
 
@@ -97,21 +124,33 @@ impl Term {
             self.reconcile().await?;
             self.reconciled = Some(Stopwatch::start());
         }
-        let now = self.runner.clock.now();
-        let is_due = self.next_due.is_some_and(|due| due <= now);
-        if self.is_woken || is_due || self.last_poll.is_none_or(|last| last.elapsed() >= POLL_INTERVAL) {
+        if self.needs_poll() {
             self.poll().await?;
         }
         self.start().await?;
-        let until_due = self.next_due.map_or(POLL_INTERVAL, |due| due.since(self.runner.clock.now()));
-        let until_allowed = self
-            .queues
-            .next_allowance(self.runner.clock.now())
-            .filter(|_| !self.promising.is_empty())
-            .unwrap_or(POLL_INTERVAL);
-        // A job that is due and did not start waits for room, or is of a queue that does not run here.
-        let until_due = if until_due.is_zero() { POLL_INTERVAL } else { until_due };
-        Ok(until_due.min(until_allowed).min(POLL_INTERVAL))
+        Ok(self.pause())
+    }
+
+    /// Whether the store has to be read. While there are jobs to start, once in a while is enough.
+    fn needs_poll(&self) -> bool {
+        let now = self.runner.clock.now();
+        let is_due = [self.next_scheduled, self.next_tick].into_iter().flatten().any(|due| due <= now);
+        let is_asked = (self.is_woken || is_due) && self.promising.is_empty();
+        is_asked || self.last_poll.is_none_or(|last| last.elapsed() >= POLL_INTERVAL)
+    }
+
+    /// How long nothing else is known to be due.
+    fn pause(&self) -> Duration {
+        if self.is_woken && self.promising.is_empty() {
+            return Duration::ZERO;
+        }
+        let now = self.runner.clock.now();
+        let until_poll = self.last_poll.map_or(Duration::ZERO, |last| POLL_INTERVAL.saturating_sub(last.elapsed()));
+        // A job that is due and did not start waits for room.
+        let due = [self.next_scheduled, self.next_tick].into_iter().flatten().filter(|due| *due > now).min();
+        let until_due = due.map(|due| due.since(now));
+        let until_allowed = self.queues.next_allowance(now).filter(|_| !self.promising.is_empty());
+        [until_due, until_allowed].into_iter().flatten().fold(until_poll, Duration::min)
     }
 
     /// Ends attempts of earlier leaders, and runs jobs whose start was stored although the answer was lost.
@@ -134,9 +173,7 @@ impl Term {
             tracing::warn!(bot = runner.bot, jobs = of_others.len(), "an instance has ended while these jobs ran");
             for row in of_others {
                 let (update, end) = runner.rescue(&row);
-                // It is counted as if it ran here.
-                self.queues.started(&row.queue, runner.clock.now());
-                self.ends.push(End { row, update, end, took: Duration::ZERO });
+                self.ends.push(End { row, update, end, took: None, has_room: false });
             }
             self.store_ends().await?;
             self.is_woken = true;
@@ -145,7 +182,7 @@ impl Term {
 
     /// Reads what is due, enqueues the jobs of schedules, and ends attempts that are to be cancelled.
     async fn poll(&mut self) -> StoreResult<()> {
-        let next_tick = match self.scheduler.tick(&self.runner).await {
+        self.next_tick = match self.scheduler.tick(&self.runner).await {
             Ok((next_tick, _)) => next_tick,
             Err(error) => {
                 self.scheduler.forget();
@@ -155,15 +192,14 @@ impl Term {
         let poll = self.runner.store.poll_jobs(self.runner.bot).await?;
         self.is_woken = false;
         self.last_poll = Some(Stopwatch::start());
-        if poll.next_due.is_some_and(|due| due <= self.runner.clock.now()) {
-            self.promising = self.runner.workers.queues().keys().cloned().collect();
-        }
-        self.next_due = [poll.next_due, next_tick].into_iter().flatten().min();
+        self.promising.clear();
+        poll.available.into_iter().for_each(|queue| self.note_available(queue));
+        self.next_scheduled = poll.next_scheduled;
         for id in poll.to_cancel {
             match self.running.remove(&id) {
                 Some(running) => {
                     let cancelled = Err(JobError::Cancel("an operator has cancelled it".to_owned()));
-                    self.end(running.row, cancelled, Duration::ZERO);
+                    self.end(running.row, cancelled, running.watch.elapsed());
                 }
                 // It does not run here, so it has to be found first.
                 None => self.reconciled = None,
@@ -173,13 +209,24 @@ impl Term {
     }
 
     async fn start(&mut self) -> StoreResult<()> {
-        let mut wanted = self.queues.room(self.runner.clock.now());
+        let now = self.runner.clock.now();
+        // Their queues are not known.
+        let also_scheduled = self.next_scheduled.is_some_and(|due| due <= now);
+        if also_scheduled {
+            self.promising.extend(self.runner.workers.queues().keys().cloned());
+        }
+        let mut wanted = self.queues.room(now);
         wanted.retain(|(queue, _)| self.promising.contains(queue));
         if wanted.is_empty() {
             return Ok(());
         }
         let limits = wanted.clone();
-        let rows = self.runner.start(wanted).await.inspect_err(|_| self.reconciled = None)?;
+        let started = self.runner.start(wanted, also_scheduled).await;
+        let rows = started.inspect_err(|_| self.reconciled = None)?;
+        if also_scheduled {
+            // There may be more of them.
+            (self.next_scheduled, self.is_woken) = (None, true);
+        }
         for (queue, limit) in limits {
             if rows.iter().filter(|row| row.queue == queue).count() < limit {
                 self.promising.remove(&queue);
@@ -198,7 +245,7 @@ impl Term {
                 if self.unknown_kinds.insert(row.name.clone()) {
                     tracing::warn!(name = %row.name, "no function is registered for this kind of job: its jobs wait");
                 }
-                self.ends.push(End { row, update, end, took: Duration::ZERO });
+                self.ends.push(End { row, update, end, took: None, has_room: true });
                 return;
             }
         };
@@ -212,7 +259,8 @@ impl Term {
             // An error means that the runner has ended. Then the next leader runs the job again.
             let _ = sender.send(Ended { id, attempt: number, result, last_writes, took: watch.elapsed() });
         };
-        self.running.insert(id, Running { row, _task: AbortOnDropHandle::new(tokio::spawn(attempt)) });
+        let watch = Stopwatch::start();
+        self.running.insert(id, Running { row, watch, _task: AbortOnDropHandle::new(tokio::spawn(attempt)) });
     }
 
     /// Takes the results of all attempts that have ended.
@@ -224,28 +272,25 @@ impl Term {
             let is_current = self.running.get(&id).is_some_and(|running| running.row.attempt == attempt);
             if is_current && let Some(running) = self.running.remove(&id) {
                 match last_writes {
-                    Some(writes) => with_writes.push((running.row, result, writes, took)),
+                    Some(writes) => {
+                        let (update, _) = self.runner.update(&running.row, result);
+                        with_writes.push(LastWrites { row: running.row, update, writes, took });
+                    }
                     None => self.end(running.row, result, took),
                 }
             }
             next = self.ended.try_recv().ok();
         }
-        let finish = with_writes.into_iter().map(|(row, result, writes, took)| {
-            let (update, end) = self.runner.update(&row, result);
-            let runner = &self.runner;
-            async move {
-                let stored = runner.store.update_jobs(runner.bot, runner.epoch, vec![update.clone()], Some(writes));
-                (stored.await, End { row, update, end, took })
-            }
-        });
-        for (stored, end) in join_all(finish).await {
-            match (&stored, writes_failed(&stored)) {
-                (_, Some(reason)) => self.end(end.row, Err(reason), end.took),
-                (Ok(_), None) => self.release(&end),
-                // It may be stored nevertheless; then the job does not run any more, and this changes nothing.
-                (Err(error), None) => {
-                    let reason = JobError::Retry(format!("the store did not answer: {error}").into());
-                    self.end(end.row, Err(reason), end.took);
+        for Tried { row, took, outcome } in last_writes::run(&self.runner, with_writes).await {
+            match outcome {
+                Outcome::Stored(update) => {
+                    let end = AttemptEnd::Completed;
+                    self.release(&End { row, update, end, took: Some(took), has_room: true });
+                }
+                Outcome::Failed(reason) => self.end(row, Err(reason), took),
+                Outcome::Undone => {
+                    let (update, end) = attempt::put_back(&row, self.runner.clock.now());
+                    self.ends.push(End { row, update, end, took: Some(took), has_room: true });
                 }
             }
         }
@@ -258,7 +303,7 @@ impl Term {
             tracing::debug!(job = id, name = %row.name, attempt, %error, "reason of a failed job");
         }
         let (update, end) = self.runner.update(&row, result);
-        self.ends.push(End { row, update, end, took });
+        self.ends.push(End { row, update, end, took: Some(took), has_room: true });
     }
 
     /// Stores the ends of attempts. They stay in memory until the store has answered.
@@ -273,16 +318,17 @@ impl Term {
             if applied {
                 self.release(end);
             } else {
-                // An earlier call whose answer was lost has stored an end.
-                self.queues.ended(&end.row.queue);
+                // Another end is stored: by an earlier call whose answer was lost, or by hand.
+                self.give_room(end);
             }
         }
         Ok(())
     }
 
     /// An attempt has ended, and the store knows it.
-    fn release(&mut self, End { row, end, took, update }: &End) {
-        self.queues.ended(&row.queue);
+    fn release(&mut self, ended: &End) {
+        self.give_room(ended);
+        let End { row, update, end, took, .. } = ended;
         metrics::ended(row, *end, *took);
         let (job, name, attempt) = (row.id.0, &row.name, row.attempt);
         match end {
@@ -290,9 +336,19 @@ impl Term {
             AttemptEnd::Discarded => tracing::error!(job, %name, attempt, "a job failed for good and is discarded"),
             _ => tracing::debug!(job, %name, attempt, state = update.state.name(), "an attempt of a job has ended"),
         }
-        if !update.state.is_finished() {
-            // It may be due before the next job that the runner knows of.
-            self.next_due = Some(self.next_due.map_or(update.run_at, |due| due.min(update.run_at)));
+        match update.state {
+            JobState::Available => self.note_available(row.queue.clone()),
+            JobState::Scheduled => {
+                let next = self.next_scheduled.map_or(update.run_at, |next| next.min(update.run_at));
+                self.next_scheduled = Some(next);
+            }
+            _ => {}
+        }
+    }
+
+    fn give_room(&mut self, End { row, has_room, .. }: &End) {
+        if *has_room {
+            self.queues.ended(&row.queue);
         }
     }
 
@@ -321,9 +377,9 @@ impl Term {
         );
         let now = self.runner.clock.now();
         // Dropping a running attempt aborts it.
-        for (_, Running { row, .. }) in std::mem::take(&mut self.running) {
+        for (_, Running { row, watch, .. }) in std::mem::take(&mut self.running) {
             let (update, end) = attempt::put_back(&row, now);
-            self.ends.push(End { row, update, end, took: Duration::ZERO });
+            self.ends.push(End { row, update, end, took: Some(watch.elapsed()), has_room: true });
         }
         if let Err(error) = self.store_ends().await {
             tracing::warn!(%error, "cannot put jobs back; the next leader finds them");

@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use super::attempt::rescued;
 use super::{Job, JobContext, JobError, JobRequest, JobRow, JobState, MissedTicks, NewJob, Schedule, Workers};
 use crate::clock::{Clock, Millis};
-use crate::store::MemoryStore;
-use crate::testing::NOON;
+use crate::store::{LeaseAnswer, MemoryStore, Store, Tick};
 use crate::testing::jobs::JobStage;
+use crate::testing::{NOON, holder};
 use crate::turn::Context;
 
 /// Does what its text says.
@@ -320,4 +320,24 @@ async fn a_unique_job_of_a_schedule_does_not_pile_up() {
     stage.run_due().await;
     assert_eq!(stage.advance(minutes(60)).await.len(), 1);
     assert_eq!(RUNS.load(Ordering::SeqCst), 1);
+}
+
+/// A wrong clock noted a tick of next month. After its correction the schedule must not be silent until then.
+#[tokio::test]
+async fn a_noted_tick_in_the_future_is_noted_again() {
+    let day = Duration::from_secs(24 * 3600);
+    for (ahead, ticks) in [(day * 30, 2), (day, 1)] {
+        let store = Arc::new(MemoryStore::new());
+        let LeaseAnswer::Granted(epoch) = store.claim(7, &holder("before"), None).await.unwrap() else {
+            panic!("no lease")
+        };
+        let tick = Tick { schedule: "daily".into(), from: None, to: NOON.plus(ahead), now: NOON };
+        assert!(store.tick_jobs(7, epoch, tick, Vec::new()).await.unwrap());
+        store.release(7, epoch).await.unwrap();
+        let stage = JobStage::on(Workers::new().worker(act), Context::new(), store, Clock::manual(NOON));
+        let stage = stage.schedules([Schedule::new("daily", "0 4 * * *", "UTC", Act("x".to_owned())).unwrap()]);
+        assert!(stage.run_due().await.is_empty(), "no tick is due");
+        let ran = [stage.advance(minutes(16 * 60)).await.len(), stage.advance(day).await.len()];
+        assert_eq!(ran.into_iter().sum::<usize>(), ticks, "{ahead:?}");
+    }
 }

@@ -55,7 +55,7 @@ pub const ALL: &[Metric] = &[
     Metric::counter(
         "opora_jobs_enqueued_total",
         BY_JOB,
-        "jobs enqueued; turns and schedules count repetitions of unique jobs too",
+        "jobs enqueued; schedules, and turns without a database, count repetitions of unique jobs too",
     ),
     Metric::counter("opora_jobs_started_total", BY_JOB, "attempts of jobs that have begun"),
     Metric::counter("opora_jobs_finished_total", JOB_OUTCOMES, "attempts of jobs by their end"),

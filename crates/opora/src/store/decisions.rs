@@ -22,9 +22,9 @@ use self::record::Decision;
 use super::redis::{CarryOutResult, LoggedRedis, RedisBackend};
 use super::{
     Answer, Cleaned, CleaningLimits, Commit, Committed, ConversationRow, DomainWrites, Enqueued, Epoch, Generations,
-    Holder, JobCount, JobFilter, JobId, JobLimits, JobPoll, JobRequest, JobRow, JobUpdate, Lease, LeaseAnswer, Mark,
-    NewJob, Opened, OutboxId, ParkedTurn, RedisStore, Settled, Settlement, SqlDatabase, StateChange, Store, StoreError,
-    StoreLayer, StoreResult, Tick,
+    Holder, JobCount, JobFilter, JobId, JobLimits, JobPoll, JobRequest, JobRow, JobStart, JobUpdate, Lease,
+    LeaseAnswer, Mark, NewJob, Opened, OutboxId, ParkedTurn, RedisStore, Settled, Settlement, SqlDatabase, StateChange,
+    Store, StoreError, StoreLayer, StoreResult, Tick,
 };
 use crate::clock::Millis;
 use crate::failpoints;
@@ -308,8 +308,7 @@ impl StoreLayer for DecisionStore {
     answers! { self;
         enqueue_jobs(bot: i64, jobs: Vec<NewJob>, now: Millis) -> Vec<Enqueued> =>
             self.database.store().enqueue_jobs(bot, jobs, now);
-        start_jobs(bot: i64, epoch: Epoch, wanted: Vec<(Box<str>, usize)>, now: Millis) -> Vec<JobRow> =>
-            self.database.start_jobs((bot, epoch), wanted, now);
+        start_jobs(bot: i64, epoch: Epoch, start: JobStart) -> Vec<JobRow> => self.database.start_jobs((bot, epoch), start);
         update_jobs(bot: i64, epoch: Epoch, updates: Vec<JobUpdate>, writes: Option<DomainWrites>) -> Vec<bool> =>
             self.database.update_jobs((bot, epoch), updates, writes);
         running_jobs(bot: i64, after: JobId, limit: usize) -> Vec<JobRow> =>

@@ -274,11 +274,24 @@ impl JobUpdate {
     }
 }
 
+/// Which jobs to start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobStart {
+    /// The queues, and how many jobs of each at most.
+    pub queues: Vec<(Box<str>, usize)>,
+    /// Whether jobs that waited for their time are looked for. Without it only available jobs start.
+    pub also_scheduled: bool,
+    /// The time now.
+    pub now: Millis,
+}
+
 /// What the runner has to know of a store's jobs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JobPoll {
-    /// When the next job can start; none if no job waits outside of paused queues.
-    pub next_due: Option<Millis>,
+    /// The queues with jobs that can start now, without paused ones.
+    pub available: Vec<Box<str>>,
+    /// The time of the next job that waits for its time.
+    pub next_scheduled: Option<Millis>,
     /// Running jobs that are to be cancelled.
     pub to_cancel: Vec<JobId>,
 }

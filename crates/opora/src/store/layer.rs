@@ -8,9 +8,9 @@ use std::path::Path;
 use super::{
     AnnouncedConversations, Answer, Cleaned, CleaningLimits, Commit, Committed, ConversationRow, Delivered,
     DomainWrites, EffectId, EffectRow, Enqueued, Epoch, FailedRow, Filter, Holder, InboxRow, Incoming, InputRef,
-    JobCount, JobFilter, JobId, JobLimits, JobPoll, JobRequest, JobRow, JobUpdate, Lease, LeaseAnswer, Mark, NewJob,
-    Opened, OperatorStore, OutboxId, OutboxRow, Outgoing, ParkResult, ParkedId, ParkedTurn, Receipt, Seq, Settled,
-    Statistics, Store, Tick, TimerRow, TransitionRow,
+    JobCount, JobFilter, JobId, JobLimits, JobPoll, JobRequest, JobRow, JobStart, JobUpdate, Lease, LeaseAnswer, Mark,
+    NewJob, Opened, OperatorStore, OutboxId, OutboxRow, Outgoing, ParkResult, ParkedId, ParkedTurn, Receipt, Seq,
+    Settled, Statistics, Store, Tick, TimerRow, TransitionRow,
 };
 use crate::clock::Millis;
 use crate::key::ConversationKey;
@@ -183,7 +183,7 @@ layer! {
         next_due(bot: i64) -> Option<Millis>;
         clean(epoch: Epoch, limits: CleaningLimits) -> Cleaned;
         enqueue_jobs(bot: i64, jobs: Vec<NewJob>, now: Millis) -> Vec<Enqueued>;
-        start_jobs(bot: i64, epoch: Epoch, wanted: Vec<(Box<str>, usize)>, now: Millis) -> Vec<JobRow>;
+        start_jobs(bot: i64, epoch: Epoch, start: JobStart) -> Vec<JobRow>;
         update_jobs(bot: i64, epoch: Epoch, updates: Vec<JobUpdate>, writes: Option<DomainWrites>) -> Vec<bool>;
         running_jobs(bot: i64, after: JobId, limit: usize) -> Vec<JobRow>;
         poll_jobs(bot: i64) -> JobPoll;

@@ -11,9 +11,9 @@ use self::data::{BotData, MemoryData};
 use super::{
     Answer, Cleaned, CleaningLimits, Commit, Committed, ConversationRow, Delivered, DomainWrites, EffectId, EffectRow,
     Enqueued, Epoch, FailedRow, Filter, Holder, InboxRow, Incoming, InputRef, JobCount, JobFilter, JobId, JobLimits,
-    JobPoll, JobRequest, JobRow, JobUpdate, Lease, LeaseAnswer, Mark, NewJob, Opened, OperatorStore, OutboxId,
-    OutboxRow, Outgoing, ParkResult, ParkedId, ParkedTurn, Receipt, Seq, Settled, Statistics, Store, StoreError,
-    StoreResult, Tick, TimerRow, TransitionRow,
+    JobPoll, JobRequest, JobRow, JobStart, JobUpdate, Lease, LeaseAnswer, Mark, NewJob, Opened, OperatorStore,
+    OutboxId, OutboxRow, Outgoing, ParkResult, ParkedId, ParkedTurn, Receipt, Seq, Settled, Statistics, Store,
+    StoreError, StoreResult, Tick, TimerRow, TransitionRow,
 };
 use crate::clock::Millis;
 use crate::failpoints;
@@ -112,8 +112,8 @@ impl Store for MemoryStore {
         clean(epoch: Epoch, limits: CleaningLimits) -> Cleaned =>
             self.step(move |data| Ok(data.write(epoch)?.clean(limits)));
         enqueue_jobs(bot: i64, jobs: Vec<NewJob>, now: Millis) -> Vec<Enqueued> => self.step(move |data| Ok(data.enqueue_jobs(bot, jobs, now)));
-        start_jobs(bot: i64, epoch: Epoch, wanted: Vec<(Box<str>, usize)>, now: Millis) -> Vec<JobRow> =>
-            self.step(move |data| data.start_jobs((bot, epoch), &wanted, now));
+        start_jobs(bot: i64, epoch: Epoch, start: JobStart) -> Vec<JobRow> =>
+            self.step(move |data| data.start_jobs((bot, epoch), start));
         update_jobs(bot: i64, epoch: Epoch, updates: Vec<JobUpdate>, writes: Option<DomainWrites>) -> Vec<bool> =>
             self.step(move |data| data.update_jobs((bot, epoch), updates, writes.is_some()));
         running_jobs(bot: i64, after: JobId, limit: usize) -> Vec<JobRow> =>

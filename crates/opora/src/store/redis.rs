@@ -23,7 +23,7 @@ use super::sent_log::{LogFiles, Logged, SentLog};
 use super::{
     AnnouncedConversations, Answer, Cleaned, CleaningLimits, Commit, Committed, ConversationRow, Delivered,
     DomainWrites, EffectId, EffectRow, Enqueued, Epoch, Filter, Holder, InboxRow, Incoming, InputRef, JobCount, JobId,
-    JobLimits, JobPoll, JobRow, JobUpdate, Lease, LeaseAnswer, Mark, NewJob, Opened, OperatorStore, OutboxId,
+    JobLimits, JobPoll, JobRow, JobStart, JobUpdate, Lease, LeaseAnswer, Mark, NewJob, Opened, OperatorStore, OutboxId,
     OutboxRow, Outgoing, ParkResult, ParkedId, ParkedTurn, Receipt, Seq, Settled, Statistics, Store, StoreError,
     StoreLayer, StoreResult, Tick, TimerRow,
 };
@@ -214,8 +214,8 @@ impl Store for RedisBackend {
             self.expired_conversations(bot, now, limit);
         next_due(bot: i64) -> Option<Millis> => self.earliest_due(bot);
         enqueue_jobs(bot: i64, jobs: Vec<NewJob>, now: Millis) -> Vec<Enqueued> => self.add_jobs(bot, jobs, now);
-        start_jobs(bot: i64, epoch: Epoch, wanted: Vec<(Box<str>, usize)>, now: Millis) -> Vec<JobRow> =>
-            self.start_due_jobs((bot, epoch), wanted, now);
+        start_jobs(bot: i64, epoch: Epoch, start: JobStart) -> Vec<JobRow> =>
+            self.start_due_jobs((bot, epoch), start);
         update_jobs(bot: i64, epoch: Epoch, updates: Vec<JobUpdate>, writes: Option<DomainWrites>) -> Vec<bool> =>
             self.end_attempts((bot, epoch), updates, writes.is_some());
         running_jobs(bot: i64, after: JobId, limit: usize) -> Vec<JobRow> => self.jobs_running(bot, after, limit);

@@ -1,16 +1,26 @@
 //! The application's own writes, inside a turn's commit.
 
 use std::fmt;
+use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
 
 use super::sql::failure::unavailable;
-use super::{Enqueued, JobId, NewJob, StoreError, sql};
+use super::{Enqueued, JobId, NewJob, StoreResult, sql};
 use crate::clock::Millis;
+use crate::jobs::metrics;
 
 /// The database connection of a commit. Writes through it commit with the turn.
 #[derive(Debug)]
-pub struct Database<'c>(Connection<'c>);
+pub struct Database<'c> {
+    connection: Connection<'c>,
+    /// The kinds of the jobs that were added.
+    added: Vec<JobKind>,
+}
+
+/// The queue and the name of a job.
+type JobKind = (Box<str>, Box<str>);
 
 /// A connection to either database.
 #[derive(Debug)]
@@ -23,19 +33,19 @@ pub(super) enum Connection<'c> {
 impl<'c> Database<'c> {
     /// Wraps the connection of a commit under way; for stores.
     pub fn sqlite_commit(sqlite: &'c mut sqlx::SqliteConnection) -> Self {
-        Self(Connection::Sqlite(sqlite))
+        Self { connection: Connection::Sqlite(sqlite), added: Vec::new() }
     }
 
     /// Wraps the connection of a commit under way; for stores.
     #[cfg(feature = "postgres")]
     pub fn postgres_commit(postgres: &'c mut sqlx::PgConnection) -> Self {
-        Self(Connection::Postgres(postgres))
+        Self { connection: Connection::Postgres(postgres), added: Vec::new() }
     }
 
     /// Whether the tables are in PostgreSQL, for applications that run on both databases.
     #[must_use]
     pub fn is_postgres(&self) -> bool {
-        !matches!(self.0, Connection::Sqlite(_))
+        !matches!(self.connection, Connection::Sqlite(_))
     }
 
     /// The connection, for queries of [`sqlx`]. Begin no transaction on it and end none: the commit does.
@@ -43,7 +53,7 @@ impl<'c> Database<'c> {
     /// # Panics
     /// If the tables are not in SQLite. Then the turn fails, and the store continues.
     pub fn sqlite(&mut self) -> &mut sqlx::SqliteConnection {
-        match &mut self.0 {
+        match &mut self.connection {
             Connection::Sqlite(sqlite) => sqlite,
             #[cfg(feature = "postgres")]
             Connection::Postgres(_) => panic!("the tables are in a PostgreSQL database, not in an SQLite file"),
@@ -56,7 +66,7 @@ impl<'c> Database<'c> {
     /// If the tables are not in PostgreSQL. Then the turn fails, and the store continues.
     #[cfg(feature = "postgres")]
     pub fn postgres(&mut self) -> &mut sqlx::PgConnection {
-        match &mut self.0 {
+        match &mut self.connection {
             Connection::Postgres(postgres) => postgres,
             Connection::Sqlite(_) => panic!("the tables are in an SQLite file, not in a PostgreSQL database"),
         }
@@ -75,12 +85,40 @@ impl<'c> Database<'c> {
     /// Adds jobs of a bot, like [`Database::enqueue`].
     pub async fn enqueue_all(&mut self, bot: i64, jobs: Vec<NewJob>, now: Millis) -> Result<Vec<Enqueued>, WriteError> {
         NewJob::check_all(&jobs).map_err(|mistake| WriteError::Failed(mistake.into()))?;
-        sql::jobs::enqueue(self, bot, jobs, now).await
+        let kinds: Vec<JobKind> = jobs.iter().map(|job| (job.queue.clone(), job.name.clone())).collect();
+        let enqueued = sql::jobs::enqueue(self, bot, jobs, now).await?;
+        let added = kinds.into_iter().zip(&enqueued).filter(|(_, enqueued)| matches!(enqueued, Enqueued::New(_)));
+        self.added.extend(added.map(|(kind, _)| kind));
+        Ok(enqueued)
+    }
+
+    /// How many jobs were added so far.
+    pub(super) fn added_jobs(&self) -> usize {
+        self.added.len()
+    }
+
+    /// Forgets the jobs after the first ones: they were rolled back.
+    pub(super) fn forget_added_jobs(&mut self, after: usize) {
+        self.added.truncate(after);
     }
 
     /// The connection to either database.
     pub(super) fn connection(&mut self) -> &mut Connection<'c> {
-        &mut self.0
+        &mut self.connection
+    }
+}
+
+/// The jobs that writes have added. They are counted when the commit has succeeded.
+#[derive(Clone, Debug, Default)]
+pub(super) struct AddedJobs(Arc<Mutex<Vec<JobKind>>>);
+
+impl AddedJobs {
+    /// Counts the jobs if the commit of their writes has succeeded.
+    pub(super) fn count_if_ok<T>(&self, answer: StoreResult<T>) -> StoreResult<T> {
+        if answer.is_ok() {
+            metrics::enqueued(self.0.lock().drain(..));
+        }
+        answer
     }
 }
 
@@ -131,7 +169,10 @@ impl<E: std::error::Error + Send + Sync + 'static> From<E> for WriteError {
 type Run = Box<dyn for<'c> FnOnce(&'c mut Database<'_>) -> BoxFuture<'c, Result<(), WriteError>> + Send>;
 
 /// The application's writes in a turn. SQL only, and short, because all writers wait for it.
-pub struct DomainWrites(Run);
+pub struct DomainWrites {
+    run: Run,
+    added: AddedJobs,
+}
 
 impl DomainWrites {
     /// Wraps a closure.
@@ -139,7 +180,7 @@ impl DomainWrites {
     where
         F: for<'c> FnOnce(&'c mut Database<'_>) -> BoxFuture<'c, Result<(), WriteError>> + Send + 'static,
     {
-        Self(Box::new(run))
+        Self { run: Box::new(run), added: AddedJobs::default() }
     }
 
     /// These writes, and then others.
@@ -155,7 +196,14 @@ impl DomainWrites {
 
     /// Runs the writes; for stores, within a savepoint.
     pub async fn run(self, database: &mut Database<'_>) -> Result<(), WriteError> {
-        (self.0)(database).await
+        (self.run)(database).await?;
+        self.added.0.lock().clone_from(&database.added);
+        Ok(())
+    }
+
+    /// The jobs that these writes add.
+    pub(super) fn added(&self) -> AddedJobs {
+        self.added.clone()
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! One function for each promise of [`Store`](crate::store::Store). It takes an empty store, or one with a leader, and
 //! panics if the promise is broken. [`store_conformance!`](crate::store_conformance) makes a test of each. The suite
-//! does not test speed, nor the application's writes beyond their refusal, because not every store can run them.
+//! does not test speed, nor the application's writes beyond their refusal and those of jobs, because not every store can
+//! run them.
 #![allow(clippy::expect_used, reason = "a case that cannot go on fails where it is")]
 
 use std::future::Future;
@@ -20,6 +21,8 @@ pub mod fencing;
 pub(crate) mod fixture;
 pub mod forgetting;
 pub mod inbox;
+pub mod job_requests;
+pub mod job_writes;
 pub mod jobs;
 pub mod lease;
 pub mod operator;
@@ -155,6 +158,9 @@ macro_rules! store_conformance {
                 an_ended_attempt_completes_nothing,
                 an_old_instance_cannot_run_jobs,
                 jobs_are_enqueued_without_a_lease,
+                each_bot_has_its_own_jobs,
+            }
+            job_requests {
                 a_unique_job_is_added_once,
                 a_unique_job_has_a_period,
                 a_job_of_an_effect_is_added_once,
@@ -166,7 +172,11 @@ macro_rules! store_conformance {
                 a_tick_happens_once,
                 jobs_are_listed_by_a_filter,
                 jobs_are_counted,
-                each_bot_has_its_own_jobs,
+            }
+            job_writes {
+                a_job_of_refused_writes_is_not_added,
+                last_writes_commit_with_their_job,
+                an_old_instance_cannot_write_for_jobs,
             }
             time {
                 timers_are_due_in_order,

@@ -3,11 +3,11 @@
 use futures_util::future::BoxFuture;
 
 use super::decision_row::check_fence;
-use crate::clock::Millis;
 use crate::store::sql::failure::unavailable;
 use crate::store::sql::jobs;
 use crate::store::{
-    Database, DomainWrites, Epoch, JobLimits, JobRow, JobUpdate, NewJob, SqlDatabase, StoreResult, Tick, WriteError,
+    Database, DomainWrites, Epoch, JobLimits, JobRow, JobStart, JobUpdate, NewJob, SqlDatabase, StoreResult, Tick,
+    WriteError,
 };
 
 type Lease = (i64, Epoch);
@@ -29,13 +29,8 @@ impl SqlDatabase {
         answer.await.map_err(unavailable)
     }
 
-    pub(super) async fn start_jobs(
-        &self,
-        lease: Lease,
-        wanted: Vec<(Box<str>, usize)>,
-        now: Millis,
-    ) -> StoreResult<Vec<JobRow>> {
-        self.change_jobs(lease, move |database| Box::pin(jobs::start(database, lease, wanted, now))).await
+    pub(super) async fn start_jobs(&self, lease: Lease, start: JobStart) -> StoreResult<Vec<JobRow>> {
+        self.change_jobs(lease, move |database| Box::pin(jobs::start(database, lease, start))).await
     }
 
     pub(super) async fn update_jobs(

@@ -11,9 +11,9 @@ use crate::store::redis::NotReached;
 use crate::store::{
     AnnouncedConversations, Answer, Cleaned, CleaningLimits, Commit, Committed, ConversationRow, Delivered,
     DomainWrites, EffectId, EffectRow, Enqueued, Epoch, FailedRow, Holder, InboxRow, Incoming, InputRef, JobCount,
-    JobFilter, JobId, JobLimits, JobPoll, JobRequest, JobRow, JobUpdate, Lease, LeaseAnswer, Mark, NewJob, Opened,
-    OutboxId, OutboxRow, Outgoing, ParkResult, ParkedTurn, Receipt, Seq, Settled, Statistics, Store, StoreError,
-    StoreLayer, StoreResult, Tick, TimerRow, TransitionRow,
+    JobFilter, JobId, JobLimits, JobPoll, JobRequest, JobRow, JobStart, JobUpdate, Lease, LeaseAnswer, Mark, NewJob,
+    Opened, OutboxId, OutboxRow, Outgoing, ParkResult, ParkedTurn, Receipt, Seq, Settled, Statistics, Store,
+    StoreError, StoreLayer, StoreResult, Tick, TimerRow, TransitionRow,
 };
 
 use super::database::is_journal_epoch;
@@ -53,8 +53,8 @@ impl StoreLayer for Journal {
     answers! { self;
         enqueue_jobs(bot: i64, jobs: Vec<NewJob>, now: Millis) -> Vec<Enqueued> =>
             async move { self.0.job_store()?.enqueue_jobs(bot, jobs, now).await };
-        start_jobs(bot: i64, epoch: Epoch, wanted: Vec<(Box<str>, usize)>, now: Millis) -> Vec<JobRow> =>
-            async move { self.0.job_store_under(epoch)?.start_jobs(bot, epoch, wanted, now).await };
+        start_jobs(bot: i64, epoch: Epoch, start: JobStart) -> Vec<JobRow> =>
+            async move { self.0.job_store_under(epoch)?.start_jobs(bot, epoch, start).await };
         update_jobs(bot: i64, epoch: Epoch, updates: Vec<JobUpdate>, writes: Option<DomainWrites>) -> Vec<bool> =>
             async move { self.0.job_store_under(epoch)?.update_jobs(bot, epoch, updates, writes).await };
         running_jobs(bot: i64, after: JobId, limit: usize) -> Vec<JobRow> =>

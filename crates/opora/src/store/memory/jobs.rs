@@ -7,8 +7,8 @@ use super::NO_WRITES;
 use super::data::MemoryData;
 use crate::clock::Millis;
 use crate::store::{
-    Enqueued, Epoch, JobCount, JobFilter, JobId, JobLimits, JobPoll, JobRequest, JobRow, JobState, JobUpdate, NewJob,
-    StoreError, StoreResult, Tick,
+    Enqueued, Epoch, JobCount, JobFilter, JobId, JobLimits, JobPoll, JobRequest, JobRow, JobStart, JobState, JobUpdate,
+    NewJob, StoreError, StoreResult, Tick,
 };
 
 /// How many jobs become available, or are removed, in one step.
@@ -115,15 +115,18 @@ impl Jobs {
         Enqueued::New(id)
     }
 
-    fn start(&mut self, epoch: Epoch, wanted: &[(Box<str>, usize)], now: Millis) -> Vec<JobRow> {
-        let due: Vec<JobId> = self.scheduled.range(..=(now, JobId(i64::MAX))).take(STEP).map(|(_, id)| *id).collect();
+    fn start(&mut self, epoch: Epoch, JobStart { queues, also_scheduled, now }: JobStart) -> Vec<JobRow> {
+        let most = if also_scheduled { STEP } else { 0 };
+        let due: Vec<JobId> = self.scheduled.range(..=(now, JobId(i64::MAX))).take(most).map(|(_, id)| *id).collect();
         for id in due {
             self.change(id, |row| row.state = JobState::Available);
         }
         let mut started = Vec::new();
-        for (queue, limit) in wanted {
-            let Some(available) = self.available.get(queue).filter(|_| !self.paused.contains(queue)) else { continue };
-            let ids: Vec<JobId> = available.iter().take(*limit).map(|(.., id)| *id).collect();
+        for (queue, limit) in queues {
+            let Some(available) = self.available.get(&queue).filter(|_| !self.paused.contains(&queue)) else {
+                continue;
+            };
+            let ids: Vec<JobId> = available.iter().take(limit).map(|(.., id)| *id).collect();
             for id in ids {
                 self.change(id, |row| {
                     row.state = JobState::Running;
@@ -155,11 +158,11 @@ impl Jobs {
     }
 
     fn poll(&self) -> JobPoll {
-        let open = self.available.iter().filter(|(queue, _)| !self.paused.contains(*queue));
-        let available = open.filter_map(|(_, jobs)| jobs.iter().map(|(_, run_at, _)| *run_at).next());
-        let next_due = self.scheduled.first().map(|(run_at, _)| *run_at).into_iter().chain(available).min();
+        let with_jobs = self.available.iter().filter(|(queue, jobs)| !jobs.is_empty() && !self.paused.contains(*queue));
+        let available = with_jobs.map(|(queue, _)| queue.clone()).collect();
+        let next_scheduled = self.scheduled.first().map(|(run_at, _)| *run_at);
         let wants_cancel = |id: &&JobId| self.rows.get(id).is_some_and(|row| row.cancel_requested);
-        JobPoll { next_due, to_cancel: self.running.iter().filter(wants_cancel).copied().collect() }
+        JobPoll { available, next_scheduled, to_cancel: self.running.iter().filter(wants_cancel).copied().collect() }
     }
 
     fn remove(&mut self, id: JobId) {
@@ -240,13 +243,8 @@ impl MemoryData {
         Ok(&mut self.by_bot.entry(bot).or_default().jobs)
     }
 
-    pub(super) fn start_jobs(
-        &mut self,
-        lease: (i64, Epoch),
-        wanted: &[(Box<str>, usize)],
-        now: Millis,
-    ) -> StoreResult<Vec<JobRow>> {
-        Ok(self.jobs_under(lease)?.start(lease.1, wanted, now))
+    pub(super) fn start_jobs(&mut self, lease: (i64, Epoch), start: JobStart) -> StoreResult<Vec<JobRow>> {
+        Ok(self.jobs_under(lease)?.start(lease.1, start))
     }
 
     pub(super) fn update_jobs(

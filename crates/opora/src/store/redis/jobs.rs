@@ -14,7 +14,7 @@ use super::{NO_WRITES, RedisBackend};
 use crate::clock::Millis;
 use crate::store::{
     BoxError, Enqueued, Epoch, JobCount, JobFailure, JobFilter, JobId, JobLimits, JobPoll, JobRequest, JobRow,
-    JobState, JobUpdate, NewJob, StoreError, StoreResult, Tick,
+    JobStart, JobState, JobUpdate, NewJob, StoreError, StoreResult, Tick,
 };
 
 /// The partition of the jobs. It can never change.
@@ -190,11 +190,11 @@ impl RedisBackend {
     pub(super) async fn start_due_jobs(
         &self,
         lease: (i64, Epoch),
-        wanted: Vec<(Box<str>, usize)>,
-        now: Millis,
+        JobStart { queues, also_scheduled, now }: JobStart,
     ) -> StoreResult<Vec<JobRow>> {
-        let head = [lease.1.0.to_string(), now.0.to_string(), STEP.to_string()];
-        let queues = wanted.into_iter().flat_map(|(queue, limit)| [queue.into_string(), limit.to_string()]);
+        let most = if also_scheduled { STEP } else { 0 };
+        let head = [lease.1.0.to_string(), now.0.to_string(), most.to_string()];
+        let queues = queues.into_iter().flat_map(|(queue, limit)| [queue.into_string(), limit.to_string()]);
         let answer = self.change_jobs("start_jobs", lease, head.into_iter().chain(queues)).await?;
         read_jobs(lease.0, &answer.rest)
     }
@@ -233,10 +233,19 @@ impl RedisBackend {
 
     pub(super) async fn jobs_due(&self, bot: i64) -> StoreResult<JobPoll> {
         let answer = self.ask_jobs("poll_jobs", bot, Vec::new()).await?;
-        let mut texts = answer.iter();
-        let next_due = texts.next().filter(|due| !due.is_empty()).map(|due| due.parse().map(Millis)).transpose();
-        let to_cancel = texts.map(|id| id.parse().map(JobId)).collect::<Result<_, _>>().map_err(unreadable)?;
-        Ok(JobPoll { next_due: next_due.map_err(unreadable)?, to_cancel })
+        let [due, queues, rest @ ..] = &answer[..] else { return Err(unreadable("an answer about jobs is too short")) };
+        let queues: usize = queues.parse().map_err(unreadable)?;
+        let (available, to_cancel) = rest.split_at(queues.min(rest.len()));
+        let next_scheduled = Some(due).filter(|due| !due.is_empty()).map(|due| due.parse().map(Millis)).transpose();
+        Ok(JobPoll {
+            available: available.iter().map(|queue| queue.as_str().into()).collect(),
+            next_scheduled: next_scheduled.map_err(unreadable)?,
+            to_cancel: to_cancel
+                .iter()
+                .map(|id| id.parse().map(JobId))
+                .collect::<Result<_, _>>()
+                .map_err(unreadable)?,
+        })
     }
 
     pub(super) async fn drop_old_jobs(&self, lease: (i64, Epoch), limits: JobLimits) -> StoreResult<u64> {

@@ -140,6 +140,14 @@ impl Operation {
         }
     }
 
+    pub(super) fn writes(&self) -> Option<&DomainWrites> {
+        match self {
+            Self::Write { writes, .. } | Self::Park { writes, .. } => writes.as_ref(),
+            Self::Commit { commit, .. } => commit.writes.as_ref(),
+            _ => None,
+        }
+    }
+
     pub(super) fn take_writes(&mut self) -> Option<DomainWrites> {
         match self {
             Self::Write { writes, .. } | Self::Park { writes, .. } => writes.take(),

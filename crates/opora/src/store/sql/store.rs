@@ -19,9 +19,9 @@ use crate::store::sent_log::LogFiles;
 use crate::store::{
     Answer, Cleaned, CleaningLimits, Commit, Committed, ConversationRow, Database, Delivered, DomainWrites, EffectId,
     EffectRow, Enqueued, Epoch, FailedRow, Filter, Holder, InboxRow, Incoming, InputRef, JobCount, JobFilter, JobId,
-    JobLimits, JobPoll, JobRequest, JobRow, JobUpdate, Lease, LeaseAnswer, Mark, NewJob, Opened, OperatorStore,
-    OutboxId, OutboxRow, Outgoing, ParkResult, ParkedId, ParkedTurn, Receipt, Seq, Settled, Statistics, Store,
-    StoreError, StoreResult, Tick, TimerRow, TransitionRow, WriteError,
+    JobLimits, JobPoll, JobRequest, JobRow, JobStart, JobUpdate, Lease, LeaseAnswer, Mark, NewJob, Opened,
+    OperatorStore, OutboxId, OutboxRow, Outgoing, ParkResult, ParkedId, ParkedTurn, Receipt, Seq, Settled, Statistics,
+    Store, StoreError, StoreResult, Tick, TimerRow, TransitionRow, WriteError,
 };
 
 /// Stores everything in tables named `opora_…`. `P` are the read connections.
@@ -138,8 +138,8 @@ impl<P: ReadConnections + std::fmt::Debug + Send + 'static> Store for SqlStore<P
         expired(bot: i64, now: Millis, limit: usize) -> Vec<ConversationKey> => self.reads.expired(bot, now, limit);
         next_due(bot: i64) -> Option<Millis> => self.reads.next_due(bot);
         enqueue_jobs(bot: i64, jobs: Vec<NewJob>, now: Millis) -> Vec<Enqueued> => self.change_jobs(None, move |database| Box::pin(jobs::enqueue(database, bot, jobs, now)));
-        start_jobs(bot: i64, epoch: Epoch, wanted: Vec<(Box<str>, usize)>, now: Millis) -> Vec<JobRow> =>
-            self.change_jobs(Some((bot, epoch)), move |database| Box::pin(jobs::start(database, (bot, epoch), wanted, now)));
+        start_jobs(bot: i64, epoch: Epoch, start: JobStart) -> Vec<JobRow> =>
+            self.change_jobs(Some((bot, epoch)), move |database| Box::pin(jobs::start(database, (bot, epoch), start)));
         update_jobs(bot: i64, epoch: Epoch, updates: Vec<JobUpdate>, writes: Option<DomainWrites>) -> Vec<bool> =>
             self.end_attempts((bot, epoch), updates, writes);
         running_jobs(bot: i64, after: JobId, limit: usize) -> Vec<JobRow> => self.reads.running_jobs(bot, after, limit);

@@ -8,7 +8,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::failure::closed;
 use super::operation::{ExclusiveOperation, Operation};
 use super::request::{ReplySender, Request, Response};
-use crate::store::{StoreError, StoreResult};
+use crate::store::{DomainWrites, StoreError, StoreResult};
 
 pub(super) trait Content: TryFrom<Response, Error = StoreError> {}
 
@@ -31,9 +31,11 @@ impl Writers {
         Self { turns, control }
     }
 
-    /// Runs an operation in order with turns.
+    /// Runs an operation in order with turns. Jobs that the application's writes add are counted if it commits.
     pub(super) async fn with_turns<T: Content>(&self, operation: Operation) -> StoreResult<T> {
-        ask(&self.turns, |reply| Request::Grouped(operation, reply)).await
+        let added = operation.writes().map(DomainWrites::added);
+        let answer = ask(&self.turns, |reply| Request::Grouped(operation, reply)).await;
+        added.unwrap_or_default().count_if_ok(answer)
     }
 
     /// Runs an operation that must not wait for turns.

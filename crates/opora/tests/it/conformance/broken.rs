@@ -1,5 +1,6 @@
 //! A store that breaks one promise and keeps all others.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use opora::clock::Millis;
@@ -7,9 +8,9 @@ use opora::key::ConversationKey;
 use opora::store::{
     Answer, Cleaned, CleaningLimits, Commit, Committed, ConversationRow, Delivered, DomainWrites, EffectId, EffectRow,
     Enqueued, Epoch, FailedRow, Filter, Holder, InboxRow, Incoming, InputRef, JobCount, JobFilter, JobId, JobLimits,
-    JobPoll, JobRequest, JobRow, JobUpdate, Lease, LeaseAnswer, Mark, MemoryStore, NewJob, Opened, OutboxId, OutboxRow,
-    Outgoing, ParkResult, ParkedId, ParkedTurn, Receipt, Seq, Settled, Statistics, Store, StoreResult, Tick, TimerRow,
-    TransitionRow, Version,
+    JobPoll, JobRequest, JobRow, JobStart, JobUpdate, Lease, LeaseAnswer, Mark, MemoryStore, NewJob, Opened, OutboxId,
+    OutboxRow, Outgoing, ParkResult, ParkedId, ParkedTurn, Receipt, Seq, Settled, Statistics, Store, StoreResult, Tick,
+    TimerRow, TransitionRow, Version,
 };
 use parking_lot::Mutex;
 
@@ -27,7 +28,7 @@ mod time;
 
 #[derive(Debug)]
 pub struct Broken {
-    inner: MemoryStore,
+    inner: Arc<dyn Store>,
     fault: Fault,
     calls: AtomicI64,
     // What refused commits leave behind.
@@ -37,8 +38,12 @@ pub struct Broken {
 
 impl Broken {
     pub fn new(fault: Fault) -> Self {
+        Self::over(Arc::new(MemoryStore::new()), fault)
+    }
+
+    pub fn over(inner: Arc<dyn Store>, fault: Fault) -> Self {
         let (leftovers, imported) = (Mutex::default(), Mutex::default());
-        Self { inner: MemoryStore::new(), fault, calls: AtomicI64::new(0), leftovers, imported }
+        Self { inner, fault, calls: AtomicI64::new(0), leftovers, imported }
     }
 
     fn next_number(&self) -> i64 {
@@ -90,7 +95,7 @@ impl Broken {
 // By its path, because its methods are named like those of `Store`.
 impl opora::store::StoreLayer for Broken {
     fn inner(&self) -> &dyn Store {
-        &self.inner
+        &*self.inner
     }
 
     fn describe(&self) -> String {
@@ -259,14 +264,8 @@ impl opora::store::StoreLayer for Broken {
         Box::pin(self.broken_enqueue(bot, jobs, now))
     }
 
-    fn start_jobs(
-        &self,
-        bot: i64,
-        epoch: Epoch,
-        wanted: Vec<(Box<str>, usize)>,
-        now: Millis,
-    ) -> Answer<'_, Vec<JobRow>> {
-        Box::pin(self.broken_start(bot, epoch, wanted, now))
+    fn start_jobs(&self, bot: i64, epoch: Epoch, start: JobStart) -> Answer<'_, Vec<JobRow>> {
+        Box::pin(self.broken_start(bot, epoch, start))
     }
 
     fn update_jobs(
@@ -274,9 +273,13 @@ impl opora::store::StoreLayer for Broken {
         bot: i64,
         epoch: Epoch,
         updates: Vec<JobUpdate>,
-        _writes: Option<DomainWrites>,
+        writes: Option<DomainWrites>,
     ) -> Answer<'_, Vec<bool>> {
-        Box::pin(self.broken_update(bot, epoch, updates))
+        Box::pin(self.broken_update((bot, epoch), updates, writes))
+    }
+
+    fn write(&self, writes: DomainWrites) -> Answer<'_, ()> {
+        Box::pin(self.broken_write(writes))
     }
 
     fn poll_jobs(&self, bot: i64) -> Answer<'_, JobPoll> {

@@ -7,7 +7,7 @@ use opora::jobs::{
     Enqueued, Job, JobContext, JobError, JobFilter, JobId, JobRequest, JobRow, JobState, NewJob, QueueSettings, Unique,
 };
 use opora::prelude::*;
-use opora::store::{DomainWrites, Store, StoreResult};
+use opora::store::{DomainWrites, JobStart, Store, StoreResult};
 use opora::testing::faulty::{Fault, FaultyStore};
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
@@ -307,7 +307,8 @@ async fn a_job_whose_start_took_effect_late_can_be_cancelled() {
     let job = NewJob::from(Send { to: "slow".to_owned() }).queue("reports");
     let id = bot.handle.enqueue(job).await.unwrap().id();
     let epoch = store.lease(BOT).await.unwrap().unwrap().epoch;
-    store.start_jobs(BOT, epoch, vec![("reports".into(), 1)], now()).await.unwrap();
+    let start = JobStart { queues: vec![("reports".into(), 1)], also_scheduled: false, now: now() };
+    store.start_jobs(BOT, epoch, start).await.unwrap();
     store.operator().request_jobs(BOT, JobRequest::Cancel(vec![id]), now()).await.unwrap();
     job_is(&store, id, JobState::Cancelled).await;
     bot.stops().await;

@@ -207,23 +207,24 @@ function functions.update_jobs(keys, args)
   return answer
 end
 
--- Returns the time of the next job that can start, or '', and the running jobs that are to be cancelled.
+-- Returns the time of the next scheduled job, or ''; how many queues have jobs that can start, and these queues; the
+-- running jobs that are to be cancelled.
 function functions.poll_jobs(keys, _)
   local due = call('ZRANGE', keys[JOBS_DUE], 0, 0, 'WITHSCORES')[2]
+  local answer = { due and string.format('%.0f', tonumber(due)) or '', '0' }
   local from = '-'
   while true do
     local member = call('ZRANGEBYLEX', keys[JOBS_READY], from, '+', 'LIMIT', 0, 1)[1]
     if not member then
       break
     end
-    local queue, run_at = string.match(member, '^([^|]*)|%d+|(%d+)|')
+    local queue = string.match(member, '^([^|]*)|')
     if call('SISMEMBER', keys[JOB_PAUSED], queue) == 0 then
-      due = due and tonumber(due) < tonumber(run_at) and due or run_at
-      break
+      answer[#answer + 1] = queue
     end
     from = '(' .. queue .. '}'
   end
-  local answer = { due and string.format('%.0f', tonumber(due)) or '' }
+  answer[2] = tostring(#answer - 2)
   local running = call('HGETALL', keys[JOBS_RUNNING])
   for i = 1, #running, 2 do
     if running[i + 1] == 'cancel' then

@@ -23,8 +23,8 @@ impl<P: ReadConnections> Reads<P> {
     }
 
     pub(in crate::store) async fn poll_jobs(&self, bot: i64) -> StoreResult<JobPoll> {
-        // Either the time of a job that waits, or the id of a running job that is to be cancelled.
-        // The queues are found one by one: a paused one may have many jobs.
+        // Either the time of the next scheduled job, a queue with available jobs, or the id of a running job that is to
+        // be cancelled. The queues are found one by one: each may have many jobs.
         const POLL: &str = "
             WITH RECURSIVE ready (queue) AS (
                 SELECT min(queue) FROM opora_jobs WHERE bot = $1 AND state = 'available'
@@ -32,20 +32,22 @@ impl<P: ReadConnections> Reads<P> {
                 SELECT (SELECT min(queue) FROM opora_jobs
                         WHERE bot = $1 AND state = 'available' AND queue > ready.queue)
                 FROM ready WHERE ready.queue IS NOT NULL)
-            SELECT (SELECT min(run_at) FROM opora_jobs WHERE bot = $1 AND state = 'scheduled'), CAST(NULL AS bigint)
+            SELECT (SELECT min(run_at) FROM opora_jobs WHERE bot = $1 AND state = 'scheduled'), CAST(NULL AS bigint),
+                   CAST(NULL AS text)
             UNION ALL
-            SELECT (SELECT run_at FROM opora_jobs
-                    WHERE bot = $1 AND state = 'available' AND queue = ready.queue
-                    ORDER BY priority, run_at, id LIMIT 1),
-                   CAST(NULL AS bigint)
+            SELECT CAST(NULL AS bigint), CAST(NULL AS bigint), queue
             FROM ready WHERE queue NOT IN (SELECT queue FROM opora_paused_queues WHERE bot = $1)
             UNION ALL
-            SELECT CAST(NULL AS bigint), id FROM opora_jobs
+            SELECT CAST(NULL AS bigint), id, CAST(NULL AS text) FROM opora_jobs
             WHERE bot = $1 AND state = 'running' AND cancel_requested <> 0";
-        let read = |row: &P::Row| Ok((row.maybe_number(0)?, row.maybe_number(1)?));
-        let rows = self.read(POLL, vec![Value::Number(bot)], read).await?;
-        let next_due = rows.iter().filter_map(|(due, _)| *due).min().map(Millis);
-        Ok(JobPoll { next_due, to_cancel: rows.into_iter().filter_map(|(_, id)| id.map(JobId)).collect() })
+        let read = |row: &P::Row| Ok((row.maybe_number(0)?, row.maybe_number(1)?, row.maybe_text(2)?));
+        let mut poll = JobPoll::default();
+        for (due, id, queue) in self.read(POLL, vec![Value::Number(bot)], read).await? {
+            poll.next_scheduled = poll.next_scheduled.or(due.map(Millis));
+            poll.to_cancel.extend(id.map(JobId));
+            poll.available.extend::<Option<Box<str>>>(queue);
+        }
+        Ok(poll)
     }
 
     pub(in crate::store) async fn job_ticks(&self, bot: i64) -> StoreResult<Vec<(Box<str>, Millis)>> {

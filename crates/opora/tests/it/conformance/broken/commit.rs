@@ -2,8 +2,8 @@
 
 use opora::key::ConversationKey;
 use opora::store::{
-    Commit, Committed, Epoch, InputRef, Mark, Opened, OutboxId, StateChange, Store, StoreError, StoreResult,
-    TimerChange, Version,
+    Commit, Committed, Epoch, InputRef, Mark, Opened, OutboxId, StateChange, StoreError, StoreResult, TimerChange,
+    Version,
 };
 
 use super::leftovers::Leftovers;

@@ -86,6 +86,12 @@ pub enum Fault {
     IgnoresUnique,
     UniqueForEver,
     HidesDueJobs,
+    /// Looks for scheduled jobs, asked or not.
+    AlwaysStartsScheduled,
+    ShowsPausedQueues,
+    KeepsRefusedWrites,
+    /// Updates jobs, and then makes their writes in a commit of their own.
+    WritesAfterJobs,
     HidesCancels,
     RunsCancelledJobs,
     ForgetsPauses,

@@ -3,7 +3,7 @@
 use opora::key::ConversationKey;
 use opora::store::{
     Delivered, EffectId, Epoch, InboxRow, Incoming, InputRef, LeaseAnswer, Mark, Origin, Outgoing, ParkResult,
-    ParkedTurn, Receipt, Seq, Store, StoreError, StoreResult,
+    ParkedTurn, Receipt, Seq, StoreError, StoreResult,
 };
 
 use super::{Broken, Fault};

@@ -2,8 +2,8 @@
 
 use opora::clock::Millis;
 use opora::store::{
-    Enqueued, Epoch, JobCount, JobFilter, JobId, JobLimits, JobPoll, JobRequest, JobRow, JobState, JobUpdate, NewJob,
-    Store, StoreResult, Tick, Unique,
+    DomainWrites, Enqueued, Epoch, JobCount, JobFilter, JobId, JobLimits, JobPoll, JobRequest, JobRow, JobStart,
+    JobState, JobUpdate, NewJob, StoreError, StoreResult, Tick, Unique, WriteError,
 };
 
 use super::{Broken, Fault};
@@ -34,11 +34,11 @@ impl Broken {
         &self,
         bot: i64,
         epoch: Epoch,
-        wanted: Vec<(Box<str>, usize)>,
-        now: Millis,
+        JobStart { queues, also_scheduled, now }: JobStart,
     ) -> StoreResult<Vec<JobRow>> {
         let now = if self.fault == Fault::StartsJobsEarly { FOR_EVER } else { now };
-        let limits = wanted.into_iter().map(|(queue, limit)| (queue, self.limit("start_jobs", limit)));
+        let also_scheduled = also_scheduled || self.fault == Fault::AlwaysStartsScheduled;
+        let limits = queues.into_iter().map(|(queue, limit)| (queue, self.limit("start_jobs", limit)));
         let mut limits: Vec<(Box<str>, usize)> = limits.collect();
         if self.fault == Fault::MixesQueues {
             limits = vec![("reports".into(), 1), ("mail".into(), 5)];
@@ -49,7 +49,8 @@ impl Broken {
         } else {
             Vec::new()
         };
-        rows.extend(self.inner.start_jobs(self.bot_of_jobs(bot).await?, epoch, limits, now).await?);
+        let start = JobStart { queues: limits, also_scheduled, now };
+        rows.extend(self.inner.start_jobs(self.bot_of_jobs(bot).await?, epoch, start).await?);
         if self.fault == Fault::ForgetsAttempts {
             rows.iter_mut().for_each(|row| row.attempt = 1);
         }
@@ -59,11 +60,29 @@ impl Broken {
         Ok(self.order("start_jobs", rows))
     }
 
+    /// Commits what refused writes have done before the refusal.
+    pub(super) async fn broken_write(&self, writes: DomainWrites) -> StoreResult<()> {
+        if self.fault != Fault::KeepsRefusedWrites {
+            return self.inner.write(writes).await;
+        }
+        let (sender, refusal) = tokio::sync::oneshot::channel();
+        let kept = DomainWrites::new(move |database| {
+            Box::pin(async move {
+                if let Err(WriteError::Refused(refusal)) = writes.run(database).await {
+                    let _ = sender.send(refusal);
+                }
+                Ok(())
+            })
+        });
+        self.inner.write(kept).await?;
+        refusal.await.map_or(Ok(()), |refusal| Err(StoreError::Refused(refusal)))
+    }
+
     pub(super) async fn broken_update(
         &self,
-        bot: i64,
-        epoch: Epoch,
+        (bot, epoch): (i64, Epoch),
         mut updates: Vec<JobUpdate>,
+        writes: Option<DomainWrites>,
     ) -> StoreResult<Vec<bool>> {
         if self.does_nothing("update_jobs") {
             return Ok(vec![true; updates.len()]);
@@ -78,7 +97,12 @@ impl Broken {
         }
         let waiting = updates.iter().filter(|update| !update.state.is_finished() && update.state != JobState::Running);
         let (ids, at): (Vec<_>, Vec<_>) = waiting.map(|update| (update.id, update.at)).unzip();
-        let applied = self.inner.update_jobs(bot, self.epoch("update_jobs", epoch).await, updates, None).await?;
+        let epoch = self.epoch("update_jobs", epoch).await;
+        let (writes, later) = if self.fault == Fault::WritesAfterJobs { (None, writes) } else { (writes, None) };
+        let applied = self.inner.update_jobs(bot, epoch, updates, writes).await?;
+        if let Some(writes) = later {
+            self.inner.write(writes).await?;
+        }
         if let (Fault::RunsCancelledJobs, Some(at)) = (self.fault, at.first()) {
             self.inner.operator().request_jobs(bot, JobRequest::Retry(ids), *at).await?;
         }
@@ -88,7 +112,11 @@ impl Broken {
     pub(super) async fn broken_poll(&self, bot: i64) -> StoreResult<JobPoll> {
         let poll = self.inner.poll_jobs(bot).await?;
         Ok(match self.fault {
-            Fault::HidesDueJobs => JobPoll { next_due: None, ..poll },
+            Fault::HidesDueJobs => JobPoll { available: Vec::new(), next_scheduled: None, ..poll },
+            Fault::ShowsPausedQueues => {
+                let paused = self.inner.operator().paused_queues(bot).await?;
+                JobPoll { available: [poll.available, paused].concat(), ..poll }
+            }
             Fault::HidesCancels => JobPoll { to_cancel: Vec::new(), ..poll },
             _ => poll,
         })

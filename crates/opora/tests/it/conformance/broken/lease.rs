@@ -1,6 +1,6 @@
 //! Faults of leases.
 
-use opora::store::{Epoch, Holder, Lease, LeaseAnswer, Store, StoreResult};
+use opora::store::{Epoch, Holder, Lease, LeaseAnswer, StoreResult};
 
 use super::{Broken, Fault};
 

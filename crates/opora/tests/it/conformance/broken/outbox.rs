@@ -1,7 +1,7 @@
 //! Faults of the outbox.
 
 use opora::clock::Millis;
-use opora::store::{Epoch, IfUnsure, OutboxId, Outgoing, Seq, Settled, Settlement, Statistics, Store, StoreResult};
+use opora::store::{Epoch, IfUnsure, OutboxId, Outgoing, Seq, Settled, Settlement, Statistics, StoreResult};
 
 use super::{Broken, Fault};
 

@@ -1,7 +1,7 @@
 //! Faults of timers, expiries and cleaning.
 
 use opora::clock::Millis;
-use opora::store::{Cleaned, CleaningLimits, Epoch, OutboxId, Settled, Settlement, Store, StoreResult, TimerRow};
+use opora::store::{Cleaned, CleaningLimits, Epoch, OutboxId, Settled, Settlement, StoreResult, TimerRow};
 
 use super::{Broken, Fault};
 
