@@ -34,6 +34,7 @@ mod everysec;
 mod fleet;
 mod handlers;
 mod in_process;
+mod job_soak;
 mod jobs;
 mod journal;
 mod kills;
@@ -50,3 +51,5 @@ mod stage;
 mod stops;
 mod takeover;
 mod updates;
+
+pub use self::backend::query_numbers_at;

@@ -22,6 +22,7 @@ use crate::stage::{BOT, Person, Running, Stage, until};
 
 mod atomicity;
 mod interrupted_replay;
+mod jobs;
 mod writes;
 
 const ONE_MOMENT: &str = "One moment, please: I will answer as soon as I can.";
