@@ -3,7 +3,8 @@
 //! A bot is killed at every failpoint many times while people talk to it, and so is its Redis or PostgreSQL. Then all
 //! messages and stored state are compared with the input. The tests are those of `cargo xtask test`, optimised and
 //! with larger numbers, one after another. Every wait has a deadline, so the run always ends. `--minutes` is for jobs:
-//! a steady stream of them while their bot is killed; none may be lost or have its effect twice, and memory stays flat.
+//! a steady stream of them, in the first half while their bot is killed; none may be lost or have its effect twice. In
+//! the second half one instance runs, whose memory must stay flat.
 
 use std::process::ExitCode;
 
@@ -22,7 +23,7 @@ pub(crate) struct Options {
     /// How many people talk to it at once
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
     people: u32,
-    /// Run jobs on all stores at once for so long, and kill their bot again and again; nothing else
+    /// Run jobs on all stores at once for so long, and kill their bot again and again in the first half; nothing else
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     minutes: Option<u32>,
     /// Only the tests whose name contains this; all of the crash test unless given

@@ -14,7 +14,7 @@ use crate::servers::{Durability, Servers};
 
 /// How many times less processor time than Celery a job has to take.
 const MIN_RATIO: f64 = 3.0;
-const STORES: [&str; 4] = ["sqlite", "redis", "postgres", "redis-and-postgres"];
+const STORES: [&str; 5] = ["memory", "sqlite", "redis", "postgres", "redis-and-postgres"];
 
 /// Measures, prints a table, and fails if a job on some store is not cheap enough.
 pub(super) fn compare(commands: &Commands, count: u32) -> Result<()> {
@@ -69,6 +69,7 @@ fn opora(commands: &Commands, servers: &Servers, store: &str, count: u32) -> Res
     let folder = tempfile::tempdir()?;
     let (redis, postgres) = (&servers.redis_url, &servers.database_url);
     let (address, database) = match store {
+        "memory" => ("memory:".to_owned(), ""),
         "sqlite" => (format!("sqlite:{}", folder.path().join("opora.db").display()), ""),
         "postgres" => (postgres.clone(), ""),
         "redis" => (redis.clone(), ""),
