@@ -28,7 +28,7 @@ mod attempt;
 mod carrier;
 mod context;
 mod last_writes;
-pub(crate) mod metrics;
+mod metrics;
 mod queues;
 mod runner;
 mod scheduler;

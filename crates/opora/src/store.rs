@@ -70,6 +70,7 @@ mod database;
 #[cfg(feature = "redis")]
 mod decisions;
 mod delivery;
+pub(crate) mod enqueued_jobs;
 mod error;
 mod generations;
 pub(crate) mod hash;

@@ -7,12 +7,14 @@ use parking_lot::RwLock;
 use serde::Serialize;
 
 use crate::clock::{Clock, When};
-use crate::jobs::{RunnerHandle, metrics as job_metrics};
+use crate::jobs::RunnerHandle;
 use crate::key::ConversationKey;
 use crate::outbox::{Broadcast, BroadcastError, Courier, Progress, posted_rows};
 use crate::schedule::ScheduleHandle;
 use crate::store::requester::{alarm_name, unbound_timer_body};
-use crate::store::{Commit, Enqueued, Epoch, NewJob, Opened, Outgoing, Store, StoreError, TimerChange, Version};
+use crate::store::{
+    Commit, Enqueued, Epoch, NewJob, Opened, Outgoing, Store, StoreError, TimerChange, Version, enqueued_jobs,
+};
 use crate::telegram::{Destination, IntoOutgoing, Say, SayError, Tag};
 
 /// The name of an empty post that tests whether the store accepts posts.
@@ -215,7 +217,7 @@ impl Handle {
         let jobs: Vec<_> = jobs.into_iter().zip(&enqueued).filter_map(is_new).collect();
         match self.running() {
             Ok(running) => running.jobs.enqueued(&jobs, false),
-            Err(_) => job_metrics::enqueued(job_metrics::kinds(&jobs)),
+            Err(_) => enqueued_jobs::count(enqueued_jobs::kinds(&jobs)),
         }
         Ok(enqueued)
     }

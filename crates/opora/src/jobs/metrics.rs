@@ -5,20 +5,7 @@ use std::time::Duration;
 
 use super::attempt::AttemptEnd;
 use crate::clock::Millis;
-use crate::store::{JobCount, JobRow, JobState, NewJob};
-
-/// Counts jobs that were enqueued, by queue and name.
-pub(crate) fn enqueued(kinds: impl IntoIterator<Item = (Box<str>, Box<str>)>) {
-    for (queue, name) in kinds {
-        let [queue, name] = [queue.into_string(), name.into_string()];
-        metrics::counter!("opora_jobs_enqueued_total", "queue" => queue, "name" => name).increment(1);
-    }
-}
-
-/// The queue and the name of each job.
-pub(crate) fn kinds(jobs: &[NewJob]) -> impl Iterator<Item = (Box<str>, Box<str>)> {
-    jobs.iter().map(|job| (job.queue.clone(), job.name.clone()))
-}
+use crate::store::{JobCount, JobRow, JobState};
 
 pub(super) fn started(row: &JobRow) {
     let [queue, name] = labels(row);

@@ -15,9 +15,9 @@ use super::attempt::{self, AttemptEnd, AttemptResult};
 use super::scheduler::Scheduler;
 use super::term::Term;
 use super::workers::Worker;
-use super::{JobContext, Schedule, Workers, last_writes, metrics};
+use super::{JobContext, Schedule, Workers, last_writes};
 use crate::clock::Clock;
-use crate::store::{Epoch, JobRow, JobStart, JobUpdate, NewJob, Store, StoreResult};
+use crate::store::{Epoch, JobRow, JobStart, JobUpdate, NewJob, Store, StoreResult, enqueued_jobs};
 use crate::turn::{Context, When};
 
 /// The pause after an error of the store.
@@ -46,7 +46,7 @@ impl RunnerHandle {
             return;
         }
         if !is_counted {
-            metrics::enqueued(metrics::kinds(jobs));
+            enqueued_jobs::count(enqueued_jobs::kinds(jobs));
         }
         let mut woken = self.woken.lock();
         for job in jobs {

@@ -6,13 +6,12 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use super::metrics;
 use super::runner::JobRunner;
 use crate::clock::Millis;
-use crate::store::{StoreResult, Tick};
+use crate::store::{StoreResult, Tick, enqueued_jobs};
 
-/// A noted tick that is further in the future is of a clock that was wrong. Otherwise its schedule would be silent until
-/// then.
+/// A noted tick that is further in the future comes from a wrong clock. Without a limit its schedule would be silent
+/// until then.
 const LONGEST_AHEAD: Duration = Duration::from_secs(24 * 3600);
 
 /// The ticks that this process knows of.
@@ -62,7 +61,7 @@ impl Scheduler {
                 self.noted = None;
                 return Ok((Some(now), true));
             }
-            metrics::enqueued(metrics::kinds(&jobs));
+            enqueued_jobs::count(enqueued_jobs::kinds(&jobs));
             has_enqueued |= !jobs.is_empty();
             noted.insert(schedule.name().into(), to);
             next = [next, schedule.next_after(to)].into_iter().flatten().min();

@@ -7,9 +7,8 @@ use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 
 use super::sql::failure::unavailable;
-use super::{Enqueued, JobId, NewJob, StoreResult, sql};
+use super::{Enqueued, JobId, NewJob, StoreError, StoreResult, enqueued_jobs, sql};
 use crate::clock::Millis;
-use crate::jobs::metrics;
 
 /// The database connection of a commit. Writes through it commit with the turn.
 #[derive(Debug)]
@@ -116,7 +115,7 @@ impl AddedJobs {
     /// Counts the jobs if the commit of their writes has succeeded.
     pub(super) fn count_if_ok<T>(&self, answer: StoreResult<T>) -> StoreResult<T> {
         if answer.is_ok() {
-            metrics::enqueued(self.0.lock().drain(..));
+            enqueued_jobs::count(self.0.lock().drain(..));
         }
         answer
     }

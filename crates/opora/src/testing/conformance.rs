@@ -2,8 +2,8 @@
 //!
 //! One function for each promise of [`Store`](crate::store::Store). It takes an empty store, or one with a leader, and
 //! panics if the promise is broken. [`store_conformance!`](crate::store_conformance) makes a test of each. The suite
-//! does not test speed, nor the application's writes beyond their refusal and those of jobs, because not every store can
-//! run them.
+//! does not test speed. Of the application's writes it tests their refusal and those of jobs only, because not every
+//! store can run them.
 #![allow(clippy::expect_used, reason = "a case that cannot go on fails where it is")]
 
 use std::future::Future;

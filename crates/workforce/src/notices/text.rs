@@ -14,8 +14,8 @@ use crate::texts::{Language, LocalPeriod, day, short_day, short_day_and_time};
 const TIME_TO_PREPARE: Duration = Duration::from_secs(2 * 3600);
 
 impl Notice {
-    /// Whether it is sent in quiet hours that end at a time: it is about what happens right now, answers what the person
-    /// just did, or changes a shift that begins before the person could prepare for it.
+    /// Whether it is sent in quiet hours that end at a time: it is about what happens right now, answers what the
+    /// person just did, or changes a shift that begins before the person could prepare for it.
     pub(super) fn is_urgent(&self, now: Millis, quiet_until: Millis) -> bool {
         let begins_soon = |when: &LocalPeriod| {
             let is_before = when.starts_at.is_some_and(|start| start < quiet_until.plus(TIME_TO_PREPARE));

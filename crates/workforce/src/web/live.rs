@@ -132,8 +132,8 @@ pub fn register_effect(app: &App, bot: Bot) -> Bot {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Subscription {
-    /// The topics that the page names in `data-live`, separated by spaces. They say which changes are worth looking for;
-    /// events reach all pages of their audience.
+    /// The topics that the page names in `data-live`, separated by spaces. They say which changes are worth looking
+    /// for; events reach all pages of their audience.
     topics: String,
 }
 

@@ -135,12 +135,7 @@ pub async fn answer(
 }
 
 /// Redirects to the slot's page after a change of its tasks, or shows it again with the refused form.
-pub async fn answer_task(
-    app: &App,
-    visitor: &Visitor,
-    id: i64,
-    done: Submitted<()>,
-) -> Result<Response, PageError> {
+pub async fn answer_task(app: &App, visitor: &Visitor, id: i64, done: Submitted<()>) -> Result<Response, PageError> {
     let toast = done.map(|()| Toast::new(text!(visitor.language(), "cabinet-site-saved")));
     answer_with(app, visitor, (id, None), toast).await
 }

@@ -72,7 +72,8 @@ pub struct OpenSocket {
 }
 
 impl Sockets {
-    /// Adds a socket of a page with these topics, separated by spaces; closes the person's oldest if there are too many. None if all places are taken.
+    /// Adds a socket of a page with these topics, separated by spaces; closes the person's oldest if there are too
+    /// many. None if all places are taken.
     pub fn take(&self, person: i64, session: i64, topics: &str) -> Option<OpenSocket> {
         let mut open = self.0.lock();
         let is_full_of_own = open.of_person.get(&person).is_some_and(|own| own.len() >= MAX_PER_PERSON);

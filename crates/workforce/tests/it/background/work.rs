@@ -17,9 +17,10 @@ use crate::shifts::{Workplace, opens, person, plans};
 pub const UNTIL_DECEMBER: Duration = Duration::from_secs(336 * 24 * 3600);
 const MINUTE_MS: i64 = 60_000;
 
-/// On the third of December: a plan for soon and a missed one, an open shift that is over, a closed one without pay,
-/// wrong sums, an old session, a document that expires, an owner who wants a summary, an applicant who was rejected
-/// long ago, an old notice, a file that no one owns, an attachment that was not fetched, and a new questionnaire.
+/// Work for every job, on the third of December. Shifts: a plan for soon and a missed one, an open shift that is over,
+/// a closed one without pay, wrong sums. People: an old session, a document that expires, an owner who wants a summary,
+/// an applicant who was rejected long ago. The rest: an old notice, a file that no one owns, an attachment that was not
+/// fetched, a new questionnaire.
 pub async fn prepare(firm: Firm) -> Workplace {
     let workplace = Workplace::on(firm).await;
     let site = workplace.site("Shop", 10_000).await;

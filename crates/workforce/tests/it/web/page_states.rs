@@ -1,5 +1,5 @@
-//! Pages in states that no link leads to, and what is closed when a page is loaded: panels, questions, previews, errors,
-//! dialogs, menus, the command palette; and an empty business. Each is accessible and fits a phone.
+//! Pages in states that no link leads to, and what is closed when a page is loaded: panels, questions, previews,
+//! errors, dialogs, menus, the command palette; and an empty business. Each is accessible and fits a phone.
 
 use std::sync::Arc;
 
