@@ -40,6 +40,7 @@ pub mod metrics;
 pub mod money;
 pub mod notices;
 pub mod onboarding;
+pub mod orders;
 pub mod overview;
 pub mod payroll;
 pub mod people;

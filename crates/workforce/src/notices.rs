@@ -16,8 +16,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use self::daily_summary::DailySummary;
+pub use self::order_news::{OrderNews, OrderNewsKind};
 pub use self::pay_change::PayChange;
-pub use self::personal_data::notices_of;
+pub use self::personal_data::{forget_orders, notices_of};
 pub use self::sending::SendNotice;
 pub use self::shift_summary::{ShiftSummary, SummaryLine};
 use self::table::notice;
@@ -30,6 +31,7 @@ use crate::rooms::{BlockChange, Room};
 use crate::texts::LocalPeriod;
 
 pub mod daily_summary;
+mod order_news;
 mod pay_change;
 mod personal_data;
 mod pruning;
@@ -213,6 +215,8 @@ pub enum Notice {
         month: PayrollMonth,
         what: PayChange,
     },
+    /// News about an order, to its master or to dispatchers.
+    Order(OrderNews),
 }
 
 /// Writes notices, each with its person, and enqueues the jobs that send them.

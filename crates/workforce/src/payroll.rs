@@ -15,7 +15,7 @@ use opora::store::WriteError;
 use sea_orm::DbErr;
 use serde_json::Value;
 
-pub use self::changes::NO_ENTRY;
+pub use self::changes::{NO_ENTRY, OrderCorrection};
 pub use self::ledger::{
     Adjustment, AdjustmentChange, AdjustmentCursor, DayPay, Earnings, Entry, MonthStatus, PAGE_SIZE, Payment,
     PayrollSheet, PersonTotals, SeenMonth, base_of_shift,
@@ -143,6 +143,16 @@ impl Payroll {
         at: Millis,
     ) -> Result<(), WriteError> {
         posting::post(db, Some(site_id), rows, at).await
+    }
+
+    /// Corrects the share of a closed order within a commit: reverses what was posted and posts the new share, in the
+    /// open month of the day.
+    pub async fn correct_order(
+        db: &Transaction<'_, '_>,
+        correction: OrderCorrection,
+        at: Millis,
+    ) -> Result<(), WriteError> {
+        changes::correct_order(db, correction, at).await
     }
 
     /// The current time in the time zone of the business.

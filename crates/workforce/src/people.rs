@@ -17,7 +17,7 @@ pub use self::changes::{
 };
 pub use self::owners::{OwnerAction, OwnerActionRefusal, lock_and_check};
 pub use self::personal_data::{export, forget, forget_documents, forget_unchanged};
-pub use self::search::{PAGE, Page, PeopleFilter};
+pub use self::search::{PAGE, Page, PeopleFilter, names};
 use self::tables::{role as user_role, user};
 use crate::application::App;
 use crate::domain::Domain;
@@ -116,15 +116,7 @@ impl People {
 
     /// Verified people with any of these roles, in the order of their ids.
     pub async fn with_any(&self, roles: &[Role]) -> Result<Vec<Person>, DbErr> {
-        let verified = user::Column::Status.eq(Status::Verified.name());
-        let names = roles.iter().map(|role| role.name());
-        let holders = Query::select()
-            .column(user_role::Column::UserId)
-            .from(user_role::Entity)
-            .and_where(user_role::Column::Role.is_in(names))
-            .take();
-        let which = Condition::all().add(verified).add(user::Column::Id.in_subquery(holders));
-        find(self.domain.read(), which).await
+        with_any(self.domain.read(), roles).await
     }
 
     /// People with this status, in the order of their ids.
@@ -136,6 +128,18 @@ impl People {
     pub async fn all(&self) -> Result<Vec<Person>, DbErr> {
         find(self.domain.read(), Condition::all()).await
     }
+}
+
+/// Verified people with any of these roles, in the order of their ids. Works within a commit.
+pub async fn with_any(db: &impl ConnectionTrait, roles: &[Role]) -> Result<Vec<Person>, DbErr> {
+    let verified = user::Column::Status.eq(Status::Verified.name());
+    let names = roles.iter().map(|role| role.name());
+    let holders = Query::select()
+        .column(user_role::Column::UserId)
+        .from(user_role::Entity)
+        .and_where(user_role::Column::Role.is_in(names))
+        .take();
+    find(db, Condition::all().add(verified).add(user::Column::Id.in_subquery(holders))).await
 }
 
 /// The person with this Telegram account, also within a commit.

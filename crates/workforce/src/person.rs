@@ -10,8 +10,8 @@ use opora::clock::Millis;
 pub use self::identifier::{MAX_IDENTIFIER_LENGTH, PersonIdentifier, stored_phone};
 pub use self::permission::{Permission, SitePermissions};
 pub use self::role::{
-    ANSWERERS, EARNERS, JUDGES, MANAGERS, OPERATORS, OWNERS, QUESTIONED, Role, Roles, SHIFT_READERS, SITE_STAFF,
-    WORKERS, role_name,
+    ANSWERERS, DISPATCHERS, EARNERS, JUDGES, MANAGERS, MASTERS, OPERATORS, ORDER_READERS, OWNERS, QUESTIONED, Role,
+    Roles, SHIFT_READERS, SITE_STAFF, WORKERS, role_name,
 };
 use crate::text;
 use crate::texts::Language;

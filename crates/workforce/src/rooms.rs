@@ -26,6 +26,7 @@ use crate::domain::{Domain, Transaction};
 use crate::jobs::Jobs;
 use crate::notices::NoticesRoom;
 use crate::onboarding::OnboardingRoom;
+use crate::orders::OrdersRoom;
 use crate::overview::OverviewRoom;
 use crate::payroll::{PayrollRoom, Unsettled};
 use crate::people::PeopleRoom;
@@ -40,6 +41,7 @@ use crate::web::{Card, NavItem, PageError, Permissions, Routes, SearchGroups, Se
 /// All rooms of the product, in the order of menus.
 const ALL: &[&dyn Room] = &[
     &ShiftsRoom,
+    &OrdersRoom,
     &OverviewRoom,
     &SitesRoom,
     &PayrollRoom,

@@ -17,6 +17,11 @@ use sea_orm::{
 use serde_json::json;
 
 pub use self::long_text::{MAX_TEXT_UNITS, TextSetting};
+pub use self::orders::{
+    ORDER_LARGE_FROM, ORDER_LARGE_SHARE, ORDER_NEEDS_CHECKLIST, ORDER_NEEDS_CONFIRMED_AMOUNT, ORDER_NEEDS_PHOTO_AFTER,
+    ORDER_NEEDS_PHOTO_BEFORE, ORDER_OUT_OF_TOWN_SHARE, ORDER_REVIEW_SHARE, ORDER_SMALL_SHARE, ORDERS_FROM_CLIENTS,
+    OrderRules, Percent, order_rules,
+};
 pub use self::question_recipient::QuestionRecipient;
 pub use self::quiet_hours::QuietHours;
 use self::tables::{change, value};
@@ -34,6 +39,7 @@ use crate::web::{NavGroup, NavItem, Routes};
 
 pub mod command;
 mod long_text;
+mod orders;
 mod pages;
 mod question_recipient;
 mod quiet_hours;
@@ -88,7 +94,7 @@ pub const RETENTION_DAYS: Setting<u16> = Setting { name: "retention_days", defau
 pub const QUIET_HOURS: Setting<QuietHours> = Setting { name: "quiet_hours", default: QuietHours::NONE };
 
 /// All settings, for lists and for changes by name.
-pub const ALL: [&dyn AnySetting; 15] = [
+pub const ALL: [&dyn AnySetting; 25] = [
     &ENABLE_TEST_USERS,
     &MANDATORY_TASK_PENALTY,
     &PAY_START,
@@ -104,6 +110,16 @@ pub const ALL: [&dyn AnySetting; 15] = [
     &CONSENT_TEXT_EN,
     &RETENTION_DAYS,
     &QUIET_HOURS,
+    &ORDERS_FROM_CLIENTS,
+    &ORDER_LARGE_FROM,
+    &ORDER_LARGE_SHARE,
+    &ORDER_SMALL_SHARE,
+    &ORDER_REVIEW_SHARE,
+    &ORDER_OUT_OF_TOWN_SHARE,
+    &ORDER_NEEDS_PHOTO_BEFORE,
+    &ORDER_NEEDS_PHOTO_AFTER,
+    &ORDER_NEEDS_CHECKLIST,
+    &ORDER_NEEDS_CONFIRMED_AMOUNT,
 ];
 
 /// A setting with its type.

@@ -311,6 +311,7 @@ cabinet-settings-saved = Settings saved.
 cabinet-settings-business = Business
 cabinet-settings-pay = Pay
 cabinet-settings-cancelling = Cancelling shifts
+cabinet-settings-orders = Orders
 cabinet-settings-personal = Personal data
 cabinet-settings-sign-in = Sign-in
 cabinet-settings-history = Change history

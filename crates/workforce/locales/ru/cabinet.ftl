@@ -319,6 +319,7 @@ cabinet-settings-saved = Настройки сохранены.
 cabinet-settings-business = Бизнес
 cabinet-settings-pay = Оплата
 cabinet-settings-cancelling = Отмена смен
+cabinet-settings-orders = Заказы
 cabinet-settings-personal = Персональные данные
 cabinet-settings-sign-in = Вход
 cabinet-settings-history = История изменений

@@ -32,6 +32,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { name: "shifts", sql: include_str!("migrations/shifts.sql") },
     Migration { name: "payroll", sql: include_str!("migrations/payroll.sql") },
     Migration { name: "attachments", sql: include_str!("migrations/attachments.sql") },
+    Migration { name: "orders", sql: include_str!("migrations/orders.sql") },
 ];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, number BIGINT NOT NULL)";

@@ -12,6 +12,8 @@ use crate::person::Person;
 
 /// Escapes special characters of a LIKE pattern.
 const ESCAPE: char = '!';
+/// A limit on the number of conditions in one statement.
+const ORDERS_PER_QUERY: usize = 100;
 
 /// All notices of a person, oldest first.
 pub async fn notices_of(domain: &Domain, user_id: i64) -> Result<Vec<Value>, DbErr> {
@@ -27,6 +29,17 @@ pub async fn forget(db: &Transaction<'_, '_>, person: &Person) -> Result<(), Wri
     notice::Entity::delete_many().filter(about).exec(db).await?;
     daily_summary::forget(db, person.id).await?;
     quiet::forget(db, person.id).await
+}
+
+/// Deletes the notices about orders: messages and reasons in them are the client's.
+pub async fn forget_orders(db: &Transaction<'_, '_>, orders: &[i64]) -> Result<(), WriteError> {
+    for orders in orders.chunks(ORDERS_PER_QUERY) {
+        let about = orders.iter().fold(Condition::any(), |about, order| {
+            about.add(Expr::col(notice::Column::Body).like(format!("{{\"is\":\"order\",\"order\":{order},%")))
+        });
+        notice::Entity::delete_many().filter(about).exec(db).await?;
+    }
+    Ok(())
 }
 
 /// A body as JSON. An unreadable one is exported as text, because it concerns the person too.

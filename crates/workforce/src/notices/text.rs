@@ -26,6 +26,7 @@ impl Notice {
                 begins_soon(when)
             }
             Self::PlanMoved { before, after, .. } => begins_soon(before) || begins_soon(after),
+            Self::Order(news) => news.is_urgent(),
             _ => self.is_always_urgent(),
         }
     }
@@ -159,6 +160,7 @@ impl Notice {
                 text!(language, "notice-document-of-member-expires", name = name, document = document, day = day)
             }
             Self::Pay { month, what } => what.text(month, language),
+            Self::Order(news) => news.text(language),
         }
     }
 }

@@ -58,6 +58,18 @@ pub struct PaymentMark {
     pub by: i64,
 }
 
+/// A new share of a closed order.
+#[derive(Clone, Debug)]
+pub struct OrderCorrection {
+    pub order_id: i64,
+    pub share: Money,
+    pub basis: Basis,
+    /// The day of the correction.
+    pub day: NaiveDate,
+    pub reason: String,
+    pub by: i64,
+}
+
 /// Adds an adjustment and returns its id.
 pub async fn add(db: &Transaction<'_, '_>, manual: Manual, at: Millis) -> Result<i64, WriteError> {
     let month = open_period(db, PayrollMonth::containing(manual.day)).await?;
@@ -323,6 +335,43 @@ async fn correct(
     };
     insert(db, correction, at).await?;
     pay_notice::write(db, about, pay_change, at).await
+}
+
+/// Corrects the share of an order. The amount so far is reversed and the new one is posted, both as corrections in the
+/// open month of the day.
+pub async fn correct_order(
+    db: &Transaction<'_, '_>,
+    correction: OrderCorrection,
+    at: Millis,
+) -> Result<(), WriteError> {
+    let OrderCorrection { order_id, share, basis, day, reason, by } = correction;
+    let of_order = adjustment::Column::OrderId.eq(order_id);
+    let found = adjustment::Entity::find().filter(of_order).lock_exclusive().one(db).await?;
+    let row = found.ok_or_else(|| PayrollRefusal::Gone.refuse())?;
+    let corrections = corrections_of(db, row.id).await?;
+    let posted = row.amount_kopecks + corrections.iter().map(|one| one.amount_kopecks).sum::<i64>();
+    let before = Money::from_kopecks(posted);
+    if before == share {
+        return Ok(());
+    }
+    let month = open_period(db, PayrollMonth::containing(day)).await?;
+    for (amount, basis) in [(-before, Basis::Hand), (share, basis)] {
+        if amount == Money::ZERO {
+            continue;
+        }
+        let line = adjustment::Model {
+            kind: Kind::Correction.name().to_owned(),
+            user_id: row.user_id,
+            day: day.to_string(),
+            corrects_id: Some(row.id),
+            basis: posting::basis_json(&basis),
+            reason: Some(reason.clone()),
+            ..manual_row(amount, month, by, at)
+        };
+        insert(db, line, at).await?;
+    }
+    let about = PayTarget { user_id: row.user_id, by, month };
+    pay_notice::write(db, about, PayChange::Changed { before, amount: share, reason, into: None }, at).await
 }
 
 /// The person, author and month of a notice about an adjustment.

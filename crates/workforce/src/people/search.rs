@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use sea_orm::sea_query::{Expr, ExprTrait, Func, LikeExpr, SelectStatement};
-use sea_orm::{ColumnTrait, Condition, DatabaseConnection, DbErr, EntityTrait, LoaderTrait, Order, PaginatorTrait};
-use sea_orm::{QueryFilter, QueryOrder, QuerySelect, QueryTrait};
+use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DatabaseConnection, DbErr, EntityTrait, LoaderTrait, Order};
+use sea_orm::{PaginatorTrait, QueryFilter, QueryOrder, QuerySelect, QueryTrait};
 
 use super::tables::{role as user_role, user};
 use super::{People, Person, Status, find, person};
@@ -118,11 +118,18 @@ impl People {
 
     /// The names of these people.
     pub async fn names(&self, ids: impl IntoIterator<Item = i64>) -> Result<HashMap<i64, String>, DbErr> {
-        let named = user::Entity::find().select_only().column(user::Column::Id).column(user::Column::FullName);
-        let rows: Vec<(i64, String)> =
-            named.filter(user::Column::Id.is_in(ids)).into_tuple().all(self.domain.read()).await?;
-        Ok(rows.into_iter().collect())
+        names(self.domain.read(), ids).await
     }
+}
+
+/// The names of these people. Works within a commit.
+pub async fn names(
+    db: &impl ConnectionTrait,
+    ids: impl IntoIterator<Item = i64>,
+) -> Result<HashMap<i64, String>, DbErr> {
+    let named = user::Entity::find().select_only().column(user::Column::Id).column(user::Column::FullName);
+    let rows: Vec<(i64, String)> = named.filter(user::Column::Id.is_in(ids)).into_tuple().all(db).await?;
+    Ok(rows.into_iter().collect())
 }
 
 async fn with_roles(db: &DatabaseConnection, users: Vec<user::Model>) -> Result<Vec<Person>, DbErr> {

@@ -24,6 +24,12 @@ pub const JUDGES: &[Role] = SITE_STAFF;
 pub const WORKERS: &[Role] = &[Role::Employee, Role::Master, Role::Manager];
 /// See shifts, their own or those of others.
 pub const SHIFT_READERS: &[Role] = &[Role::Employee, Role::Master, Role::Manager, Role::Owner, Role::Superadmin];
+/// Take orders, assign them and see all of them.
+pub const DISPATCHERS: &[Role] = &[Role::Dispatcher, Role::Owner, Role::Superadmin];
+/// Work on orders.
+pub const MASTERS: &[Role] = &[Role::Master];
+/// See orders, their own or all.
+pub const ORDER_READERS: &[Role] = &[Role::Master, Role::Dispatcher, Role::Owner, Role::Superadmin];
 /// Earn pay.
 pub const EARNERS: &[Role] = &[Role::Employee, Role::Master, Role::Dispatcher, Role::Manager];
 /// Answer the questionnaire.

@@ -46,6 +46,10 @@ fn every_schedule_has_its_documented_time() {
         ("document-expiry", "0 9 * * *"),
         ("file-cleanup", "0 * * * *"),
         ("old-notices", "30 3 * * *"),
+        ("order-deadlines", "*/30 * * * *"),
+        // Offers last some minutes.
+        ("order-offers", "* * * * *"),
+        ("order-recurrences", "0 * * * *"),
         ("payroll", "0 4 * * *"),
         ("questionnaire", "* * * * *"),
         ("retention", "0 * * * *"),

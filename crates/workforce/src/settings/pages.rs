@@ -76,6 +76,25 @@ const GROUPS: &[(&str, &[Offered])] = &[
         ],
     ),
     (
+        key!("cabinet-settings-orders"),
+        &[
+            (&settings::ORDERS_FROM_CLIENTS, key!("orders-setting-clients"), key!("orders-setting-clients-about")),
+            (&settings::ORDER_SMALL_SHARE, key!("orders-setting-small"), key!("orders-setting-share-about")),
+            (&settings::ORDER_LARGE_SHARE, key!("orders-setting-large"), key!("orders-setting-share-about")),
+            (&settings::ORDER_LARGE_FROM, key!("orders-setting-large-from"), key!("orders-setting-share-about")),
+            (&settings::ORDER_REVIEW_SHARE, key!("orders-setting-review"), key!("orders-setting-extra-about")),
+            (&settings::ORDER_OUT_OF_TOWN_SHARE, key!("orders-setting-town"), key!("orders-setting-extra-about")),
+            (&settings::ORDER_NEEDS_PHOTO_BEFORE, key!("orders-setting-before"), key!("orders-setting-needs-about")),
+            (&settings::ORDER_NEEDS_PHOTO_AFTER, key!("orders-setting-after"), key!("orders-setting-needs-about")),
+            (&settings::ORDER_NEEDS_CHECKLIST, key!("orders-setting-checklist"), key!("orders-setting-needs-about")),
+            (
+                &settings::ORDER_NEEDS_CONFIRMED_AMOUNT,
+                key!("orders-setting-confirmed"),
+                key!("orders-setting-confirmed-about"),
+            ),
+        ],
+    ),
+    (
         key!("cabinet-settings-personal"),
         &[
             (&settings::CONSENT_TEXT_RU, key!("cabinet-setting-consent-ru"), key!("cabinet-setting-consent-about")),

@@ -76,6 +76,13 @@ impl Shifts {
         Ok(self.shifts(active).await?.pop())
     }
 
+    /// The active shifts of these people.
+    pub async fn active_of_people(&self, people: &[i64]) -> Result<Vec<Shift>, DbErr> {
+        let active = shift::Entity::find().filter(shift::Column::Status.eq(ShiftStatus::Active.name()));
+        let rows = active.filter(in_ids(shift::Column::UserId, people)).all(self.app.domain.read()).await?;
+        rows.into_iter().map(Shift::try_from).collect()
+    }
+
     /// The shifts of a person that started in a period, newest first.
     pub async fn of_person(&self, user_id: i64, period: Period) -> Result<Vec<Shift>, DbErr> {
         self.shifts(began_in(period).add(shift::Column::UserId.eq(user_id))).await
