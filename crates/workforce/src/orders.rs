@@ -11,11 +11,9 @@ use opora::store::WriteError;
 use serde_json::Value;
 
 pub use self::api::Orders;
-pub use self::assigning::{HANDED_OVER, MASTER_GONE};
+pub use self::assigning::{CLIENT_GONE, HANDED_OVER, MASTER_GONE};
 pub use self::board::{Board, MasterDay, OrderFilter, OrderPage};
-pub use self::clients::{
-    Client, TelegramClient, client_of_telegram, edit_client, enrol_client, note_blocked_bot,
-};
+pub use self::clients::{Client, TelegramClient, client_of_telegram, edit_client, enrol_client, note_blocked_bot};
 pub use self::closing::shares;
 pub use self::command::{Actor, Bill, BillLine, Command, Completion, FieldChange, NewFile};
 pub use self::creating::{NewOrder, create, mistakes};
@@ -27,9 +25,7 @@ pub use self::lists::{AboutEquipment, ChecklistItem, Equipment, EquipmentType, P
 pub use self::masters::{MasterLoad, MasterResults};
 pub use self::parts::MAX_FILES;
 pub use self::personal_data::{export_client, forget_client};
-pub use self::reading::{
-    ChecklistMark, HistoryLine, Offer, OrderDetails, OrderFile, OrderLine, OrderMessage, Rating,
-};
+pub use self::reading::{ChecklistMark, HistoryLine, Offer, OrderDetails, OrderFile, OrderLine, OrderMessage, Rating};
 pub use self::records::{
     AboutOrder, AmountConfirmation, FileKind, FileStage, Order, OrderMoney, OrderSource, Progress,
 };
@@ -130,5 +126,6 @@ impl Room for OrdersRoom {
 
 /// A stored reason as people read it. Reasons of the room itself are text keys.
 pub fn reason_text(reason: &str, language: Language) -> String {
-    if [MASTER_GONE, HANDED_OVER].contains(&reason) { language.text(reason) } else { reason.to_owned() }
+    let is_own = [CLIENT_GONE, HANDED_OVER, MASTER_GONE].contains(&reason);
+    if is_own { language.text(reason) } else { reason.to_owned() }
 }

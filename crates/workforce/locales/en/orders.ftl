@@ -48,6 +48,7 @@ orders-why-exists-toast = This already exists.
 
 # Reasons that the program gives
 orders-reason-master-gone = The master no longer has access.
+orders-reason-client-gone = The client asked us to delete their data.
 orders-reason-handed-over = The order was given to another master.
 
 # News

@@ -48,6 +48,7 @@ orders-why-exists-toast = Такая запись уже есть.
 
 # Причины от программы
 orders-reason-master-gone = Мастеру закрыт доступ.
+orders-reason-client-gone = Клиент попросил удалить свои данные.
 orders-reason-handed-over = Заказ передан другому мастеру.
 
 # Новости

@@ -112,13 +112,9 @@ impl OrderNews {
 /// The rest of the texts.
 fn text_of(what: &OrderNewsKind, number: String, language: Language) -> String {
     match what {
-        OrderNewsKind::Declined { name, reason } => text!(
-            language,
-            "orders-news-declined",
-            number = number,
-            name = name.as_str(),
-            reason = reason.as_str()
-        ),
+        OrderNewsKind::Declined { name, reason } => {
+            text!(language, "orders-news-declined", number = number, name = name.as_str(), reason = reason.as_str())
+        }
         OrderNewsKind::Taken { name } => {
             text!(language, "orders-news-taken", number = number, name = name.as_str())
         }

@@ -49,8 +49,7 @@ impl Orders {
         command: Command,
     ) -> Result<Order, ActionError> {
         let actor = actor.clone();
-        let execute =
-            self.write(move |db, at| Box::pin(executing::execute(db, actor, (id, version), command, at)));
+        let execute = self.write(move |db, at| Box::pin(executing::execute(db, actor, (id, version), command, at)));
         let order = execute.await?;
         OrderEvent::of(order.id).publish(&self.app, Some(order.status.name()));
         Ok(order)
@@ -73,8 +72,7 @@ impl Orders {
         });
         match tried.await {
             Err(NotWritten::Refused(why)) if why == TRIED => Ok(()),
-            Err(error) => Err(error.into()),
-            Ok(()) => Ok(()),
+            other => other.map_err(Into::into),
         }
     }
 

@@ -19,6 +19,9 @@ pub const MASTER_GONE: &str = key!("orders-reason-master-gone");
 /// The same when a dispatcher gives the order to another master.
 pub const HANDED_OVER: &str = key!("orders-reason-handed-over");
 
+/// The same when a client is forgotten.
+pub const CLIENT_GONE: &str = key!("orders-reason-client-gone");
+
 /// Those who dispatch.
 pub const DISPATCH: &[OrderRole] = &[OrderRole::Dispatcher, OrderRole::Owner];
 
@@ -150,6 +153,23 @@ pub async fn release_all(db: &Transaction<'_, '_>, master: i64, at: Millis) -> R
     }
     offering::withdraw_from(db, master, at).await?;
     Ok(ids.len() as u64)
+}
+
+/// Refuses all open orders of a client who is forgotten, within that commit.
+pub async fn refuse_all_of(db: &Transaction<'_, '_>, client_id: i64, at: Millis) -> Result<(), WriteError> {
+    let is_open = order::Column::Status.is_in(OrderStatus::OPEN.map(OrderStatus::name));
+    let own = order::Entity::find().filter(order::Column::ClientId.eq(client_id).and(is_open));
+    let ids = own.select_only().column(order::Column::Id).order_by_asc(order::Column::Id);
+    let ids: Vec<i64> = ids.into_tuple().all(db).await?;
+    for id in ids {
+        let mut change = OrderChange::open(db, Actor::Job, id, None, at).await?;
+        let refused = order::ActiveModel { refusal_reason: Set(Some(CLIENT_GONE.to_owned())), ..Default::default() };
+        change.step(OrderStatus::Refused, Fact::Refused, Some(CLIENT_GONE), refused).await?;
+        offering::close_open_offers(&mut change, None).await?;
+        change.tell_master(OrderNewsKind::TakenBack);
+        change.finish().await?;
+    }
+    Ok(())
 }
 
 /// The name of a member, for news.

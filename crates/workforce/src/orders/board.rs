@@ -123,12 +123,7 @@ impl Orders {
     }
 
     /// A page of a list, newest first. `before` is the `next` of the page before.
-    pub async fn page(
-        &self,
-        viewer: &Person,
-        filter: &OrderFilter,
-        before: Option<i64>,
-    ) -> Result<OrderPage, DbErr> {
+    pub async fn page(&self, viewer: &Person, filter: &OrderFilter, before: Option<i64>) -> Result<OrderPage, DbErr> {
         let Some(filter) = self.permitted(viewer, filter) else { return Ok(OrderPage::default()) };
         let rows = order::Entity::find()
             .filter(filter.condition())

@@ -145,13 +145,7 @@ impl<'a, 'd, 'c> OrderChange<'a, 'd, 'c> {
     }
 
     /// Adds a line to the history, and one to the audit log.
-    pub fn note(
-        &mut self,
-        fact: Fact,
-        moved: Option<(OrderStatus, OrderStatus)>,
-        reason: Option<&str>,
-        detail: Value,
-    ) {
+    pub fn note(&mut self, fact: Fact, moved: Option<(OrderStatus, OrderStatus)>, reason: Option<&str>, detail: Value) {
         self.history.push(history::ActiveModel {
             order_id: Set(self.order.id),
             at: Set(self.at.0),
@@ -229,9 +223,8 @@ impl<'a, 'd, 'c> OrderChange<'a, 'd, 'c> {
             let dispatchers = dispatchers(db).await?;
             let others = dispatchers.into_iter().filter(|id| self.actor.member_id() != Some(*id));
             let kinds = &self.to_dispatchers;
-            to_members.extend(
-                others.flat_map(|id| kinds.iter().map(move |what| (id, Notice::Order(news(what.clone()))))),
-            );
+            to_members
+                .extend(others.flat_map(|id| kinds.iter().map(move |what| (id, Notice::Order(news(what.clone()))))));
         }
         notices::write(db, to_members, at).await?;
         let to_client = self.to_client.into_iter().map(news).collect();

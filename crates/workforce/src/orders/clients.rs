@@ -59,12 +59,7 @@ pub async fn client_of_telegram(db: &impl ConnectionTrait, telegram_id: i64) -> 
 }
 
 /// The client of the office with this phone, or a new one. Returns the id.
-pub async fn find_or_create(
-    db: &Transaction<'_, '_>,
-    name: &str,
-    phone: &str,
-    at: Millis,
-) -> Result<i64, WriteError> {
+pub async fn find_or_create(db: &Transaction<'_, '_>, name: &str, phone: &str, at: Millis) -> Result<i64, WriteError> {
     if let Some(known) = known_by_phone(db, phone).await? {
         return Ok(known.id);
     }
@@ -115,11 +110,7 @@ pub async fn note_blocked_bot(
         updated_at: Set(at.0),
         ..Default::default()
     };
-    client::Entity::update_many()
-        .set(blocked)
-        .filter(client::Column::TelegramId.eq(telegram_id))
-        .exec(db)
-        .await?;
+    client::Entity::update_many().set(blocked).filter(client::Column::TelegramId.eq(telegram_id)).exec(db).await?;
     Ok(())
 }
 

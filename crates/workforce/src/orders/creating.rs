@@ -50,12 +50,7 @@ pub fn mistakes(about: &AboutOrder, now: Millis) -> Vec<FieldMistake> {
 }
 
 /// Creates an order of a dispatcher, whose client is found by the phone, or of a client.
-pub async fn create(
-    db: &Transaction<'_, '_>,
-    actor: Actor,
-    new: NewOrder,
-    at: Millis,
-) -> Result<Order, WriteError> {
+pub async fn create(db: &Transaction<'_, '_>, actor: Actor, new: NewOrder, at: Millis) -> Result<Order, WriteError> {
     check_actor(db, &actor).await?;
     let about = cleaned(new.about, at).map_err(|mistake| OrderRefusal::from(mistake).refusal())?;
     let (source, client_id) = match &actor {

@@ -48,17 +48,16 @@ fn columns_of(
         FieldChange::ClientName(text) => {
             ("client_name", order::ActiveModel { client_name: Set(fields::client_name(&text)?), ..none() })
         }
-        FieldChange::Phone(text) => ("client_phone", order::ActiveModel { phone: Set(fields::phone(&text)?), ..none() }),
+        FieldChange::Phone(text) => {
+            ("client_phone", order::ActiveModel { phone: Set(fields::phone(&text)?), ..none() })
+        }
         FieldChange::Address(text, position) => ("client_address", address(&text, position)?),
         FieldChange::Notes(text) => ("notes", order::ActiveModel { notes: Set(fields::notes(&text)?), ..none() }),
         FieldChange::Window(window) => {
             let window = window.map(|window| fields::scheduled(window, change.at)).transpose()?;
             let (scheduled_from, scheduled_to) = (window.map(|one| one.from.0), window.map(|one| one.to.0));
-            let columns = order::ActiveModel {
-                scheduled_from: Set(scheduled_from),
-                scheduled_to: Set(scheduled_to),
-                ..none()
-            };
+            let columns =
+                order::ActiveModel { scheduled_from: Set(scheduled_from), scheduled_to: Set(scheduled_to), ..none() };
             ("scheduled_time", columns)
         }
         FieldChange::Equipment(id) => ("equipment", order::ActiveModel { equipment_id: Set(id), ..none() }),

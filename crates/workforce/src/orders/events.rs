@@ -2,6 +2,7 @@
 
 use opora::bot::Bot;
 use opora::turn::Turn;
+use sea_orm::EntityTrait;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -10,7 +11,6 @@ use super::tables::order;
 use crate::application::App;
 use crate::person::{DISPATCHERS, MASTERS};
 use crate::web::Event;
-use sea_orm::EntityTrait;
 
 const EFFECT: &str = "orders:changed";
 

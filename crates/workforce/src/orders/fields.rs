@@ -197,8 +197,7 @@ mod tests {
         assert_eq!(address("Main Street, the yellow house"), Err(FieldMistake::AddressWithoutDigit));
         assert_eq!(address(&"1".repeat(MAX_ADDRESS + 1)), Err(FieldMistake::AddressLong));
         assert_eq!(notes(" \n"), Ok(None));
-        let texts: std::collections::BTreeSet<_> =
-            FieldMistake::ALL.iter().map(|one| one.text(Language::Ru)).collect();
+        let texts: std::collections::BTreeSet<_> = FieldMistake::ALL.iter().map(|one| one.text(Language::Ru)).collect();
         assert_eq!(texts.len(), FieldMistake::ALL.len());
     }
 

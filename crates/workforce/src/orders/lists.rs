@@ -77,16 +77,15 @@ impl Orders {
         let types = equipment_type::Entity::find().filter(equipment_type::Column::DeletedAt.is_null());
         let types = types.order_by_asc(equipment_type::Column::SearchName).all(self.db());
         let items = checklist_item::Entity::find().filter(checklist_item::Column::DeletedAt.is_null());
-        let items = items
-            .order_by_asc(checklist_item::Column::Place)
-            .order_by_asc(checklist_item::Column::Id)
-            .all(self.db());
+        let items =
+            items.order_by_asc(checklist_item::Column::Place).order_by_asc(checklist_item::Column::Id).all(self.db());
         let (types, items) = tokio::try_join!(types, items)?;
         let of_type = |id| {
             let own = items.iter().filter(move |item| item.equipment_type_id == id);
             own.map(|item| ChecklistItem { text: item.text.clone(), is_required: item.is_required }).collect()
         };
-        let types = types.into_iter().map(|row| EquipmentType { checklist: of_type(row.id), id: row.id, name: row.name });
+        let types =
+            types.into_iter().map(|row| EquipmentType { checklist: of_type(row.id), id: row.id, name: row.name });
         Ok(types.collect())
     }
 

@@ -35,11 +35,8 @@ pub async fn take_checklist(change: &OrderChange<'_, '_, '_>) -> Result<(), Writ
     let items = checklist_item::Entity::find()
         .filter(checklist_item::Column::EquipmentTypeId.eq(kind.id))
         .filter(checklist_item::Column::DeletedAt.is_null());
-    let items = items
-        .order_by_asc(checklist_item::Column::Place)
-        .order_by_asc(checklist_item::Column::Id)
-        .all(db)
-        .await?;
+    let items =
+        items.order_by_asc(checklist_item::Column::Place).order_by_asc(checklist_item::Column::Id).all(db).await?;
     let rows = items.into_iter().zip(1_i64..).map(|(item, place)| check::ActiveModel {
         order_id: Set(id),
         place: Set(place),

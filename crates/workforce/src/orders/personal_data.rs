@@ -84,7 +84,10 @@ pub async fn forget(db: &Transaction<'_, '_>, person: &Person, at: Millis) -> Re
     offer::Entity::update_many().set(silent).filter(offer::Column::MasterId.eq(person.id)).exec(db).await?;
     let client = client::Entity::find().filter(client::Column::TelegramId.eq(person.telegram_id)).one(db).await?;
     match client {
-        Some(client) => forget_client(db, client.id, at).await,
+        Some(client) => {
+            assigning::refuse_all_of(db, client.id, at).await?;
+            forget_client(db, client.id, at).await
+        }
         None => Ok(Vec::new()),
     }
 }
@@ -96,8 +99,7 @@ pub async fn forget_client(db: &Transaction<'_, '_>, client_id: i64, at: Millis)
         return Err(OrderRefusal::Gone.refusal());
     }
     let of_client = order::Entity::find().select_only().column(order::Column::Id);
-    let ids: Vec<i64> =
-        of_client.filter(order::Column::ClientId.eq(client_id)).into_tuple().all(db).await?;
+    let ids: Vec<i64> = of_client.filter(order::Column::ClientId.eq(client_id)).into_tuple().all(db).await?;
     let mut files = Vec::new();
     for ids in ids.chunks(IDS_PER_QUERY) {
         files.extend(forget_parts(db, ids).await?);

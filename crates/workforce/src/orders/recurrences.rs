@@ -125,11 +125,8 @@ impl Orders {
     pub async fn stop_recurrence(&self, by: &Actor, id: i64) -> Result<(), ActionError> {
         self.write_as_staff(by, move |db, at| {
             Box::pin(async move {
-                let stopped = recurrence::ActiveModel {
-                    next_at: Set(None),
-                    stopped_at: Set(Some(at.0)),
-                    ..Default::default()
-                };
+                let stopped =
+                    recurrence::ActiveModel { next_at: Set(None), stopped_at: Set(Some(at.0)), ..Default::default() };
                 let running = recurrence::Column::Id.eq(id).and(recurrence::Column::StoppedAt.is_null());
                 let done = recurrence::Entity::update_many().set(stopped).filter(running).exec(db).await?;
                 if done.rows_affected == 0 { Err(OrderRefusal::NoItem.refusal()) } else { Ok(()) }
@@ -159,7 +156,7 @@ pub async fn make_recurring(app: App) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Makes the next order of a rule, and moves the rule on. Times that were missed are skipped, except the last one.
+/// Makes the next order of a rule, and moves the rule on. A time that is over has no order.
 async fn make_one(db: &Transaction<'_, '_>, id: i64, now: Millis) -> Result<Option<i64>, WriteError> {
     let row = recurrence::Entity::find_by_id(id).lock_exclusive().one(db).await?;
     let Some((row, at)) = row.and_then(|row| row.next_at.map(|at| (row, Millis(at)))) else { return Ok(None) };

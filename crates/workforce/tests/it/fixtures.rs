@@ -16,6 +16,7 @@ use crate::operator::run;
 pub mod content;
 mod layout;
 mod opening;
+mod orders;
 pub mod states;
 mod writing;
 

@@ -11,6 +11,7 @@ mod kit;
 mod notices;
 mod onboarding;
 mod operator;
+mod orders;
 mod overview;
 mod payroll;
 mod people;
