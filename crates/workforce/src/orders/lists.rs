@@ -238,7 +238,7 @@ impl Orders {
         self.write_as_staff(by, move |db, _| {
             Box::pin(async move {
                 let known = client::Entity::find_by_id(client_id).one(db).await?;
-                if !known.is_some_and(|client| client.forgotten_at.is_none()) {
+                if known.is_none_or(|client| client.forgotten_at.is_some()) {
                     return Err(OrderRefusal::Gone.refusal());
                 }
                 let row = equipment::ActiveModel { client_id: Set(client_id), version: Set(1), ..row };

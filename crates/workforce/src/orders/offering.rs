@@ -11,7 +11,7 @@ use sea_orm::sea_query::ExprTrait;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Set};
 use serde_json::json;
 
-use super::assigning::{DISPATCH, give, name_of, without_master};
+use super::assigning::{DISPATCH, give, without_master};
 use super::change::OrderChange;
 use super::tables::{offer, order};
 use super::{Actor, Fact, OrderRefusal, OrderRole, OrderStatus, fields};

@@ -33,7 +33,7 @@ pub async fn export(domain: &Domain, person: &Person) -> anyhow::Result<Value> {
         Some(client) => export_client(domain, client.id).await?,
         None => Value::Null,
     };
-    if worked.is_empty() && wrote.is_empty() && as_client.is_null() {
+    if worked.is_empty() && wrote.is_empty() && as_client == Value::Null {
         return Ok(Value::Null);
     }
     Ok(json!({

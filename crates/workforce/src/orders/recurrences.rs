@@ -167,7 +167,7 @@ async fn make_one(db: &Transaction<'_, '_>, id: i64, now: Millis) -> Result<Opti
     let is_known = forgotten.is_some_and(|client| client.forgotten_at.is_none());
     let zone = order_rules(db).await?.zone;
     let starts_at: NaiveDateTime = row.starts_at_local.parse()?;
-    let from = Millis(at.0.max(now.0) + 1);
+    let from = Millis(Ord::max(at.0, now.0) + 1);
     let next = next_time(&row.rule, starts_at, zone, from).unwrap_or_default().filter(|_| is_known);
     let moved = recurrence::ActiveModel { next_at: Set(next.map(|next| next.0)), ..Default::default() };
     recurrence::Entity::update_many()

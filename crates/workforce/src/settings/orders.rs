@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use chrono_tz::Tz;
+use sea_orm::sea_query::ExprTrait;
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter};
 
 use super::tables::value;

@@ -16,7 +16,7 @@ on_every_database! {
     a_blocked_master_loses_the_orders,
 }
 
-fn actor<'d>(desk: &'d Desk, role: OrderRole) -> &'d Actor {
+fn actor(desk: &Desk, role: OrderRole) -> &Actor {
     match role {
         OrderRole::Dispatcher => &desk.dispatcher,
         OrderRole::Master => &desk.max,
