@@ -159,7 +159,11 @@ async fn forget_texts(db: &Transaction<'_, '_>, client_id: i64) -> Result<(), Wr
     };
     let orders = order::Entity::update_many().set(anonymous);
     let orders = orders.col_expr(order::Column::Version, Expr::col(order::Column::Version).add(1));
-    orders.filter(own).exec(db).await?;
+    orders.filter(own.clone()).exec(db).await?;
+    // A refused order keeps a reason; the database requires one.
+    let silent = order::ActiveModel { refusal_reason: Set(Some(FORGOTTEN.to_owned())), ..Default::default() };
+    let refused = own.and(order::Column::RefusalReason.is_not_null());
+    order::Entity::update_many().set(silent).filter(refused).exec(db).await?;
     equipment::Entity::delete_many().filter(equipment::Column::ClientId.eq(client_id)).exec(db).await?;
     let stopped = recurrence::ActiveModel { next_at: Set(None), draft: Set("{}".to_owned()), ..Default::default() };
     recurrence::Entity::update_many().set(stopped).filter(recurrence::Column::ClientId.eq(client_id)).exec(db).await?;
