@@ -26,13 +26,15 @@ impl Notice {
                 begins_soon(when)
             }
             Self::PlanMoved { before, after, .. } => begins_soon(before) || begins_soon(after),
-            Self::Order(news) => news.is_urgent(),
             _ => self.is_always_urgent(),
         }
     }
 
     /// Whether it is sent in all quiet hours.
     pub(super) fn is_always_urgent(&self) -> bool {
+        if let Self::Order(news) = self {
+            return news.is_urgent();
+        }
         matches!(
             self,
             Self::Reminder { .. }
