@@ -28,7 +28,7 @@ mod attempt;
 mod carrier;
 mod context;
 mod last_writes;
-mod metrics;
+pub(crate) mod metrics;
 mod queues;
 mod runner;
 mod scheduler;

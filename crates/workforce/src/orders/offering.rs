@@ -1,7 +1,7 @@
 //! Offers of new orders to masters: each has a deadline, and goes on to the next one.
 //!
-//! The lock of the order decides between masters who accept at once: the first one gets it, and the offers to the others
-//! are withdrawn in the same commit.
+//! The lock of the order decides between masters who accept at once: the first one gets it, and the offers to the
+//! others are withdrawn in the same commit.
 
 use std::collections::BTreeSet;
 
