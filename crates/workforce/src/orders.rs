@@ -1,8 +1,8 @@
 //! Service orders: from the client's message to the paid master.
 //!
 //! [`execute`] carries out a [`Command`] in one commit: rights, version, status, history, audit and news, and pay when
-//! an order is closed. [`Orders`] has the queries, and the commands outside of turns. Which transition is allowed to whom
-//! is [`TRANSITIONS`] and nothing else.
+//! an order is closed. [`Orders`] has the queries, and the commands outside of turns. Which transition is allowed to
+//! whom is [`TRANSITIONS`] and nothing else.
 
 use futures_util::future::BoxFuture;
 use opora::bot::Bot;
