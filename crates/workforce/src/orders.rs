@@ -8,11 +8,13 @@ use futures_util::future::BoxFuture;
 use opora::bot::Bot;
 use opora::clock::Millis;
 use opora::store::WriteError;
+use sea_orm::DbErr;
 use serde_json::Value;
 
 pub use self::api::Orders;
 pub use self::assigning::{CLIENT_GONE, HANDED_OVER, MASTER_GONE};
 pub use self::board::{Board, MasterDay, OrderFilter, OrderPage};
+pub use self::client_list::ClientPage;
 pub use self::clients::{Client, TelegramClient, client_of_telegram, edit_client, enrol_client, note_blocked_bot};
 pub use self::closing::shares;
 pub use self::command::{Actor, Bill, BillLine, Command, Completion, FieldChange, NewFile};
@@ -41,12 +43,14 @@ use crate::jobs::Jobs;
 use crate::person::Person;
 use crate::rooms::Room;
 use crate::texts::Language;
+use crate::web::{Card, NavItem, PageError, Routes, SearchGroups, Section};
 
 mod api;
 mod assigning;
 mod billing;
 mod board;
 mod change;
+mod client_list;
 mod client_notices;
 mod clients;
 mod closing;
@@ -57,16 +61,19 @@ mod events;
 mod executing;
 mod facts;
 pub mod fields;
+mod import;
 pub mod jobs;
 mod lists;
 mod masters;
 mod offering;
+mod pages;
 mod parts;
 mod personal_data;
 mod reading;
 mod records;
 mod recurrences;
 mod refusal;
+mod report;
 mod search;
 mod status;
 mod tables;
@@ -87,6 +94,44 @@ impl Room for OrdersRoom {
 
     fn effects(&self, app: &App, bot: Bot) -> Bot {
         events::register_effect(app, bot)
+    }
+
+    fn routes(&self) -> Routes {
+        pages::routes()
+    }
+
+    fn nav(&self) -> Vec<NavItem> {
+        pages::nav()
+    }
+
+    fn nav_badges<'a>(
+        &'a self,
+        app: &'a App,
+        viewer: &'a Person,
+    ) -> BoxFuture<'a, Result<Vec<(&'static str, u64)>, DbErr>> {
+        Box::pin(pages::badges(app, viewer))
+    }
+
+    fn search<'a>(
+        &'a self,
+        app: &'a App,
+        viewer: &'a Person,
+        words: &'a str,
+    ) -> BoxFuture<'a, Result<SearchGroups, PageError>> {
+        Box::pin(pages::search(app, viewer, words))
+    }
+
+    fn home_cards<'a>(&'a self, app: &'a App, viewer: &'a Person) -> BoxFuture<'a, Result<Vec<Card>, PageError>> {
+        Box::pin(pages::home_cards(app, viewer))
+    }
+
+    fn person_sections<'a>(
+        &'a self,
+        app: &'a App,
+        viewer: &'a Person,
+        person: &'a Person,
+    ) -> BoxFuture<'a, Result<Vec<Section>, PageError>> {
+        Box::pin(pages::person_sections(app, viewer, person))
     }
 
     fn cancel_pending_work<'a>(

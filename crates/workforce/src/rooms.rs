@@ -60,6 +60,7 @@ const NAVIGATION: &[&str] = &[
     "/",
     "/calendar",
     "/schedule",
+    "/orders",
     "/shifts",
     "/earnings",
     "/people",

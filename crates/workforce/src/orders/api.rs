@@ -1,5 +1,7 @@
 //! The public functions of this room outside of turns: commands of pages and jobs. Queries are in their own files.
 
+use std::iter::repeat;
+
 use futures_util::future::BoxFuture;
 use opora::clock::Millis;
 use opora::store::{Refusal, WriteError};
@@ -53,6 +55,30 @@ impl Orders {
         let order = execute.await?;
         OrderEvent::of(order.id).publish(&self.app, Some(order.status.name()));
         Ok(order)
+    }
+
+    /// Carries out several commands for one order in one commit. `version` is what the person saw.
+    pub async fn execute_all(
+        &self,
+        actor: &Actor,
+        id: i64,
+        version: i64,
+        commands: Vec<Command>,
+    ) -> Result<(), ActionError> {
+        let actor = actor.clone();
+        let executed = self.write(move |db, at| {
+            Box::pin(async move {
+                let mut last = None;
+                for (command, at_first) in commands.into_iter().zip([Some(version)].into_iter().chain(repeat(None))) {
+                    last = Some(executing::execute(db, actor.clone(), (id, at_first), command, at).await?);
+                }
+                Ok(last)
+            })
+        });
+        if let Some(order) = executed.await? {
+            OrderEvent::of(id).publish(&self.app, Some(order.status.name()));
+        }
+        Ok(())
     }
 
     /// Whether a command would be carried out now. Dialogues ask before they say anything; the commit checks again.

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use opora::clock::Millis;
 use sea_orm::sea_query::{ExprTrait, NullOrdering, Query};
 use sea_orm::{
-    ColumnTrait, Condition, DbErr, EntityTrait, FromQueryResult, Order as Sort, QueryFilter, QueryOrder, QuerySelect,
-    QueryTrait,
+    ColumnTrait, Condition, DbErr, EntityTrait, FromQueryResult, Order as Sort, PaginatorTrait, QueryFilter,
+    QueryOrder, QuerySelect, QueryTrait,
 };
 
 use super::api::Orders;
@@ -173,6 +173,15 @@ impl Orders {
         let counts = open.select_only().column(order::Column::Status).column_as(order::Column::Id.count(), "n");
         let counts: Vec<(String, i64)> = counts.group_by(order::Column::Status).into_tuple().all(self.db()).await?;
         Ok(counts.into_iter().filter_map(|(status, count)| Some((status.parse().ok()?, count))).collect())
+    }
+
+    /// How many orders need a look: new and overdue ones, and for masters those that wait for an answer. One query.
+    pub async fn waiting(&self, viewer: &Person) -> Result<u64, DbErr> {
+        let Some(filter) = self.permitted(viewer, &OrderFilter::default()) else { return Ok(0) };
+        let first = if filter.master_id.is_some() { OrderStatus::Assigned } else { OrderStatus::New };
+        let waits = super::jobs::is_overdue(self.app.clock.now()).add(order::Column::Status.eq(first.name()));
+        let open = order::Column::Status.is_in(OrderStatus::OPEN.map(OrderStatus::name));
+        order::Entity::find().filter(filter.condition()).filter(open).filter(waits).count(self.db()).await
     }
 
     /// Orders that have been in a status for too long: see [`super::jobs::LIMITS`]. The oldest first.

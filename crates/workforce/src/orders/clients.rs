@@ -140,7 +140,7 @@ async fn known_by_phone(db: &Transaction<'_, '_>, phone: &str) -> Result<Option<
     client::Entity::find().filter(known).one(db).await
 }
 
-fn row(name: &str, phone: &str, at: Millis) -> client::ActiveModel {
+pub(super) fn row(name: &str, phone: &str, at: Millis) -> client::ActiveModel {
     client::ActiveModel {
         name: Set(name.to_owned()),
         phone: Set(Some(phone.to_owned())),

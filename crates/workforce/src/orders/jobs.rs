@@ -8,11 +8,11 @@ use opora::store::WriteError;
 use sea_orm::sea_query::ExprTrait;
 use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Set};
 
-use super::OrderStatus;
 use super::change::dispatchers;
 use super::events::OrderEvent;
 use super::offering;
 use super::tables::{offer, order};
+use super::{Order, OrderStatus};
 use crate::application::App;
 use crate::domain::Transaction;
 use crate::jobs::{NOTIFICATIONS, SHIFTS, scheduled_job, written_or_skipped};
@@ -40,6 +40,15 @@ pub fn is_overdue(now: Millis) -> Condition {
         let begun = order::Column::ScheduledFrom.is_null().or(order::Column::ScheduledFrom.lt(since));
         let late = order::Column::Status.eq(status.name()).and(order::Column::StatusSince.lt(since));
         any.add(if *status == OrderStatus::Accepted { late.and(begun) } else { late })
+    })
+}
+
+/// The same of an order that is loaded.
+pub fn is_late(order: &Order, now: Millis) -> bool {
+    LIMITS.iter().any(|(status, hours)| {
+        let since = now.0 - hours * HOUR_MS;
+        let waits = *status == OrderStatus::Accepted && order.about.window.is_some_and(|window| window.from.0 >= since);
+        order.status == *status && order.status_since.0 < since && !waits
     })
 }
 

@@ -8,7 +8,7 @@ use crate::texts::Language;
 use crate::web::Routes;
 
 mod cancellations;
-mod media;
+pub mod media;
 mod shift;
 
 pub use self::shift::state;

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use opora::store::WriteError;
 use sea_orm::DbErr;
 
-pub use self::lines::{ImportKind, Mistake, SiteLine, StaffLine, read_sites, read_staff};
+pub use self::lines::{ImportKind, Mistake, MistakeKind, SiteLine, StaffLine, TableReader, read_sites, read_staff};
 pub use self::table::{MAX_COLUMNS, MAX_ROWS, MAX_TABLE_BYTES, Table, TableError, decode};
 use super::changes::{self, ChangedBy};
 use super::contracts::{self, AboutContract};

@@ -11,7 +11,7 @@ use crate::web::{MAX_HITS, PageError, Routes, SearchGroups, SearchHit, Section};
 mod access;
 mod broadcast;
 mod contracts;
-mod import;
+pub mod import;
 mod managers;
 mod site;
 pub mod tasks;

@@ -36,11 +36,14 @@ const STYLES: &str = concat!(
     include_str!("assets/components.css"),
     include_str!("assets/pages.css"),
     include_str!("assets/overview.css"),
+    include_str!("assets/orders.css"),
     include_str!("assets/print.css"),
 );
 
-/// The scripts of live parts and of the calendar: one module, because a drag keeps its part from being replaced.
-const LIVE_SCRIPTS: &str = concat!(include_str!("assets/live.js"), include_str!("assets/calendar.js"));
+/// The scripts of live parts, of the calendar and of the board of orders: one module, because a drag keeps its part from
+/// being replaced.
+const LIVE_SCRIPTS: &str =
+    concat!(include_str!("assets/live.js"), include_str!("assets/calendar.js"), include_str!("assets/orders.js"),);
 
 /// A file with its compressed form.
 struct Asset {

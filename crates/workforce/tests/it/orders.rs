@@ -23,6 +23,7 @@ mod database_rules;
 mod deadlines;
 mod money;
 mod offers;
+mod pages;
 mod parts;
 mod personal_data;
 mod random_operations;

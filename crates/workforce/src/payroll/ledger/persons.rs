@@ -62,6 +62,14 @@ impl Payroll {
         rows.all(db).await?.into_iter().map(|row| line(row, &none)).collect()
     }
 
+    /// The share of an order and its corrections, in the order of posting.
+    pub async fn of_order(&self, order_id: i64) -> Result<Vec<Adjustment>, DbErr> {
+        let of_order = adjustment::Column::OrderId.eq(order_id).and(adjustment::Column::DeletedAt.is_null());
+        let rows = adjustment::Entity::find().filter(of_order).order_by_asc(adjustment::Column::Id);
+        let none = HashMap::new();
+        rows.all(self.domain.read()).await?.into_iter().map(|row| line(row, &none)).collect()
+    }
+
     /// An adjustment, with its corrections.
     pub async fn adjustment(&self, id: i64) -> Result<Option<Adjustment>, DbErr> {
         let Some(row) = adjustment::Entity::find_by_id(id).one(self.domain.read()).await? else { return Ok(None) };

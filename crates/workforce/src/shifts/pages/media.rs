@@ -19,6 +19,7 @@ use crate::web::ui::Button;
 use crate::web::{self, PageError, ShownFile, SignedIn, Visitor};
 
 /// A file on a page.
+#[derive(Debug)]
 pub struct ShownMedia<'a> {
     /// The path of the file. The form to retry the download is below it.
     pub path: String,

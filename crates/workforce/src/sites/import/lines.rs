@@ -68,6 +68,10 @@ pub enum MistakeKind {
     Position,
     TimeZone,
     Time,
+    /// A client of orders.
+    ClientName,
+    ClientPhone,
+    ClientNotes,
     /// The same person or site is in an earlier line.
     Twice,
 }
@@ -88,13 +92,16 @@ impl MistakeKind {
             Self::Position => key!("import-bad-position"),
             Self::TimeZone => key!("import-bad-time-zone"),
             Self::Time => key!("import-bad-time"),
+            Self::ClientName => key!("orders-bad-name-short"),
+            Self::ClientPhone => key!("orders-bad-phone"),
+            Self::ClientNotes => key!("orders-bad-notes-long"),
             Self::Twice => key!("import-twice"),
         })
     }
 }
 
 /// A column: the titles that name it, in lower case. The first one is said in mistakes.
-type Column = &'static [&'static str];
+pub type Column = &'static [&'static str];
 
 const PHONE: Column = &["телефон", "phone"];
 const TELEGRAM: Column = &["telegram id", "telegram", "id telegram", "id в telegram", "телеграм"];
@@ -110,14 +117,15 @@ const OPENS: Column = &["открытие", "opens"];
 const CLOSES: Column = &["закрытие", "closes"];
 
 /// Reads the cells of a table by column, and collects mistakes.
-struct Reader<'a> {
+#[derive(Debug)]
+pub struct TableReader<'a> {
     table: &'a Table,
     mistakes: Vec<Mistake>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> TableReader<'a> {
     /// Checks the head: needed columns are there, and every column is known.
-    fn new(table: &'a Table, needed: &[Column], optional: &[Column]) -> Self {
+    pub fn new(table: &'a Table, needed: &[Column], optional: &[Column]) -> Self {
         let mut reader = Self { table, mistakes: Vec::new() };
         for column in needed {
             if reader.place(column).is_none() {
@@ -143,7 +151,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A cell parsed by `read`; a mistake if that returns none.
-    fn read<T>(
+    pub fn read<T>(
         &mut self,
         (line, cells): (u64, &[String]),
         column: Column,
@@ -159,7 +167,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Like `read`, but none without a mistake for an empty cell.
-    fn read_optional<T>(
+    pub fn read_optional<T>(
         &mut self,
         (line, cells): (u64, &[String]),
         column: Column,
@@ -169,7 +177,8 @@ impl<'a> Reader<'a> {
         if self.text(cells, column).is_empty() { None } else { self.read((line, cells), column, kind, read) }
     }
 
-    fn mistake(&mut self, line: u64, column: Column, typed: String, kind: MistakeKind) {
+    /// Adds a mistake of a cell.
+    pub fn mistake(&mut self, line: u64, column: Column, typed: String, kind: MistakeKind) {
         let title = self.place(column).map_or(column[0], |place| self.table.head[place].as_str()).to_owned();
         // The head says already that the column is missing.
         if self.place(column).is_some() {
@@ -177,14 +186,15 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn finish<T>(self, lines: Vec<T>) -> Result<Vec<T>, Vec<Mistake>> {
+    /// The lines, if there is no mistake.
+    pub fn finish<T>(self, lines: Vec<T>) -> Result<Vec<T>, Vec<Mistake>> {
         if self.mistakes.is_empty() { Ok(lines) } else { Err(self.mistakes) }
     }
 }
 
 /// Reads lines of staff. `sites` are those that contracts may name.
 pub fn read_staff(table: &Table, sites: &[Site]) -> Result<Vec<StaffLine>, Vec<Mistake>> {
-    let mut reader = Reader::new(table, &[STAFF_NAME, TELEGRAM], &[PHONE, ROLE, SITE, RATE]);
+    let mut reader = TableReader::new(table, &[STAFF_NAME, TELEGRAM], &[PHONE, ROLE, SITE, RATE]);
     let (mut lines, mut seen) = (Vec::new(), HashMap::new());
     for (line, cells) in &table.rows {
         let row = (*line, cells.as_slice());
@@ -208,7 +218,7 @@ pub fn read_staff(table: &Table, sites: &[Site]) -> Result<Vec<StaffLine>, Vec<M
 
 /// Reads lines of sites. A site without a zone is in the zone of the business.
 pub fn read_sites(table: &Table, zone: Tz) -> Result<Vec<SiteLine>, Vec<Mistake>> {
-    let mut reader = Reader::new(table, &[SITE_NAME, ADDRESS], &[POSITION, ZONE, OPENS, CLOSES, RATE]);
+    let mut reader = TableReader::new(table, &[SITE_NAME, ADDRESS], &[POSITION, ZONE, OPENS, CLOSES, RATE]);
     let (mut lines, mut seen) = (Vec::new(), HashMap::new());
     for (line, cells) in &table.rows {
         let row = (*line, cells.as_slice());

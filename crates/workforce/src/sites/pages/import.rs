@@ -21,9 +21,11 @@ use crate::web::{Owner, PageError, Visitor};
 
 mod view;
 
+pub use self::view::refusal_markup;
+
 /// The table that was uploaded or pasted.
 #[derive(Debug)]
-pub struct Uploaded(String);
+pub struct Uploaded(pub String);
 
 /// A table without mistakes.
 enum Checked {
@@ -38,7 +40,8 @@ enum TableCheck {
 }
 
 /// Why a table cannot be imported.
-enum Refused {
+#[derive(Debug)]
+pub enum Refused {
     NoTable(TableError),
     Mistakes(Vec<Mistake>),
 }

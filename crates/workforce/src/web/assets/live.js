@@ -40,7 +40,7 @@ function concerns(part, topics) {
 function isInUse(part) {
     const field = document.activeElement;
     const isWritingThere = part.contains(field) && field.matches("input, select, textarea");
-    return isWritingThere || part.querySelector("form[data-touched], dialog[open]") !== null || part.contains(drag?.day ?? null);
+    return isWritingThere || part.querySelector("form[data-touched], dialog[open]") !== null || part.contains(drag?.day ?? orderDrag?.card ?? null);
 }
 document.addEventListener("input", (event) => {
     if (event.target.form) event.target.form.dataset.touched = "";

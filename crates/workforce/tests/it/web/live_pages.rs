@@ -129,7 +129,7 @@ async fn the_count_behind_more_is_live() {
     };
     let before = more().await;
     let topics: Vec<&str> = before.split_once('"').unwrap().0.split(' ').collect();
-    assert_eq!(topics, ["shifts"]);
+    assert_eq!(topics, ["people", "registrations", "shifts"]);
     assert!(!before.contains("count-badge"), "{before}");
     worked_and_cancelled(&cabinet, make_site(&cabinet, &owner).await).await;
     let after = more().await;

@@ -30,7 +30,7 @@ async fn badge(browser: &Browser, name: &str) -> String {
 async fn every_role_sees_its_own_sections() {
     let cabinet = Cabinet::open(StorageKind::Sqlite).await;
     let owner = cabinet.signed_in(ANNA).await.get("/").await;
-    let all = ["Today", "Calendar", "Shifts", "People", "Payroll", "Cancellations", "Sites", "Settings"];
+    let all = ["Today", "Calendar", "Orders", "Shifts", "People", "Payroll", "Cancellations", "Sites", "Settings"];
     assert_eq!(sections(&owner.body), all);
     let employee = cabinet.signed_in(BORIS).await.get("/").await;
     let own = sections(&employee.body);

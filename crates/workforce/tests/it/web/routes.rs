@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use workforce::application;
+use workforce::orders::{AboutOrder, Actor, NewOrder, Orders};
 use workforce::person::{Permission, Person, Role};
 use workforce::rooms::Rooms;
 use workforce::sites::{AboutContract, AboutSlot, AboutTask, ContractStatus, Hours, Sites};
@@ -72,7 +73,12 @@ impl RoutesFixture {
         let task = AboutTask { text: "Sweep".into(), amount_kopecks: 0, is_mandatory: false, needs_media: false };
         let task = room.create_task(&anna, site, None, task).await.unwrap();
         let shift = add_shift(&cabinet, &boris, site).await;
+        let order = add_order(&cabinet, &anna).await;
         let numbers = BTreeMap::from([
+            ("/orders", order),
+            ("/orders/clients", 1),
+            ("/orders/prices", 1),
+            ("/orders/kinds", 1),
             ("/people/{id}/contracts", boris.id),
             ("/people", zoe.id),
             ("/payroll/people", boris.id),
@@ -99,6 +105,10 @@ impl RoutesFixture {
             .replace("{name}", "style.css");
         let path = path.replace("{id}", &of(row.path).to_string());
         path.replace("{kind}", "staff")
+            .replace("{deed}", "edit")
+            .replace("{file}", "1")
+            .replace("{item}", "1")
+            .replace("{rule}", "1")
             .replace("{medium}", "1")
             .replace("{plan}", "1")
             .replace("{token}", "1")
@@ -123,6 +133,21 @@ impl RoutesFixture {
             self.cabinet.clock.advance(Duration::from_secs(60));
         }
     }
+}
+
+async fn add_order(cabinet: &Cabinet, by: &Person) -> i64 {
+    let about = AboutOrder {
+        equipment_type: "Oven".into(),
+        description: "It does not get warm".into(),
+        client_name: "Anna Petrova".into(),
+        phone: "+79990000001".into(),
+        address: "Lenin street, 5".into(),
+        position: None,
+        notes: None,
+        window: None,
+    };
+    let new = NewOrder { about, equipment_id: None, files: Vec::new() };
+    Orders::of_app(&cabinet.app).create(&Actor::Member(by.clone()), new).await.unwrap().id
 }
 
 async fn add_shift(cabinet: &Cabinet, person: &Person, site: i64) -> i64 {

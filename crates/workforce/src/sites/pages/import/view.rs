@@ -29,18 +29,25 @@ pub fn refused(visitor: &Visitor, kind: ImportKind, refused: &Refused) -> Markup
     page(
         visitor,
         &html! {
-            @match refused {
-                Refused::NoTable(error) => div.notice-line role="status" data-testid="notice" { (table_error_text(*error, language)) },
-                Refused::Mistakes(mistakes) => {
-                    div.notice-line role="status" data-testid="notice" { (text!(language, "import-mistakes", count = mistakes.len())) }
-                    div.scroll tabindex="0" role="region" aria-label=(text!(language, "import-what-to-do")) {
-                        (mistakes_table(mistakes, language))
-                    }
-                },
-            }
+            (refusal_markup(refused, language))
             (upload(visitor, kind))
         },
     )
+}
+
+/// What is wrong, line by line.
+pub fn refusal_markup(refused: &Refused, language: Language) -> Markup {
+    html! {
+        @match refused {
+            Refused::NoTable(error) => div.notice-line role="status" data-testid="notice" { (table_error_text(*error, language)) },
+            Refused::Mistakes(mistakes) => {
+                div.notice-line role="status" data-testid="notice" { (text!(language, "import-mistakes", count = mistakes.len())) }
+                div.scroll tabindex="0" role="region" aria-label=(text!(language, "import-what-to-do")) {
+                    (mistakes_table(mistakes, language))
+                }
+            },
+        }
+    }
 }
 
 /// What an import would do, with the button that does it.

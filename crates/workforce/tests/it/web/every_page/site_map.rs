@@ -16,6 +16,9 @@ const PEOPLE: [i64; 3] = [1001, 1002, 1005];
 /// Routes that may have no link on a page of the demo, and why.
 const UNREACHED: &[(&str, &str)] = &[
     ("/cancellations/{id}/photo", "a file, and no one in the demo has sent one with a cancellation"),
+    ("/orders/clients/{id}", "the demo has no orders"),
+    ("/orders/{id}", "the demo has no orders"),
+    ("/orders/{id}/files/{file}", "the demo has no orders"),
     ("/people/{id}/unblock", "no one in the demo is blocked; `page_states` blocks a person"),
     ("/sign-in/{token}", "the bot sends the link, and it works once; `page_states` asks for one"),
 ];

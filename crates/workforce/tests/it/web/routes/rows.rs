@@ -89,6 +89,55 @@ const AMOUNT: Fields = &[
 ];
 const MONTH: Fields = &[("period", "2026-01"), ("page", "1"), ("after", "2026-01-31.1")];
 
+/// Masters see their own orders; none of these people is one.
+const DESK: &str = "dos";
+const ORDER: Fields = &[
+    ("client_phone", "+79990000002"),
+    ("client_name", "Anna Petrova"),
+    ("client_address", "Green street, 7"),
+    ("equipment_type", "Oven"),
+    ("description", "It does not get warm"),
+    ("notes", ""),
+    ("day", "2026-01-05"),
+    ("starts", "10:00"),
+    ("ends", "13:00"),
+    ("once", ""),
+];
+const CLIENTS: Fields = &[("text", "name,phone\nBoris Berg,+79990000005")];
+const EQUIPMENT: Fields = &[
+    ("equipment_type", "Oven"),
+    ("model", "X1"),
+    ("serial", "77"),
+    ("warranty", "2027-01-31"),
+    ("notes", ""),
+    STALE,
+    ("once", ""),
+];
+const RULE: Fields = &[
+    ("client_phone", "+79990000001"),
+    ("client_name", "Anna Petrova"),
+    ("client_address", "Lenin street, 5"),
+    ("equipment_type", "Oven"),
+    ("description", "It does not get warm"),
+    ("day", "2026-02-02"),
+    ("starts", "10:00"),
+    ("ends", "12:00"),
+    ("frequency", "MONTHLY"),
+    ("interval", "3"),
+    ("lead_days", "3"),
+    ("once", ""),
+];
+const EDITED: Fields = &[
+    ("client_phone", "+79990000001"),
+    ("client_name", "Anna Petrova"),
+    ("client_address", "Lenin street, 5"),
+    ("equipment_type", "Oven"),
+    ("description", "It does not get warm"),
+    ("notes", "Ring twice"),
+    ("at", "view=masters&status=new&master=1&equipment=Oven&day=2026-01-05"),
+    STALE,
+];
+
 pub const ROWS: &[Row] = &[
     get("/health", "*", &[]),
     get("/", ALL, &[]),
@@ -166,6 +215,41 @@ pub const ROWS: &[Row] = &[
     post("/sites/{id}/tasks/{task}", RUN, TASK),
     post("/sites/{id}/tasks/{task}/delete", RUN, &[STALE]),
     post("/sites/{id}/tasks/{task}/restore", RUN, &[]),
+    // Orders.
+    get(
+        "/orders",
+        DESK,
+        &[("view", "masters"), ("status", "new"), ("master", "1"), ("equipment", "Oven"), ("day", "2026-01-05")],
+    ),
+    get("/orders/new", DESK, &[("phone", "+79990000001")]),
+    post("/orders/new", DESK, ORDER),
+    get("/orders/clients", DESK, &[("q", "Petrova"), ("before", "9")]),
+    get("/orders/clients/import", DESK, &[]),
+    post("/orders/clients/import", DESK, CLIENTS),
+    post("/orders/clients/import/now", DESK, CLIENTS),
+    get("/orders/clients/import/example", DESK, &[]),
+    get("/orders/clients/{id}", DESK, &[]),
+    post("/orders/clients/{id}", DESK, &[("client_name", "Anna Petrova"), ("notes", "Has a dog"), STALE]),
+    post("/orders/clients/{id}/equipment", DESK, EQUIPMENT),
+    post("/orders/clients/{id}/equipment/{item}", DESK, EQUIPMENT),
+    post("/orders/clients/{id}/equipment/{item}/delete", DESK, &[STALE]),
+    post("/orders/clients/{id}/rules", DESK, RULE),
+    post("/orders/clients/{id}/rules/{rule}/stop", DESK, &[]),
+    get("/orders/prices", DESK, &[]),
+    post("/orders/prices", DESK, &[("name", "Heater"), ("price", "1500"), ("kind", ""), ("once", "")]),
+    post("/orders/prices/{id}", DESK, &[("name", "Heater"), ("price", "1500"), STALE]),
+    post("/orders/prices/{id}/delete", DESK, &[("name", "Heater"), STALE]),
+    post("/orders/kinds", DESK, &[("equipment_type", "Oven"), ("once", "")]),
+    post("/orders/kinds/{id}/checklist", DESK, &[("items", "* Check the door")]),
+    post("/orders/kinds/{id}/delete", DESK, &[]),
+    get("/orders/masters", DESK, &[]),
+    get("/orders/reports", OWN, &[("period", "2026-01")]),
+    get("/orders/reports/export.csv", OWN, &[("period", "2026-01")]),
+    get("/orders/reports/export.xlsx", OWN, &[("period", "2026-01")]),
+    get("/orders/{id}", DESK, &[]),
+    post("/orders/{id}/{deed}", DESK, EDITED),
+    get("/orders/{id}/files/{file}", DESK, &[]),
+    post("/orders/{id}/files/{file}/again", DESK, &[]),
     // Contracts.
     get("/people/{id}/contracts", RUN, &[]),
     post("/people/{id}/contracts", RUN, CONTRACT),

@@ -26,12 +26,14 @@ const FIRST: [&str; 8] = [
     "/calendar/slots/{id}/plans/{plan}/cancel",
 ];
 /// Routes without a redirect here, and why.
-const NOT_SAVED: [(&str, &str); 11] = [
+const NOT_SAVED: [(&str, &str); 13] = [
     ("/people/{id}/export", "answers with a file"),
     ("/import/{kind}", "shows what would be imported"),
     ("/registrations/{id}/approve", "no one waits; the queue shows a decision as a card"),
     ("/registrations/{id}/reject", "no one waits; the queue shows a decision as a card"),
     ("/documents/{id}/validity", "there is no document; registration::validity looks at the toast"),
+    ("/orders/clients/import", "shows what would be imported"),
+    ("/orders/{id}/files/{file}/again", "there is no photo"),
     ("/cancellations/{id}/judge", "nothing is cancelled"),
     ("/cancellations/{id}/take-back", "nothing is decided"),
     ("/cancellations/{id}/photo/again", "there is no photo"),
