@@ -6,10 +6,13 @@ use std::time::Duration;
 
 use opora::clock::Millis;
 use sea_orm::{ConnectionTrait, DbBackend, Statement};
+use workforce::orders::{Command, NewRecurrence, Orders};
+use workforce::person::Role;
 use workforce::settings::{self, RETENTION_DAYS};
 
 use crate::kit::firm::{Firm, NOON};
 use crate::kit::sql::run_sql;
+use crate::orders::{about, id, member, new_order};
 use crate::registration::cleanup::{HOUR, create_file};
 use crate::shifts::{Workplace, opens, person, plans};
 
@@ -20,7 +23,7 @@ const MINUTE_MS: i64 = 60_000;
 /// Work for every job, on the third of December. Shifts: a plan for soon and a missed one, an open shift that is over,
 /// a closed one without pay, wrong sums. People: an old session, a document that expires, an owner who wants a summary,
 /// an applicant who was rejected long ago. The rest: an old notice, a file that no one owns, an attachment that was not
-/// fetched, a new questionnaire.
+/// fetched, a new questionnaire. Orders: see [`add_orders`].
 pub async fn prepare(firm: Firm) -> Workplace {
     let workplace = Workplace::on(firm).await;
     let site = workplace.site("Shop", 10_000).await;
@@ -29,6 +32,7 @@ pub async fn prepare(firm: Firm) -> Workplace {
     workplace.slot(site, 60, 60, |slot| slot.capacity = 5).await;
     plans(&boris).await;
     opens(&anna, "Shop").await;
+    add_orders(&workplace.firm).await;
     workplace.firm.stage.clock().advance(UNTIL_DECEMBER);
     let [anna, boris] = [person(&workplace.firm, &anna).await.id, person(&workplace.firm, &boris).await.id];
     for sql in rows_of_shifts(site, anna, boris, NOON.plus(UNTIL_DECEMBER)) {
@@ -48,6 +52,20 @@ pub async fn prepare(firm: Firm) -> Workplace {
     create_file(&data.join("files").join("orphan.jpg"), NOON, HOUR);
     fs::write(data.join("questionnaire.toml"), include_str!("../fixtures/questionnaire.toml")).unwrap();
     workplace
+}
+
+/// An order that has waited for too long, an offer whose time is over, and a rule whose next order is due.
+async fn add_orders(firm: &Firm) {
+    let dispatcher = member(firm, "Dina", Role::Dispatcher).await;
+    let max = member(firm, "Max", Role::Master).await;
+    let orders = Orders::of_app(&firm.app);
+    let waiting = orders.create(&dispatcher, new_order("+79991234567")).await.unwrap();
+    let offer = Command::Offer { masters: vec![id(&max)], minutes: 15, all_at_once: true };
+    orders.execute(&dispatcher, waiting.id, None, offer).await.unwrap();
+    let starts_at = "2026-12-05T09:00:00".parse().unwrap();
+    let about = about("+79991234567");
+    let rule = NewRecurrence { rule: "FREQ=WEEKLY".into(), starts_at, minutes: 120, lead_days: 3, about };
+    orders.add_recurrence(&dispatcher, rule).await.unwrap();
 }
 
 fn rows_of_shifts(site: i64, anna: i64, boris: i64, now: Millis) -> [String; 5] {
