@@ -79,6 +79,15 @@ async def many(url, bot, number):
     await kept.close()
 
 
+async def put(url, bot, chat, user):
+    kept = storage(url, {})
+    told = json.loads(sys.stdin.read())
+    key = StorageKey(bot, chat, user)
+    await kept.set_state(key, told["state"])
+    await kept.set_data(key, told["data"])
+    await kept.close()
+
+
 async def check(url):
     storages = {}
     for line in sys.stdin:
@@ -112,4 +121,4 @@ async def dumps(seed, number):
 
 
 command, url, *rest = sys.argv[1:]
-asyncio.run({"matrix": matrix, "many": many, "dumps": dumps, "check": check}[command](url, *map(int, rest)))
+asyncio.run({"matrix": matrix, "many": many, "put": put, "dumps": dumps, "check": check}[command](url, *map(int, rest)))

@@ -7,7 +7,8 @@
 use futures_util::future::BoxFuture;
 use opora::bot::Bot;
 use opora::clock::Millis;
-use opora::store::WriteError;
+use opora::dialogue::Script;
+use opora::store::{BoxError, WriteError};
 use sea_orm::DbErr;
 use serde_json::Value;
 
@@ -41,7 +42,7 @@ use crate::application::App;
 use crate::domain::{Domain, Transaction};
 use crate::jobs::Jobs;
 use crate::person::Person;
-use crate::rooms::Room;
+use crate::rooms::{MenuItem, MenuPart, Room};
 use crate::texts::Language;
 use crate::web::{Card, NavItem, PageError, Routes, SearchGroups, Section};
 
@@ -75,6 +76,7 @@ mod recurrences;
 mod refusal;
 mod report;
 mod search;
+mod staff;
 mod status;
 mod tables;
 mod visibility;
@@ -90,6 +92,23 @@ pub struct OrdersRoom;
 impl Room for OrdersRoom {
     fn name(&self) -> &'static str {
         "orders"
+    }
+
+    fn dialogues(&self, script: Script) -> Script {
+        staff::dialogues(script)
+    }
+
+    fn menu(&self) -> Vec<MenuItem> {
+        staff::menu()
+    }
+
+    fn menu_now<'a>(
+        &'a self,
+        app: &'a App,
+        person: &'a Person,
+        _: Millis,
+    ) -> BoxFuture<'a, Result<MenuPart, BoxError>> {
+        Box::pin(staff::menu_now(app, person))
     }
 
     fn effects(&self, app: &App, bot: Bot) -> Bot {

@@ -32,6 +32,8 @@ pub enum OrderNewsKind {
     TakenBack,
     /// To a master: he has not answered for a while.
     Unaccepted { minutes: i64 },
+    /// To the dispatcher who made it in the chat.
+    Created,
     /// To dispatchers: a client placed it.
     FromClient,
     /// To dispatchers: a rule made it.
@@ -94,6 +96,7 @@ impl OrderNews {
             OrderNewsKind::Unaccepted { minutes } => {
                 text!(language, "orders-news-unaccepted", number = number, minutes = *minutes)
             }
+            OrderNewsKind::Created => text!(language, "orders-news-created", number = number),
             OrderNewsKind::FromClient => text!(language, "orders-news-from-client", number = number),
             OrderNewsKind::FromRule => text!(language, "orders-news-from-rule", number = number),
             OrderNewsKind::NoTaker => text!(language, "orders-news-no-taker", number = number),

@@ -53,6 +53,7 @@ pub mod doctor;
 mod export_import;
 mod failed_messages;
 mod import_aiogram;
+mod import_orders;
 mod leases;
 mod list_show_stats;
 mod parked_turns;

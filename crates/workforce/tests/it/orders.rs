@@ -22,6 +22,7 @@ mod clients;
 mod database_rules;
 mod deadlines;
 mod money;
+mod new_order;
 mod offers;
 mod pages;
 mod parts;

@@ -51,6 +51,7 @@ const fn row(
 const EMMA: Actor = Actor::Employee;
 const EVA: Actor = Actor::AtWork;
 const MAX: Actor = Actor::Manager;
+const DORA: Actor = Actor::Dispatcher;
 const NO_ARGUMENT: Argument = Argument::Nothing;
 
 /// An id that nothing has, and arguments that are no ids.
@@ -70,6 +71,30 @@ const NAME: &[&str] = &["/start", "registration:language:en", AGREE];
 const EMAIL: &[&str] = &["/start", "registration:language:en", AGREE, "\"Sara Jones", "\"+79991112233"];
 const KIND: &[&str] =
     &["/start", "registration:language:en", AGREE, "\"Sara Jones", "\"+79991112233", "registration:skip"];
+const ORDER_KNOWN: &[&str] =
+    &["orders:new", "\"Oven", "\"It does not get warm", "\"Anna Petrova", "\"Lenin street 5, flat 12", "\"89991234567"];
+const ORDER_NOTES: &[&str] =
+    &["orders:new", "\"Oven", "\"It does not get warm", "\"Anna Petrova", "\"Lenin street 5, flat 12", "\"89990001122"];
+const ORDER_TIME: &[&str] = &[
+    "orders:new",
+    "\"Oven",
+    "\"It does not get warm",
+    "\"Anna Petrova",
+    "\"Lenin street 5, flat 12",
+    "\"89990001122",
+    "draft:skip",
+];
+const ORDER_CONFIRM: &[&str] = &[
+    "orders:new",
+    "\"Oven",
+    "\"It does not get warm",
+    "\"Anna Petrova",
+    "\"Lenin street 5, flat 12",
+    "\"89990001122",
+    "draft:skip",
+    "draft:skip",
+];
+const ORDER_PAUSED: &[&str] = &["orders:new", "menu"];
 const AGREE: &str = "registration:agree:{consent}";
 
 const TABLE: &[Row] = &[
@@ -133,6 +158,22 @@ const TABLE: &[Row] = &[
     row("owner_sites", "", "judge:no:", Argument::Id("cancellation"), &[(MAX, &[])]),
     row("owner_sites", "", "judge:back:", Argument::Id("cancellation"), &[(MAX, &[])]),
     row("owner_sites", "new_slot", "shifts:back", NO_ARGUMENT, &[(MAX, &["owner:slot:{home}"])]),
+    // A new order. Dispatchers see all orders, but take over only what belongs to the client of the phone.
+    row("CreateOrderStates", "", "orders:new", NO_ARGUMENT, &[(DORA, &[]), (EMMA, &[])]),
+    row("CreateOrderStates", "", "draft:skip", NO_ARGUMENT, &[(DORA, ORDER_NOTES)]),
+    row("CreateOrderStates", "", "draft:keep", NO_ARGUMENT, &[(DORA, ORDER_NOTES)]),
+    row("CreateOrderStates", "", "draft:discard", NO_ARGUMENT, &[(DORA, ORDER_PAUSED)]),
+    row("CreateOrderStates", "", "shifts:back", NO_ARGUMENT, &[(DORA, ORDER_NOTES)]),
+    row("CreateOrderStates", "", "menu", NO_ARGUMENT, &[(DORA, ORDER_NOTES)]),
+    row("CreateOrderStates", "equipment_type", "draft:type:", Argument::Word, &[(DORA, &["orders:new"])]),
+    row("CreateOrderStates", "known_client", "draft:name", NO_ARGUMENT, &[(DORA, ORDER_KNOWN)]),
+    row("CreateOrderStates", "known_client", "draft:address:", Argument::Id("order"), &[(DORA, ORDER_KNOWN)]),
+    row("CreateOrderStates", "known_client", "draft:go", NO_ARGUMENT, &[(DORA, ORDER_KNOWN)]),
+    row("CreateOrderStates", "scheduled_time", "draft:when:", Argument::Word, &[(DORA, ORDER_TIME)]),
+    row("CreateOrderStates", "confirm", "draft:edit:", Argument::Word, &[(DORA, ORDER_CONFIRM)]),
+    row("CreateOrderStates", "confirm", "draft:yes", NO_ARGUMENT, &[(DORA, ORDER_CONFIRM)]),
+    row("CreateOrderStates", "paused", "draft:continue", NO_ARGUMENT, &[(DORA, ORDER_PAUSED)]),
+    row("CreateOrderStates", "paused", "menu", NO_ARGUMENT, &[(DORA, ORDER_PAUSED)]),
     // Pay.
     row("payroll_report", "", "pay:mine:", Argument::Word, &[(EMMA, &[]), (MAX, &[])]),
     row("payroll_report", "", "pay:report", NO_ARGUMENT, &[(MAX, &[])]),

@@ -18,12 +18,13 @@ const WAITING: [&str; 1] = ["front:newcomer"];
 const WITHOUT_MENU: &str = "registration:";
 /// States without a question before them: a first question whose way back is the menu, a break, a wait for files, and a
 /// conversation with a person.
-const WITHOUT_BACK: [&str; 5] = [
+const WITHOUT_BACK: [&str; 6] = [
     "registration:language",
     "registration:resume",
     "registration:saving",
     "OnboardingStates:consent",
     "ChatStates:active",
+    "CreateOrderStates:paused",
 ];
 
 #[test]

@@ -8,6 +8,7 @@ use opora::testing::chat::ChatUser;
 use sea_orm::{ConnectionTrait, Statement};
 use serde_json::Value;
 use workforce::domain::Transaction;
+use workforce::orders::{self, AboutOrder, NewOrder, Orders};
 use workforce::people;
 use workforce::person::{Permission, Role, Status};
 use workforce::registration::consent;
@@ -145,6 +146,8 @@ impl ForgeryFixture {
         registration::finish_effects(&workplace.firm, PNG).await;
         let document = &workplace.rows("SELECT id FROM documents WHERE kind <> 'selfie'").await[0][0];
         let applicant = format!("{}:{}", pavel.key().user, &document[..8]);
+        let orders = self.create_orders().await;
+        let workplace = &self.workplace;
         let one = async |sql: &str| workplace.rows(sql).await.concat();
         self.foreign = BTreeMap::from([
             ("site", vec![site.to_string(), placeless.to_string()]),
@@ -154,8 +157,28 @@ impl ForgeryFixture {
             ("cancellation", one("SELECT id FROM plan_cancellations").await),
             ("asker", vec![user_id.to_string()]),
             ("applicant", vec![applicant]),
+            ("order", orders),
         ]);
         self.others = vec![zinaida, mikhail, pavel];
+    }
+
+    /// Orders of two clients. Returns the id of one that is not of the client with the phone 89991234567.
+    async fn create_orders(&self) -> Vec<String> {
+        let about = |phone: &str| AboutOrder {
+            equipment_type: "Oven".into(),
+            description: "It does not get warm".into(),
+            client_name: "Anna Petrova".into(),
+            phone: phone.into(),
+            address: "Lenin street 5, flat 12".into(),
+            position: None,
+            notes: None,
+            window: None,
+        };
+        let (orders, owner) = (Orders::of_app(&self.workplace.firm.app), self.workplace.owner.clone());
+        let owner = orders::Actor::Member(owner);
+        let new = |phone: &str| NewOrder { about: about(phone), equipment_id: None, files: Vec::new() };
+        orders.create(&owner, new("89991234567")).await.unwrap();
+        vec![orders.create(&owner, new("89997654321")).await.unwrap().id.to_string()]
     }
 
     async fn create_actors(&mut self, home: i64, den: i64) {
