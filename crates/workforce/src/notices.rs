@@ -31,6 +31,7 @@ use crate::rooms::{BlockChange, Room};
 use crate::texts::LocalPeriod;
 
 pub mod daily_summary;
+pub mod order_buttons;
 mod order_news;
 mod pay_change;
 mod personal_data;

@@ -16,7 +16,7 @@ use serde_json::Value;
 
 pub use self::api::{Dashboard, EndTime, Shifts};
 pub use self::cancellation_cost::{CancellationCost, Fines};
-pub use self::chat::caption;
+pub use self::chat::{caption, distance_text};
 pub use self::events::{ShiftEvent, ShiftEventKind};
 pub use self::expected_pay::ExpectedPay;
 pub use self::judging::{DecidedCancellation, DecidedPage, Judgement, judge, take_back};

@@ -348,3 +348,121 @@ orders-saved = Saved. The order's number is in the next message.
 orders-new-stopped = The new order was discarded.
 orders-new-timed-out = The unfinished order waited for 24 hours and was discarded. You can start again any time.
 orders-news-created = ✅ Order no. { $number } has been created.
+
+# Orders in the chat: lists, cards and actions
+orders-active-button = 📋 Active orders
+orders-search-button = 🔎 Find an order
+orders-mine-button = 🔧 My orders
+orders-active = Active orders: { $count }
+orders-none-active = There are no active orders.
+orders-mine = Your orders, in order of time: { $count }
+orders-none-mine = You have no orders right now.
+orders-ask-search = Type a number, a name, a phone or an address.
+orders-found = Found: { $count }. Type something else to search again.
+orders-none-found = Nothing found. Try another number, name, phone or address.
+orders-open-button = 📄 Open the order
+orders-number = Order no. { $number }.
+orders-card = Order no. { $number } · { $status }
+orders-master = Master
+orders-offered-to = Offered to
+orders-repair-until = Repair until
+orders-total = Total
+orders-share = Master's share
+orders-reason = Reason
+orders-checklist = Checklist
+orders-files = Files
+orders-confirm-button = ✅ Confirm
+orders-withdraw-button = Withdraw the offers
+orders-accept-button = ✅ Accept
+orders-arrive-button = 📍 I'm here
+orders-resume-button = 📍 I'm back here
+orders-reopen-button = ↩️ Reopen
+orders-assign-button = 👷 Assign
+orders-reassign-button = 👷 Another master
+orders-offer-button = 🔔 Offer
+orders-offer-all-button = 🔔 To all on shift
+orders-edit-button = ✏️ Edit
+orders-refuse-button = ✖️ Cancel the order
+orders-take-back-button = ↩️ Take back
+orders-decline-button = Decline
+orders-reschedule-button = 📅 Reschedule
+orders-confirmed = Confirmed.
+orders-withdrawn = The offers are withdrawn.
+orders-accepted = It's yours. You can see the address now.
+orders-arrived = You've arrived. You can see the client's phone now.
+orders-resumed = You're back at the client's.
+orders-reopened = It's open again.
+orders-assigned = The master has been asked to accept it.
+orders-offered = It has been offered.
+orders-refused = It's cancelled.
+orders-taken-back = It's new again.
+orders-declined = You've declined it.
+orders-rescheduled = The time has been changed.
+orders-edited = The change is saved.
+orders-no-masters = There is no other master who could take it.
+orders-choose-master = Who takes this order? 🟢 is on shift.
+orders-choose-offer = Who should get the offer? There are { $minutes } minutes to answer. 🟢 is on shift.
+orders-load = { $name } · orders: { $count }
+orders-ask-refuse = Why is it cancelled?
+orders-ask-take-back = Why do you take it back from the master?
+orders-ask-decline = Why can't you take it?
+orders-ask-reschedule = Why is it moved?
+orders-ask-field = { $field } now: { $answer }. Type the new text.
+orders-choose-field = What would you like to change?
+orders-no-time-button = No set time
+orders-draft-first-toast = Finish or discard the new order first. Press “New order” to return to it.
+orders-work-stopped = Nothing was changed.
+
+# A master's visit in the chat
+orders-way-button = 🚗 On my way
+orders-repair-button = 🛠 Long repair
+orders-before-button = 📷 Before the work
+orders-after-button = 📷 After the work
+orders-message-button = 💬 Message the client
+orders-checklist-button = ☑️ Checklist
+orders-close-button = ✅ Complete
+orders-in-minutes-choice = In { $minutes } min
+orders-ask-arrival = When will you be there? Choose, or type a time like 15:30.
+orders-arrival-not-understood = I don't understand this time. Type it like 15:30.
+orders-on-the-way = The client will be told when you arrive.
+orders-ask-until = Until which day will the repair take? For example: Dec 31, or tomorrow.
+orders-day-not-understood = I don't understand this day. Type it like Dec 31.
+orders-ask-prepayment = How much has the client prepaid?
+orders-no-prepayment-button = No prepayment
+orders-long-repair = It's marked as a long repair.
+orders-ask-before = Send photos taken before the work.
+orders-ask-after = Send photos of the finished work.
+orders-photos-ready-button = Done
+orders-photos-taken = 📎 Added: { $count }
+orders-ask-message = What should the client know? The bot passes it on without your phone number.
+orders-messaged = Your message has been passed on.
+orders-checklist-about = Tap what is done. * is required.
+orders-amount-wanted = Type an amount between 0 and 1,000,000, like 4500 or 1234.50.
+orders-ask-total = What does the client pay in total? Type the amount, or choose items.
+orders-bill-sum = Total: { $total }
+orders-items-done-button = Continue
+orders-items-clear-button = Clear the items
+orders-ask-materials = The total is { $total }. How much of it are materials?
+orders-no-materials-button = No materials
+orders-ask-review = Did the client leave a review?
+orders-ask-town = Was it out of town?
+orders-yes-button = Yes
+orders-no-button = No
+orders-close-summary =
+    Please check:
+    Total: { $total }
+    Materials: { $materials }
+    Review: { $review }
+    Out of town: { $town }
+    Your share: { $share }
+orders-close-yes-button = ✅ Close the order
+orders-close-cash-button = 💵 Paid in cash, close
+orders-ask-client-button = Ask the client to confirm
+orders-client-asked = The client has been asked to confirm the amount.
+orders-closed = It's closed. Your share: { $share }.
+orders-close-stopped = The order wasn't closed.
+
+# The owner's summary
+orders-report-button = 📊 Orders by month
+orders-report = { $month }. Orders closed: { $count }, revenue: { $total }, masters' shares: { $share }.
+orders-report-line = { $name }: { $count } · { $total } · share { $share }

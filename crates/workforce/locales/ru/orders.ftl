@@ -349,3 +349,121 @@ orders-saved = Сохранено. Номер заказа — в следующ
 orders-new-stopped = Черновик заказа удалён.
 orders-new-timed-out = Неоконченный заказ прождал 24 часа, и черновик удалён. Начать заново можно в любой момент.
 orders-news-created = ✅ Заказ № { $number } создан.
+
+# Заказы в чате: списки, карточки и действия
+orders-active-button = 📋 Активные заказы
+orders-search-button = 🔎 Найти заказ
+orders-mine-button = 🔧 Мои заказы
+orders-active = Активных заказов: { $count }
+orders-none-active = Активных заказов нет.
+orders-mine = Ваших заказов: { $count }. Сначала ближайшие.
+orders-none-mine = Сейчас у вас нет заказов.
+orders-ask-search = Напишите номер, имя, телефон или адрес.
+orders-found = Найдено: { $count }. Чтобы искать снова, напишите другие слова.
+orders-none-found = Ничего не нашлось. Попробуйте другой номер, имя, телефон или адрес.
+orders-open-button = 📄 Открыть заказ
+orders-number = Заказ № { $number }.
+orders-card = Заказ № { $number } · { $status }
+orders-master = Мастер
+orders-offered-to = Предложен
+orders-repair-until = Ремонт до
+orders-total = Сумма
+orders-share = Доля мастера
+orders-reason = Причина
+orders-checklist = Чек-лист
+orders-files = Файлы
+orders-confirm-button = ✅ Подтвердить
+orders-withdraw-button = Снять предложения
+orders-accept-button = ✅ Принять
+orders-arrive-button = 📍 Я на месте
+orders-resume-button = 📍 Я снова на месте
+orders-reopen-button = ↩️ Открыть снова
+orders-assign-button = 👷 Назначить
+orders-reassign-button = 👷 Другой мастер
+orders-offer-button = 🔔 Предложить
+orders-offer-all-button = 🔔 Всем на смене
+orders-edit-button = ✏️ Изменить
+orders-refuse-button = ✖️ Отменить заказ
+orders-take-back-button = ↩️ Забрать
+orders-decline-button = Отказаться
+orders-reschedule-button = 📅 Перенести
+orders-confirmed = Подтверждён.
+orders-withdrawn = Предложения сняты.
+orders-accepted = Он ваш. Теперь вам виден адрес.
+orders-arrived = Вы на месте. Теперь вам виден телефон клиента.
+orders-resumed = Вы снова на месте.
+orders-reopened = Он снова открыт.
+orders-assigned = Мастеру отправлен вопрос, берёт ли он заказ.
+orders-offered = Предложение отправлено.
+orders-refused = Он отменён.
+orders-taken-back = Он снова новый.
+orders-declined = Вы отказались от заказа.
+orders-rescheduled = Время изменено.
+orders-edited = Изменение сохранено.
+orders-no-masters = Нет другого мастера, который мог бы его взять.
+orders-choose-master = Кому назначить заказ? 🟢 — сейчас на смене.
+orders-choose-offer = Кому предложить заказ? На ответ есть { $minutes } мин. 🟢 — сейчас на смене.
+orders-load = { $name } · заказов: { $count }
+orders-ask-refuse = Почему он отменяется?
+orders-ask-take-back = Почему вы забираете его у мастера?
+orders-ask-decline = Почему вы не можете его взять?
+orders-ask-reschedule = Почему он переносится?
+orders-ask-field = { $field } сейчас: { $answer }. Напишите новый текст.
+orders-choose-field = Что изменить?
+orders-no-time-button = Без времени
+orders-draft-first-toast = Сначала закончите или удалите новый заказ. Вернуться к нему можно кнопкой «Новый заказ».
+orders-work-stopped = Ничего не изменилось.
+
+# Выезд мастера в чате
+orders-way-button = 🚗 Выезжаю
+orders-repair-button = 🛠 Долгий ремонт
+orders-before-button = 📷 До работы
+orders-after-button = 📷 После работы
+orders-message-button = 💬 Написать клиенту
+orders-checklist-button = ☑️ Чек-лист
+orders-close-button = ✅ Завершить
+orders-in-minutes-choice = Через { $minutes } мин
+orders-ask-arrival = Когда вы приедете? Выберите или напишите время, например 15:30.
+orders-arrival-not-understood = Не получилось разобрать время. Напишите, например, 15:30.
+orders-on-the-way = Клиент узнает, когда вы приедете.
+orders-ask-until = До какого дня продлится ремонт? Например: 31.12 или завтра.
+orders-day-not-understood = Не получилось разобрать день. Напишите, например, 31.12.
+orders-ask-prepayment = Какую предоплату внёс клиент?
+orders-no-prepayment-button = Без предоплаты
+orders-long-repair = Отмечен долгий ремонт.
+orders-ask-before = Пришлите фото до начала работы.
+orders-ask-after = Пришлите фото готовой работы.
+orders-photos-ready-button = Готово
+orders-photos-taken = 📎 Добавлено: { $count }
+orders-ask-message = Что передать клиенту? Бот перешлёт сообщение без вашего номера.
+orders-messaged = Сообщение передано.
+orders-checklist-about = Отметьте, что сделано. Звёздочка — обязательно.
+orders-amount-wanted = Напишите сумму от 0 до 1 000 000, например 4500 или 1234,50.
+orders-ask-total = Сколько всего платит клиент? Напишите сумму или выберите работы.
+orders-bill-sum = Итого: { $total }
+orders-items-done-button = Продолжить
+orders-items-clear-button = Очистить список
+orders-ask-materials = Вся сумма — { $total }. Сколько из неё стоят материалы?
+orders-no-materials-button = Без материалов
+orders-ask-review = Клиент оставил отзыв?
+orders-ask-town = Выезд был за город?
+orders-yes-button = Да
+orders-no-button = Нет
+orders-close-summary =
+    Проверьте:
+    Сумма: { $total }
+    Материалы: { $materials }
+    Отзыв: { $review }
+    За городом: { $town }
+    Ваша доля: { $share }
+orders-close-yes-button = ✅ Закрыть заказ
+orders-close-cash-button = 💵 Оплата наличными, закрыть
+orders-ask-client-button = Попросить клиента подтвердить
+orders-client-asked = Клиенту отправлена просьба подтвердить сумму.
+orders-closed = Он закрыт. Ваша доля: { $share }.
+orders-close-stopped = Заказ не закрыт.
+
+# Сводка владельца
+orders-report-button = 📊 Заказы за месяц
+orders-report = { $month }. Закрыто заказов: { $count }, выручка: { $total }, доли мастеров: { $share }.
+orders-report-line = { $name }: { $count } · { $total } · доля { $share }

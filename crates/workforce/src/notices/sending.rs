@@ -12,12 +12,12 @@ use std::time::Duration;
 use opora::bot::HandleError;
 use opora::jobs::{Job, JobContext, JobError, JobFilter, JobRow, JobState, NewJob};
 use opora::store::WriteError;
-use opora::telegram::Say;
+use opora::telegram::{Button, Say};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, Set};
 use serde::{Deserialize, Serialize};
 
 use super::quiet::quiet_until;
-use super::{Notice, notice};
+use super::{Notice, notice, order_buttons};
 use crate::application::App;
 use crate::domain::Transaction;
 use crate::failpoints;
@@ -130,8 +130,16 @@ fn message(notice: &Notice, person: &Person) -> Say {
         message = message.low_priority();
     }
     match person.status {
-        Status::Verified => message.buttons([[menu_button(person.language)]]),
+        Status::Verified => message.buttons(buttons(notice, person)),
         _ => message,
+    }
+}
+
+/// The buttons under a notice.
+fn buttons(notice: &Notice, person: &Person) -> Vec<Vec<Button>> {
+    match notice {
+        Notice::Order(news) => order_buttons::rows(news, person.language),
+        _ => vec![vec![menu_button(person.language)]],
     }
 }
 

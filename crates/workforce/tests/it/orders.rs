@@ -19,8 +19,10 @@ use crate::shifts::person;
 
 mod board;
 mod clients;
+mod closing_chat;
 mod database_rules;
 mod deadlines;
+mod killed;
 mod money;
 mod new_order;
 mod offers;
@@ -30,6 +32,7 @@ mod personal_data;
 mod random_operations;
 mod recurrences;
 mod search;
+mod staff_chat;
 mod transitions;
 mod visibility;
 

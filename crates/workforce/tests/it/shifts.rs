@@ -41,7 +41,7 @@ mod owners_chat;
 mod paid_time;
 mod pay_at_commit;
 mod permissions;
-mod person_chat;
+pub mod person_chat;
 mod personal_data;
 mod photo_pages;
 mod photos;

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use opora::prelude::*;
 
-pub use self::draft::OrderDraft;
 use self::draft::{DraftFile, Field, is_too_large};
+pub use self::draft::{OrderDraft, request_files};
 use super::dispatcher;
 use crate::application::App;
 use crate::attachments;
@@ -238,7 +238,7 @@ async fn add_files(turn: &mut Turn, mut state: CreateOrderStates, sent: Vec<Item
 }
 
 /// What was sent; none for stickers and the like.
-fn file_of(item: Item) -> Option<DraftFile> {
+pub fn file_of(item: Item) -> Option<DraftFile> {
     Some(match item {
         Item::Photo(photo) => DraftFile {
             kind: FileKind::Photo,

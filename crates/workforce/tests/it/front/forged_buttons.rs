@@ -52,6 +52,7 @@ const EMMA: Actor = Actor::Employee;
 const EVA: Actor = Actor::AtWork;
 const MAX: Actor = Actor::Manager;
 const DORA: Actor = Actor::Dispatcher;
+const MAYA: Actor = Actor::Master;
 const NO_ARGUMENT: Argument = Argument::Nothing;
 
 /// An id that nothing has, and arguments that are no ids.
@@ -174,6 +175,43 @@ const TABLE: &[Row] = &[
     row("CreateOrderStates", "confirm", "draft:yes", NO_ARGUMENT, &[(DORA, ORDER_CONFIRM)]),
     row("CreateOrderStates", "paused", "draft:continue", NO_ARGUMENT, &[(DORA, ORDER_PAUSED)]),
     row("CreateOrderStates", "paused", "menu", NO_ARGUMENT, &[(DORA, ORDER_PAUSED)]),
+    // Orders: a master sees only the own ones.
+    row("order_work", "", "orders:active", Argument::Offset, &[(DORA, &[]), (MAYA, &[])]),
+    row("order_work", "", "orders:mine", Argument::Offset, &[(MAYA, &[]), (DORA, &[])]),
+    row("order_work", "", "orders:search", NO_ARGUMENT, &[(DORA, &[]), (EMMA, &[])]),
+    row("order_work", "", "orders:open:", Argument::Id("order"), &[(MAYA, &[])]),
+    row("order_work", "", "orders:do:", Argument::Id("order"), &[(MAYA, &[])]),
+    row("order_work", "", "orders:ask:", Argument::Id("order"), &[(MAYA, &[])]),
+    row("order_work", "", "orders:masters:", Argument::Id("order"), &[(MAYA, &[])]),
+    row("order_work", "", "orders:offers:", Argument::Id("order"), &[(MAYA, &[])]),
+    row("order_work", "", "orders:give:", Argument::Id("order"), &[(MAYA, &[])]),
+    row("order_work", "", "orders:offer:", Argument::Id("order"), &[(MAYA, &[])]),
+    row("order_work", "", "orders:fields:", Argument::Id("order"), &[(MAYA, &[])]),
+    row("order_work", "", "orders:field:", Argument::Id("order"), &[(MAYA, &[])]),
+    row("order_work", "", "orders:report", Argument::Word, &[(DORA, &[]), (MAYA, &[])]),
+    row("order_work", "search", "shifts:back", NO_ARGUMENT, &[(DORA, &["orders:search"])]),
+    row("order_work", "reason", "shifts:back", NO_ARGUMENT, &[(DORA, &["orders:ask:{order}:-:refuse"])]),
+    row("order_work", "new_time", "orders:no-time", NO_ARGUMENT, &[(DORA, &["orders:ask:{order}:-:reschedule"])]),
+    row("order_work", "new_time", "shifts:back", NO_ARGUMENT, &[(DORA, &["orders:ask:{order}:-:reschedule"])]),
+    row("order_work", "field", "shifts:back", NO_ARGUMENT, &[(DORA, &["orders:field:{order}:-:notes"])]),
+    row("order_visit", "", "orders:visit:", Argument::Id("order"), &[(MAYA, &[])]),
+    row("order_visit", "", "orders:checks:", Argument::Id("order"), &[(MAYA, &[])]),
+    row("order_visit", "", "orders:check:", Argument::Id("order"), &[(MAYA, &[])]),
+    row("order_visit", "", "shifts:back", NO_ARGUMENT, &[]),
+    row("order_visit", "arrival", "visit:way:", Argument::Word, &[]),
+    row("order_visit", "prepayment", "visit:no-prepayment", NO_ARGUMENT, &[]),
+    row("order_visit", "photos", "visit:ready", NO_ARGUMENT, &[]),
+    row("complete_order", "", "orders:close:", Argument::Id("order"), &[(MAYA, &[])]),
+    row("complete_order", "", "shifts:back", NO_ARGUMENT, &[]),
+    row("complete_order", "total", "close:item:", Argument::Word, &[]),
+    row("complete_order", "total", "close:clear", NO_ARGUMENT, &[]),
+    row("complete_order", "total", "close:items-done", NO_ARGUMENT, &[]),
+    row("complete_order", "materials", "close:no-materials", NO_ARGUMENT, &[]),
+    row("complete_order", "review", "close:review:", Argument::Word, &[]),
+    row("complete_order", "out_of_town", "close:town:", Argument::Word, &[]),
+    row("complete_order", "summary", "close:order", NO_ARGUMENT, &[]),
+    row("complete_order", "summary", "close:cash", NO_ARGUMENT, &[]),
+    row("complete_order", "summary", "close:ask-client", NO_ARGUMENT, &[]),
     // Pay.
     row("payroll_report", "", "pay:mine:", Argument::Word, &[(EMMA, &[]), (MAX, &[])]),
     row("payroll_report", "", "pay:report", NO_ARGUMENT, &[(MAX, &[])]),

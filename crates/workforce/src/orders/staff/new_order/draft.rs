@@ -214,10 +214,10 @@ impl OrderDraft {
     }
 }
 
-/// The files of an order that is about to be created; requests those that Telegram gives to bots.
-pub fn request_files(turn: &mut Turn, files: Vec<DraftFile>, at: Millis) -> Vec<NewFile> {
+/// Files for the commit of this turn; requests those that Telegram gives to bots.
+pub fn request_files(turn: &mut Turn, stage: FileStage, files: Vec<DraftFile>, at: Millis) -> Vec<NewFile> {
     let new = |turn: &mut Turn, file: DraftFile| NewFile {
-        stage: FileStage::Request,
+        stage,
         kind: file.kind,
         is_too_large: attachments::download(turn, &file.telegram_file, file.size),
         telegram_file: file.telegram_file,

@@ -11,7 +11,7 @@ use crate::front::navigation::{navigation_row, show_final};
 use crate::front::reply;
 use crate::front::text_limits::fit_between;
 use crate::notices::{self, Notice, OrderNews, OrderNewsKind};
-use crate::orders::{self, Actor, FieldMistake, NewOrder, OrderEvent, OrderRefusal, Orders};
+use crate::orders::{self, Actor, FieldMistake, FileStage, NewOrder, OrderEvent, OrderRefusal, Orders};
 use crate::person::Person;
 use crate::settings::TIME_ZONE;
 use crate::text;
@@ -78,7 +78,7 @@ pub async fn yes(turn: &mut Turn, draft: OrderDraft, _: Press) -> Step<CreateOrd
     if let Some(mistake) = mistake {
         return correct(turn, draft, mistake, language);
     }
-    let files = request_files(turn, draft.files, at);
+    let files = request_files(turn, FileStage::Request, draft.files, at);
     let new = NewOrder { about, equipment_id: None, files };
     turn.write(move |db| {
         Box::pin(async move {

@@ -146,7 +146,8 @@ impl ForgeryFixture {
         registration::finish_effects(&workplace.firm, PNG).await;
         let document = &workplace.rows("SELECT id FROM documents WHERE kind <> 'selfie'").await[0][0];
         let applicant = format!("{}:{}", pavel.key().user, &document[..8]);
-        let orders = self.create_orders().await;
+        let [order, others] = self.create_orders().await;
+        self.own.insert("order", order);
         let workplace = &self.workplace;
         let one = async |sql: &str| workplace.rows(sql).await.concat();
         self.foreign = BTreeMap::from([
@@ -157,13 +158,13 @@ impl ForgeryFixture {
             ("cancellation", one("SELECT id FROM plan_cancellations").await),
             ("asker", vec![user_id.to_string()]),
             ("applicant", vec![applicant]),
-            ("order", orders),
+            ("order", vec![others]),
         ]);
         self.others = vec![zinaida, mikhail, pavel];
     }
 
-    /// Orders of two clients. Returns the id of one that is not of the client with the phone 89991234567.
-    async fn create_orders(&self) -> Vec<String> {
+    /// Orders of two clients: of the one with the phone 89991234567, and of another one.
+    async fn create_orders(&self) -> [String; 2] {
         let about = |phone: &str| AboutOrder {
             equipment_type: "Oven".into(),
             description: "It does not get warm".into(),
@@ -177,8 +178,8 @@ impl ForgeryFixture {
         let (orders, owner) = (Orders::of_app(&self.workplace.firm.app), self.workplace.owner.clone());
         let owner = orders::Actor::Member(owner);
         let new = |phone: &str| NewOrder { about: about(phone), equipment_id: None, files: Vec::new() };
-        orders.create(&owner, new("89991234567")).await.unwrap();
-        vec![orders.create(&owner, new("89997654321")).await.unwrap().id.to_string()]
+        let create = async |phone| orders.create(&owner, new(phone)).await.unwrap().id.to_string();
+        [create("89991234567").await, create("89997654321").await]
     }
 
     async fn create_actors(&mut self, home: i64, den: i64) {
