@@ -120,7 +120,7 @@ pub async fn carry_out_and_say<S>(
     });
     OrderEvent::of(id).after(turn);
     let number = seen.order.number.to_string();
-    let text = format!("{} {}", text!(language, "orders-number", number = number), done);
+    let text = format!("{} {}", text!(language, "orders-chat-number", number = number), done);
     show_final_with(turn, text, [card::open_button(id, language)], language);
     Ok(Next::End)
 }
@@ -174,7 +174,7 @@ async fn choose_master(turn: &mut Turn, press: Press, prefix: &str) -> Step<Orde
         .collect();
     let is_offer = prefix == OFFER;
     let text = match (rows.is_empty(), is_offer) {
-        (true, _) => text!(language, "orders-no-masters"),
+        (true, _) => text!(language, "orders-chat-no-masters"),
         (false, true) => text!(language, "orders-choose-offer", minutes = OFFER_MINUTES),
         (false, false) => text!(language, "orders-choose-master"),
     };
@@ -191,7 +191,7 @@ async fn choose_master(turn: &mut Turn, press: Press, prefix: &str) -> Step<Orde
 fn load(master: &MasterLoad, language: Language) -> String {
     let sign = if master.is_on_shift { "🟢" } else { "⚪" };
     let name = master.person.full_name.as_str();
-    let load = text!(language, "orders-load", name = name, count = master.open);
+    let load = text!(language, "orders-chat-load", name = name, count = master.open);
     let distance = master.distance_m.map(|metres| format!(" · {}", distance_text(metres, language)));
     format!("{sign} {load}{}", distance.unwrap_or_default())
 }
@@ -213,7 +213,7 @@ pub async fn offer(turn: &mut Turn, press: Press) -> Step<OrderWork> {
         button.rest.parse().into_iter().collect()
     };
     let command = Command::Offer { masters, minutes: OFFER_MINUTES, all_at_once: true };
-    let _: Step<OrderWork> = carry_out(turn, &person, (&seen, button.version), command, key!("orders-offered")).await;
+    let _: Step<OrderWork> = carry_out(turn, &person, (&seen, button.version), command, key!("orders-chat-offered")).await;
     Ok(Next::Stay)
 }
 

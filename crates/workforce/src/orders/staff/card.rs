@@ -57,17 +57,17 @@ fn text(details: &OrderDetails, zone: Tz, language: Language) -> String {
     fact(text!(language, "orders-notes-button"), about.notes.clone());
     fact(text!(language, "orders-time-button"), about.window.map(|window| window.local(zone).shown(language)));
     let master = order.master_id.and_then(|id| details.names.get(&id).cloned());
-    fact(text!(language, "orders-master"), master);
+    fact(text!(language, "orders-chat-master"), master);
     fact(text!(language, "orders-offered-to"), Some(asked(details)));
     let until = order.progress.long_repair_until.filter(|_| order.status == OrderStatus::LongRepair);
-    fact(text!(language, "orders-repair-until"), until.map(|day| crate::texts::day(day, language)));
-    fact(text!(language, "orders-total"), order.money.total.map(|total| total.shown(language)));
-    fact(text!(language, "orders-share"), order.money.share.map(|share| share.shown(language)));
-    fact(text!(language, "orders-reason"), order.refusal_reason.as_deref().map(|why| reason_text(why, language)));
+    fact(text!(language, "orders-chat-repair-until"), until.map(|day| crate::texts::day(day, language)));
+    fact(text!(language, "orders-chat-total"), order.money.total.map(|total| total.shown(language)));
+    fact(text!(language, "orders-chat-share"), order.money.share.map(|share| share.shown(language)));
+    fact(text!(language, "orders-chat-reason"), order.refusal_reason.as_deref().map(|why| reason_text(why, language)));
     let done = details.checklist.iter().filter(|item| item.done_at.is_some()).count();
     let checklist = format!("{done}/{}", details.checklist.len());
-    fact(text!(language, "orders-checklist"), Some(checklist).filter(|_| !details.checklist.is_empty()));
-    fact(text!(language, "orders-files"), Some(details.files.len().to_string()).filter(|count| count != "0"));
+    fact(text!(language, "orders-chat-checklist"), Some(checklist).filter(|_| !details.checklist.is_empty()));
+    fact(text!(language, "orders-chat-files"), Some(details.files.len().to_string()).filter(|count| count != "0"));
     lines.join("\n")
 }
 

@@ -311,7 +311,7 @@ async fn complete(turn: &mut Turn, work: Work, is_cash: bool) -> Step<CompleteOr
     let Some((person, seen)) = known(turn, work.order_id).await? else { return Ok(Next::End) };
     let completion = Completion { is_cash, ..work.completion };
     let share = share(&turn.context::<App>(), &completion).await?.shown(person.language);
-    let text = text!(person.language, "orders-closed", share = share);
+    let text = text!(person.language, "orders-chat-closed", share = share);
     carry_out_and_say(turn, &person, (&seen, None), Command::Complete { completion }, text).await
 }
 

@@ -94,7 +94,7 @@ pub async fn searched(turn: &mut Turn, typed: String) -> Step<OrderWork> {
     let language = person.language;
     let found = Orders::of_app(&turn.context::<App>()).search(&person, &typed).await?;
     let text = if found.is_empty() {
-        text!(language, "orders-none-found")
+        text!(language, "orders-chat-none-found")
     } else {
         text!(language, "orders-found", count = found.len())
     };

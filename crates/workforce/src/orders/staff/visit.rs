@@ -187,7 +187,7 @@ async fn typed_arrival(turn: &mut Turn, order_id: i64, typed: String) -> Step<Or
 
 async fn on_the_way(turn: &mut Turn, order_id: i64, arrives_at: Millis) -> Step<OrderVisit> {
     let Some((person, seen)) = known(turn, order_id).await? else { return Ok(Next::End) };
-    carry_out(turn, &person, (&seen, None), Command::OnTheWay { arrives_at }, key!("orders-on-the-way")).await
+    carry_out(turn, &person, (&seen, None), Command::OnTheWay { arrives_at }, key!("orders-chat-on-the-way")).await
 }
 
 async fn ask_until(turn: &mut Turn, order_id: i64) -> Result<(), BoxError> {

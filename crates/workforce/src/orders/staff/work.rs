@@ -217,7 +217,7 @@ async fn ask_reason(turn: &mut Turn, wanted: ReasonWanted) -> Result<(), BoxErro
 
 /// Shows a question about an order.
 pub fn show_question(turn: &mut Turn, person: &Person, seen: &SeenOrder, question: String, mut rows: Vec<Vec<Button>>) {
-    let number = text!(person.language, "orders-number", number = seen.order.number.to_string());
+    let number = text!(person.language, "orders-chat-number", number = seen.order.number.to_string());
     rows.push(navigation_row(person.language));
     reply::show(turn, format!("{number} {question}"), rows);
 }
