@@ -1,7 +1,7 @@
 //! Import of clients from a table: read, checked whole, and written in one commit.
 //!
-//! Nothing is written while a line has a mistake. A client is known by the phone and left as it is, so the same table can
-//! be imported twice.
+//! Nothing is written while a line has a mistake. A client is known by the phone and left as it is, so the same table
+//! can be imported twice.
 
 use std::collections::{HashMap, HashSet};
 

@@ -40,8 +40,8 @@ const STYLES: &str = concat!(
     include_str!("assets/print.css"),
 );
 
-/// The scripts of live parts, of the calendar and of the board of orders: one module, because a drag keeps its part from
-/// being replaced.
+/// The scripts of live parts, of the calendar and of the board of orders: one module, because a drag keeps its part
+/// from being replaced.
 const LIVE_SCRIPTS: &str =
     concat!(include_str!("assets/live.js"), include_str!("assets/calendar.js"), include_str!("assets/orders.js"),);
 

@@ -1,5 +1,5 @@
-//! The form of a new order. A known phone shows the client with earlier orders, and an order that may be the same repair
-//! has to be confirmed.
+//! The form of a new order. A known phone shows the client with earlier orders, and an order that may be the same
+//! repair has to be confirmed.
 
 use axum::Form;
 use axum::extract::{Query, State};
@@ -14,7 +14,7 @@ use crate::orders::{AboutOrder, Actor, ClientCard, EquipmentType, NewOrder, Orde
 use crate::settings::TIME_ZONE;
 use crate::text;
 use crate::web::form::{Fields, FormAttempt, FormSpec, Submitted, form_key, submit};
-use crate::web::ui::{Button, headline};
+use crate::web::ui::{Button, Card, headline};
 use crate::web::{PageError, SignedIn, Visitor};
 
 const PATH: &str = "/orders/new";
@@ -122,12 +122,10 @@ impl NewOrderPage {
                 (headline(&title, &html! {}))
                 (attempt.notice(language))
                 div.order-new {
-                    section.card {
-                        (visitor.record_form(attempt, spec, |form| html! {
-                            (fields::inputs(form, &self.kinds))
-                            @if !self.duplicates.is_empty() { (self.warning(visitor)) }
-                        }))
-                    }
+                    (Card::untitled().render(&visitor.record_form(attempt, spec, |form| html! {
+                        (fields::inputs(form, &self.kinds))
+                        @if !self.duplicates.is_empty() { (self.warning(visitor)) }
+                    })))
                     (self.client(visitor))
                 }
             },

@@ -14,7 +14,7 @@ use crate::sites::import::{MAX_ROWS, MAX_TABLE_BYTES, Table};
 use crate::sites::pages::import::{Refused, Uploaded, refusal_markup};
 use crate::text;
 use crate::texts::Language;
-use crate::web::ui::{Button, Column, Icon, Tone, badge, table};
+use crate::web::ui::{Button, Card, Column, Icon, Tone, badge, page_title, table};
 use crate::web::{PageError, SignedIn, Visitor};
 
 const PATH: &str = "/orders/clients/import";
@@ -92,7 +92,7 @@ fn page(visitor: &Visitor, body: &Markup) -> Markup {
         &title,
         &html! {
             p.crumbs { a href=(CLIENTS) { (text!(language, "orders-clients")) } }
-            h1 { (title) }
+            (page_title(&title, None))
             (body)
         },
     )
@@ -102,7 +102,7 @@ fn upload(visitor: &Visitor) -> Markup {
     let language = visitor.language();
     html! {
         p.quiet { (text!(language, "import-about", rows = MAX_ROWS, kilobytes = MAX_TABLE_BYTES / 1024)) }
-        section.card data-testid="import-clients" {
+        (Card::untitled().testid("import-clients").render(&html! {
             p { (text!(language, "orders-import-about")) }
             (visitor.visit.upload_form(PATH, &html! {
                 label.wide { (text!(language, "import-file"))
@@ -114,7 +114,7 @@ fn upload(visitor: &Visitor) -> Markup {
                     (Button::plain(&text!(language, "import-example")).icon(Icon::Download).link(&format!("{PATH}/example")))
                 }
             }))
-        }
+        }))
     }
 }
 

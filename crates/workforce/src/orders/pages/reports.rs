@@ -18,7 +18,7 @@ use crate::settings::TIME_ZONE;
 use crate::sites::Period;
 use crate::text;
 use crate::texts::{Language, duration};
-use crate::web::ui::{Bar, Button, Chart, Column, Icon, figure, headline, table};
+use crate::web::ui::{Bar, Button, Card, Chart, Column, Icon, figure, headline, table};
 use crate::web::{Owner, PageError, Visitor};
 
 mod file;
@@ -172,17 +172,14 @@ fn chart(period: PayrollMonth, by_day: &[Money], language: Language) -> Markup {
     let nothing = export::separators(language).1.to_owned() + "00";
     let mark = |kopecks: i64| Money::from_kopecks(kopecks).shown(language).replacen(&nothing, "", 1);
     html! {
-        section.card.chart data-testid="chart-revenue" {
-            h2 { (revenue) }
-            (Chart {
-                id: "values-revenue",
-                label: &label,
-                bars: &bars,
-                unit: 100,
-                mark: &mark,
-                table: [&fold, &day, &revenue],
-            }.render())
-        }
+        (Card::new(&revenue).class("chart").testid("chart-revenue").render(&Chart {
+            id: "values-revenue",
+            label: &label,
+            bars: &bars,
+            unit: 100,
+            mark: &mark,
+            table: [&fold, &day, &revenue],
+        }.render()))
     }
 }
 

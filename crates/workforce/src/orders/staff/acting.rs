@@ -213,7 +213,8 @@ pub async fn offer(turn: &mut Turn, press: Press) -> Step<OrderWork> {
         button.rest.parse().into_iter().collect()
     };
     let command = Command::Offer { masters, minutes: OFFER_MINUTES, all_at_once: true };
-    let _: Step<OrderWork> = carry_out(turn, &person, (&seen, button.version), command, key!("orders-chat-offered")).await;
+    let _: Step<OrderWork> =
+        carry_out(turn, &person, (&seen, button.version), command, key!("orders-chat-offered")).await;
     Ok(Next::Stay)
 }
 

@@ -11,7 +11,7 @@ use crate::text;
 use crate::texts::{Language, short_day};
 use crate::web::Visitor;
 use crate::web::form::FormAttempt;
-use crate::web::ui::{Button, Empty, Field, Icon};
+use crate::web::ui::{Button, Empty, Field, Icon, headline};
 
 pub fn board(visitor: &Visitor, page: &BoardPage, attempt: &FormAttempt) -> Markup {
     let language = visitor.language();
@@ -20,11 +20,10 @@ pub fn board(visitor: &Visitor, page: &BoardPage, attempt: &FormAttempt) -> Mark
         &title,
         &html! {
             div.orders-page {
-                div.headline {
-                    h1 { (title) }
+                (headline(&title, &html! {
                     (views(page, language))
                     div.row.actions { (actions(page, language)) }
-                }
+                }))
                 (attempt.notice(language))
                 (filters(page, language))
                 (days(page, language))
@@ -79,7 +78,7 @@ fn views(page: &BoardPage, language: Language) -> Markup {
 fn actions(page: &BoardPage, language: Language) -> Markup {
     html! {
         @if page.query.view() == BoardView::Table {
-            button.plain type="button" data-prints { (Icon::Print.svg()) (text!(language, "web-invite-print")) }
+            (Button::plain(&text!(language, "web-invite-print")).icon(Icon::Print).prints())
         }
         @if page.may_dispatch {
             (Button::primary(&text!(language, "orders-new")).icon(Icon::Plus).testid("new-order").link("/orders/new"))

@@ -150,7 +150,7 @@ fn owned_row(visitor: &Visitor, page: &str, owned: &Equipment, attempt: &FormAtt
                     (visitor.record_form(attempt, spec, equipment_inputs))
                     (visitor.visit.form(&format!("{path}/delete"), &html! {
                         input type="hidden" name="version" value=(owned.version);
-                        button.danger.small type="submit" { (text!(language, "cabinet-delete")) }
+                        (Button::danger(&text!(language, "cabinet-delete")).small().submit())
                     }))
                 }
             }
@@ -220,7 +220,7 @@ fn rule_row(visitor: &Visitor, path: &str, rule: &Recurrence, details: &ClientDe
                 p.quiet { (text!(language, "orders-next", when = next.unwrap_or_else(|| "–".to_owned()))) }
             }
             (visitor.visit.form(&format!("{path}/{}/stop", rule.id), &html! {
-                button.danger.small type="submit" data-testid={ "stop-" (rule.id) } { (text!(language, "orders-stop-rule")) }
+                (Button::danger(&text!(language, "orders-stop-rule")).small().testid(&format!("stop-{}", rule.id)).submit())
             }))
         }
     }

@@ -11,12 +11,13 @@ use crate::text;
 use crate::texts::Language;
 use crate::web::Visitor;
 use crate::web::form::{Fields, FormAttempt, FormSpec};
-use crate::web::ui::{Icon, Tone, badge};
+use crate::web::ui::{Button, Icon, Tone, badge};
 
 impl OrderPage {
     /// The items, each with a button that ticks it or takes the tick away.
     pub(super) fn checklist(&self, visitor: &Visitor) -> Markup {
         let (language, may_mark) = (visitor.language(), self.may(Deed::Item));
+        let captions = [text!(language, "orders-item-done"), text!(language, "orders-item-undone")];
         html! {
             ul.rows data-testid="checklist" {
                 @for item in &self.details.checklist {
@@ -31,10 +32,7 @@ impl OrderPage {
                                 input type="hidden" name="version" value=(self.seen().order.version);
                                 input type="hidden" name="item" value=(item.id);
                                 @if item.done_at.is_none() { input type="hidden" name="done" value="on"; }
-                                button.plain.small type="submit" data-testid={ "item-" (item.id) } {
-                                    @if item.done_at.is_none() { (text!(language, "orders-item-done")) }
-                                    @else { (text!(language, "orders-item-undone")) }
-                                }
+                                (Button::plain(&captions[usize::from(item.done_at.is_some())]).small().testid(&format!("item-{}", item.id)).submit())
                             }))
                         }
                     }

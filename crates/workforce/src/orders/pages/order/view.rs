@@ -11,7 +11,7 @@ use crate::text;
 use crate::texts::Language;
 use crate::web::Visitor;
 use crate::web::form::FormAttempt;
-use crate::web::ui::{Button, Tone, badge, card};
+use crate::web::ui::{Button, Tone, badge, card, headline};
 
 /// Buttons beyond these are in a fold: a page has few that are pressed often.
 const MAX_BUTTONS: usize = 5;
@@ -25,7 +25,7 @@ pub fn order(visitor: &Visitor, page: &OrderPage, attempt: &FormAttempt) -> Mark
             p.crumbs { a href=(BOARD) { (text!(language, "orders-nav")) } }
             (attempt.notice(language))
             div.order-page #order data-live="orders" {
-                div.headline { h1 { (title) } span.badges { (badges(page, language)) } }
+                (headline(&title, &html! { span.badges { (badges(page, language)) } }))
                 (buttons(visitor, page))
                 div.columns {
                     (card(&text!(language, "orders-about"), &page.about(language)))

@@ -9,7 +9,7 @@ use crate::text;
 use crate::texts::Language;
 use crate::web::Visitor;
 use crate::web::form::{FieldLabel, Fields, FilledForm, FormAttempt, FormSpec, fields, money_field};
-use crate::web::ui::{card, headline};
+use crate::web::ui::{Button, card, headline};
 
 const KINDS: &str = "/orders/kinds";
 const MAX_CHECKLIST: usize = 10_000;
@@ -71,7 +71,7 @@ fn price(visitor: &Visitor, lists: &PriceLists, item: &PriceItem, attempt: &Form
                     (visitor.visit.form(&format!("{path}/delete"), &html! {
                         input type="hidden" name="version" value=(item.version);
                         input type="hidden" name="name" value=(item.name);
-                        button.danger.small type="submit" { (text!(language, "cabinet-delete")) }
+                        (Button::danger(&text!(language, "cabinet-delete")).small().submit())
                     }))
                 }
             }
@@ -124,7 +124,7 @@ fn kind_row(visitor: &Visitor, kind: &EquipmentType, attempt: &FormAttempt) -> M
                     summary { (text!(language, "cabinet-edit")) }
                     (visitor.record_form(attempt, spec, |form| form.lines("items", FieldLabel::hinted(&label, &hint), MAX_CHECKLIST)))
                     (visitor.visit.form(&format!("{KINDS}/{}/delete", kind.id), &html! {
-                        button.danger.small type="submit" { (text!(language, "cabinet-delete")) }
+                        (Button::danger(&text!(language, "cabinet-delete")).small().submit())
                     }))
                 }
             }
