@@ -79,8 +79,6 @@ orders-news-long-repair = 🛠 The repair of order no. { $number } takes longer:
 orders-news-finished = ✅ Order no. { $number } is done. Total: { $total }. How did it go?
 
 # Settings
-orders-setting-clients = Clients can place orders in the bot
-orders-setting-clients-about = People who aren't on the team can order a repair. A dispatcher confirms each order.
 orders-setting-small = Master's share of a usual order, %
 orders-setting-large = Master's share of a large order, %
 orders-setting-large-from = A large order begins at, { CURRENCY() }

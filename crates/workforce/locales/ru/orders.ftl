@@ -79,8 +79,6 @@ orders-news-long-repair = 🛠 Ремонт по заказу № { $number } з
 orders-news-finished = ✅ Заказ № { $number } выполнен. Итого: { $total }. Как всё прошло?
 
 # Настройки
-orders-setting-clients = Клиенты могут оформлять заказы в боте
-orders-setting-clients-about = Заказать ремонт смогут и те, кто у вас не работает. Каждый заказ подтверждает диспетчер.
 orders-setting-small = Доля мастера с обычного заказа, %
 orders-setting-large = Доля мастера с крупного заказа, %
 orders-setting-large-from = Крупный заказ — от, { CURRENCY() }

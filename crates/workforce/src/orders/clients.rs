@@ -83,17 +83,17 @@ pub async fn enrol_client(db: &Transaction<'_, '_>, new: TelegramClient, at: Mil
         (Some(id), None) | (None, Some(id)) => id,
         (None, None) => row(&name, &phone, at).insert(db).await?.id,
     };
-    let is_free = new.is_own_contact && known_by_phone(db, &phone).await?.is_none_or(|known| known.id == id);
+    let is_known = new.is_own_contact && known_by_phone(db, &phone).await?.is_none_or(|known| known.id == id);
     let enrolled = client::ActiveModel {
         name: Set(name),
         phone: Set(Some(phone)),
+        phone_is_known: Set(is_known),
         telegram_id: Set(Some(new.telegram_id)),
         language: Set(new.language.code().to_owned()),
         bot_blocked_at: Set(None),
         updated_at: Set(at.0),
         ..Default::default()
     };
-    let enrolled = if is_free { client::ActiveModel { phone_is_known: Set(true), ..enrolled } } else { enrolled };
     update(db, id, enrolled).await?;
     Ok(id)
 }

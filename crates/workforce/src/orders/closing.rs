@@ -70,7 +70,13 @@ pub async fn correct(
         "total_kopecks": [kopecks(before.total), total.kopecks()],
         "share_kopecks": [kopecks(before.share), share.kopecks()],
     });
-    change.fact(Fact::Corrected, Some(&reason), detail, amounts(&completion, total, share)).await?;
+    let mut columns = amounts(&completion, total, share);
+    if before.total != Some(total) {
+        // What the client has confirmed was another amount.
+        columns.amount_confirmed_at = Set(None);
+        columns.amount_confirmed_by = Set(None);
+    }
+    change.fact(Fact::Corrected, Some(&reason), detail, columns).await?;
     let day = local(change.at, change.rules.zone).date();
     let correction = OrderCorrection { order_id: change.order.id, share, basis, day, reason, by };
     Payroll::correct_order(change.db, correction, change.at).await

@@ -144,14 +144,23 @@ impl Orders {
         )?;
         let is_staff = actor.member().is_some_and(|person| person.may(crate::person::DISPATCHERS));
         let is_client = matches!(actor, Actor::Client(_));
+        // Messages often hold the address or the phone, and the offers to other masters are for dispatchers.
+        let reads_messages = is_staff || is_client || seen.shows_address;
+        let is_of_offers =
+            |fact| matches!(fact, Fact::Offered | Fact::OfferDeclined | Fact::OfferExpired | Fact::Declined);
+        let may_read = |line: &HistoryLine| is_staff || !is_of_offers(line.fact) || line.member_id == actor.member_id();
         let mut details = OrderDetails {
             client: client.filter(|_| is_staff).map(Client::from),
             equipment: equipment.map(Equipment::from),
-            history: if is_client { Vec::new() } else { history.into_iter().filter_map(history_line).collect() },
+            history: if is_client {
+                Vec::new()
+            } else {
+                history.into_iter().filter_map(history_line).filter(may_read).collect()
+            },
             files: files.into_iter().filter_map(order_file).collect(),
             checklist: checks.into_iter().map(mark).collect(),
             lines: lines.into_iter().map(order_line).collect(),
-            messages: messages.into_iter().map(order_message).collect(),
+            messages: if reads_messages { messages.into_iter().map(order_message).collect() } else { Vec::new() },
             offers: if is_staff { offers.into_iter().map(order_offer).collect() } else { Vec::new() },
             rating: rating.map(|row| Rating { stars: row.stars, comment: row.comment }),
             names: HashMap::new(),

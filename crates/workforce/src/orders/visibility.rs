@@ -6,7 +6,7 @@ use crate::person::{DISPATCHERS, MASTERS, OWNERS, Role};
 /// An order as a certain person sees it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SeenOrder {
-    /// Hidden fields are empty, and `position` is none.
+    /// Hidden fields are empty; `position` and `notes` are none as long as the address is hidden.
     pub order: Order,
     pub shows_address: bool,
     pub shows_phone: bool,
@@ -53,6 +53,8 @@ fn redacted(mut order: Order, shows_address: bool, shows_phone: bool) -> Order {
     if !shows_address {
         order.about.address.clear();
         order.about.position = None;
+        // They often hold the code of the door.
+        order.about.notes = None;
     }
     if !shows_phone {
         order.about.phone.clear();

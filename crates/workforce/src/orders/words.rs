@@ -73,6 +73,12 @@ pub fn of_order(order: &Order) -> BTreeSet<String> {
     all.filter(|word| !word.is_empty()).take(MAX_WORDS).collect()
 }
 
+/// Whether every word of a search begins a word of the order, as it is shown.
+pub fn has_all(order: &Order, wanted: &[String]) -> bool {
+    let words = of_order(order);
+    wanted.iter().all(|one| words.iter().any(|word| word.starts_with(one.as_str())))
+}
+
 /// Replaces the words of an order by those of its fields.
 pub async fn replace(db: &Transaction<'_, '_>, order: &Order) -> Result<(), WriteError> {
     word::Entity::delete_many().filter(word::Column::OrderId.eq(order.id)).exec(db).await?;

@@ -78,7 +78,6 @@ const GROUPS: &[(&str, &[Offered])] = &[
     (
         key!("cabinet-settings-orders"),
         &[
-            (&settings::ORDERS_FROM_CLIENTS, key!("orders-setting-clients"), key!("orders-setting-clients-about")),
             (&settings::ORDER_SMALL_SHARE, key!("orders-setting-small"), key!("orders-setting-share-about")),
             (&settings::ORDER_LARGE_SHARE, key!("orders-setting-large"), key!("orders-setting-share-about")),
             (&settings::ORDER_LARGE_FROM, key!("orders-setting-large-from"), key!("orders-setting-share-about")),

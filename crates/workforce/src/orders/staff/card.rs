@@ -62,7 +62,9 @@ fn text(details: &OrderDetails, zone: Tz, language: Language) -> String {
     let until = order.progress.long_repair_until.filter(|_| order.status == OrderStatus::LongRepair);
     fact(text!(language, "orders-chat-repair-until"), until.map(|day| crate::texts::day(day, language)));
     fact(text!(language, "orders-chat-total"), order.money.total.map(|total| total.shown(language)));
-    fact(text!(language, "orders-chat-share"), order.money.share.map(|share| share.shown(language)));
+    let sees_share = details.seen.roles.iter().any(|role| matches!(role, OrderRole::Owner | OrderRole::Master));
+    let share = order.money.share.filter(|_| sees_share);
+    fact(text!(language, "orders-chat-share"), share.map(|share| share.shown(language)));
     fact(text!(language, "orders-chat-reason"), order.refusal_reason.as_deref().map(|why| reason_text(why, language)));
     let done = details.checklist.iter().filter(|item| item.done_at.is_some()).count();
     let checklist = format!("{done}/{}", details.checklist.len());

@@ -1,6 +1,6 @@
 //! What people see of an order: the address after accepting, the phone after arriving.
 
-use workforce::orders::{OrderFilter, OrderStatus};
+use workforce::orders::{Command, OrderFilter, OrderStatus};
 
 use super::{Desk, who};
 use crate::kit::firm::{StorageKind, on_every_database};
@@ -8,6 +8,7 @@ use crate::kit::firm::{StorageKind, on_every_database};
 on_every_database! {
     a_master_sees_address_and_phone_in_time,
     lists_hide_the_same_fields,
+    a_master_reads_and_finds_nothing_that_is_hidden,
 }
 
 async fn a_master_sees_address_and_phone_in_time(kind: StorageKind) {
@@ -53,4 +54,19 @@ async fn lists_hide_the_same_fields(kind: StorageKind) {
     }
     let details = orders.details(&desk.client, of_board[0].order.id).await.unwrap().unwrap();
     assert!(details.history.is_empty() && details.client.is_none(), "a client reads no history");
+}
+
+async fn a_master_reads_and_finds_nothing_that_is_hidden(kind: StorageKind) {
+    let desk = Desk::open(kind).await;
+    let order = desk.order_in(OrderStatus::Assigned).await;
+    desk.done(&desk.client, &order, Command::Message { text: "Call me at +79990000001".into() }).await;
+    let orders = desk.orders();
+    let reads = async || orders.details(&desk.max, order.id).await.unwrap().unwrap().messages.len();
+    let finds = async |text: &str| orders.search(who(&desk.max), text).await.unwrap().len();
+    assert_eq!((reads().await, finds("Ленина").await, finds("+79990000001").await), (0, 0, 0));
+    assert_eq!(orders.search(who(&desk.dispatcher), "+79990000001").await.unwrap().len(), 1);
+    orders.execute(&desk.max, order.id, None, Command::Accept).await.unwrap();
+    assert_eq!((reads().await, finds("Ленина").await, finds("+79990000001").await), (1, 1, 0));
+    orders.execute(&desk.max, order.id, None, Command::Arrive).await.unwrap();
+    assert_eq!(finds("+79990000001").await, 1);
 }
