@@ -120,7 +120,7 @@ async fn a_master_marks_the_checklist_and_writes_to_the_client() {
     opens(&maya, &order).await;
     maya.presses("🚗 On my way").await;
     maya.presses("In 30 min").await;
-    maya.sees("The client will be told");
+    maya.sees("Your arrival time is noted.");
     opens(&maya, &order).await;
     maya.presses("📍 I'm here").await;
     opens(&maya, &order).await;
@@ -133,7 +133,7 @@ async fn a_master_marks_the_checklist_and_writes_to_the_client() {
     opens(&maya, &order).await;
     maya.presses("💬 Message the client").await;
     maya.sends("The part comes tomorrow").await;
-    maya.sees("Your message has been passed on.");
+    maya.sees("Your message is saved.");
     opens(&maya, &order).await;
     maya.presses("🛠 Long repair").await;
     for (wrong, told) in [("31.12.2025", "still to come"), ("soon", "I don't understand this day")] {

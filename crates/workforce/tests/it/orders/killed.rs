@@ -43,7 +43,7 @@ const CLOSES: &[Step] = &[
     (Action::Presses("📍 I'm here"), "You've arrived."),
     (Action::Presses("📄 Open the order"), "[✅ Complete]"),
     (Action::Presses("✅ Complete"), "What does the client pay"),
-    (Action::Says("10000"), "How much of it are materials?"),
+    (Action::Says("10000"), "How much of it is for materials?"),
     (Action::Says("2000"), "Did the client leave a review?"),
     (Action::Presses("Yes"), "Was it out of town?"),
     (Action::Presses("No"), "Your share: 4,800"),
