@@ -21,6 +21,7 @@ const HOUR_MS: i64 = 60 * MINUTE_MS;
 const DAY_MS: i64 = 24 * HOUR_MS;
 const PAST_DAYS: i64 = 42;
 const FUTURE_DAYS: i64 = 14;
+const DAYS_PER_COMMIT: usize = 7;
 /// Days ahead for which people have planned.
 const PLANNED_DAYS: i64 = 10;
 /// Days ahead on which a person has cancelled and waits for a decision.
@@ -61,16 +62,29 @@ struct Shift {
     user: i64,
 }
 
-/// Writes slots, plans, shifts and cancellations of all days.
-pub async fn write(
-    db: &Transaction<'_, '_>,
-    team: Team,
-    pictures: &[Proof],
-    language: Language,
-    now: Millis,
-) -> Result<(), WriteError> {
+/// What the history is about, and when it is written.
+#[derive(Clone, Debug)]
+pub struct Story {
+    pub team: Team,
+    pub pictures: Vec<Proof>,
+    pub language: Language,
+    pub now: Millis,
+}
+
+/// Writes slots, plans, shifts and cancellations of all days, a week in a commit: on a busy machine the whole would
+/// exceed the time that one commit may take.
+pub async fn write(app: &App, story: &Story) -> anyhow::Result<()> {
+    for first in (-PAST_DAYS..=FUTURE_DAYS).step_by(DAYS_PER_COMMIT) {
+        let story = story.clone();
+        app.domain.write(move |db| Box::pin(async move { write_week(db, &story, first).await })).await?;
+    }
+    Ok(())
+}
+
+async fn write_week(db: &Transaction<'_, '_>, story: &Story, first: i64) -> Result<(), WriteError> {
+    let Story { team, ref pictures, language, now } = *story;
     let (today, by) = (local(now, Moscow).date(), ChangedBy { person: Some(team.owner), at: now });
-    for ahead in -PAST_DAYS..=FUTURE_DAYS {
+    for ahead in (first..=FUTURE_DAYS).take(DAYS_PER_COMMIT) {
         let day = today + TimeDelta::days(ahead);
         let mut random = Rng::with_seed(u64::from(day.num_days_from_ce().unsigned_abs()));
         for (number, shift) in timetable(team, day).into_iter().enumerate() {

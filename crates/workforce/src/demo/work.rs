@@ -8,7 +8,7 @@ use opora::clock::Millis;
 use opora::store::WriteError;
 use opora_emulator::Emulator;
 
-use super::history::{self, Team};
+use super::history::{self, Story, Team};
 use super::staff::FIRST_TELEGRAM_ID;
 use super::{applicants, past_pay, pictures};
 use crate::application::App;
@@ -33,8 +33,12 @@ pub async fn begin(app: &App, emulator: &Emulator, language: Language) -> anyhow
         return Ok(());
     }
     let (now, pictures) = (app.clock.now(), pictures::add(emulator));
-    let team = app.domain.write_and_get(move |db| Box::pin(set_up(db, language, pictures, now))).await?;
+    let sent = pictures.clone();
+    let team = app.domain.write_and_get(move |db| Box::pin(set_up(db, language, sent, now))).await?;
     let Some(team) = team else { return Ok(()) };
+    history::write(app, &Story { team, pictures, language, now }).await?;
+    let by = ChangedBy { person: Some(team.owner), at: now };
+    app.domain.write(move |db| Box::pin(working_now(db, (team.store, team.first), language, by))).await?;
     applicants::add(app, emulator, language).await?;
     history::judge(app, team).await?;
     past_pay::settle(app, team, language).await?;
@@ -77,10 +81,7 @@ async fn set_up(
         let about = AboutContract { rate_kopecks, allows_spontaneous: true, ..AboutContract::active(places) };
         sites::create_contract(db, user, about, by).await?;
     }
-    let team = Team { owner, first, second, master, cafe, store };
-    history::write(db, team, &pictures, language, now).await?;
-    working_now(db, store, first, language, by).await?;
-    Ok(Some(team))
+    Ok(Some(Team { owner, first, second, master, cafe, store }))
 }
 
 async fn cafe(db: &Transaction<'_, '_>, language: Language, by: ChangedBy) -> Result<i64, WriteError> {
@@ -162,8 +163,7 @@ pub(super) async fn close(
 /// A person is at work whenever the demo starts.
 async fn working_now(
     db: &Transaction<'_, '_>,
-    site_id: i64,
-    user_id: i64,
+    (site_id, user_id): (i64, i64),
     language: Language,
     by: ChangedBy,
 ) -> Result<(), WriteError> {
